@@ -91,12 +91,13 @@ class Clients(cell.Clients):
         which: Their numbers, ascending, or as a slice with both ends.
     """
 
-    __slots__ = ("_names", "_order", "fleet", "which")
+    __slots__ = ("_names", "_numbers", "_order", "fleet", "which")
 
     def __init__(self, fleet: Fleet, which: NDArray[np.int64] | slice) -> None:
         self.fleet, self.which = fleet, which
         self._order = range(which.start, which.stop) if isinstance(which, slice) else which
         self._names: Numbers | None = None
+        self._numbers: NDArray[np.int64] | None = None if isinstance(which, slice) else which
 
     def __len__(self) -> int:
         return len(self._order)
@@ -125,8 +126,9 @@ class Clients(cell.Clients):
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        order = self._order
-        return np.arange(order.start, order.stop) if isinstance(order, range) else order
+        if self._numbers is None:
+            self._numbers = np.array(self._order, dtype=np.int64)
+        return self._numbers
 
     @property
     def past(self) -> Past:
@@ -157,7 +159,7 @@ class Clients(cell.Clients):
 
     def are_among(self, others: "Clients") -> bool:
         """True if all of them are among others."""
-        if self.fleet is not others.fleet or not len(self):
+        if self is others or self.fleet is not others.fleet or not len(self):
             return self.fleet is others.fleet
         if isinstance(others.which, slice):
             return others.which.start <= self._order[0] and self._order[-1] < others.which.stop

@@ -133,8 +133,8 @@ class CarriedUploads(Uploads):
 
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """What has not been carried."""
-        left = np.clip(self._bits - self._carrier.bits(self._begins_s, cut_s), 0.0, self._bits)
-        return np.where(self.ends_s <= cut_s, 0.0, left)
+        left = np.maximum(0.0, self._bits - self._carrier.bits(self._begins_s, cut_s))
+        return np.where(self.ends_s <= cut_s, 0.0, np.minimum(left, self._bits))
 
 
 class SteadyUploads(CarriedUploads):

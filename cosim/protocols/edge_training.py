@@ -89,8 +89,8 @@ class EdgeTraining(CellTraining):
 
     def steps_of(
         self, sim: Simulation, clients: Clients, job: Job, step_cycles: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Steps of some clients in an edge round, shape (clients,).
+    ) -> int | NDArray[np.int64]:
+        """Steps of some clients in an edge round: of all, or of each, shape (clients,).
 
         Args:
             step_cycles: Of each of them, shape (clients,).
@@ -98,6 +98,9 @@ class EdgeTraining(CellTraining):
         Raises:
             ConfigurationError: A rule that gives others than whole numbers from 1.
         """
+        of_all = self.steps.of_all
+        if isinstance(of_all, int) and of_all >= 1:
+            return of_all
         step_s = clients.planned_s(sim, job, step_cycles)
         found = np.asarray(self.steps.of_clients(sim, clients, job, self.local.batch_size, step_s))
         if found.shape != step_s.shape or found.dtype.kind not in "iu" or found.min(initial=1) < 1:
@@ -147,7 +150,7 @@ class EdgeTraining(CellTraining):
         """
         load = cloud.workload.of(part, self.local.companions(cloud.shape))
 
-        def planned(clients: Clients, job: Job) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        def planned(clients: Clients, job: Job) -> tuple[int | NDArray[np.int64], NDArray[np.float64]]:
             """Steps, and cycles of a training, of clients that would begin now."""
             step_cycles = load.step_cycles(clients.names, self.local.batch_size)
             steps = self.steps_of(sim, clients, job, step_cycles)
@@ -187,8 +190,8 @@ class EdgeTraining(CellTraining):
         cloud.living.pop(edge.name, None)
         return model
 
-    def _of_each(self, clients: Clients, steps: NDArray[np.int64]) -> int | Callable[[str], int]:
+    def _of_each(self, clients: Clients, steps: int | NDArray[np.int64]) -> int | Callable[[str], int]:
         """Steps of all, or what gives those of a client by its name."""
-        if (of_all := self.steps.of_all) is not None:
-            return of_all
+        if isinstance(steps, int):
+            return steps
         return lambda name: steps.item(np.searchsorted(clients.numbers, by_number(name)[1]))

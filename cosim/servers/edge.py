@@ -71,19 +71,19 @@ class EdgeServer(Server):
         num_wanted: int | None = None,
     ) -> Process:
         asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting, num_wanted=num_wanted)
-        start_s, num_present, num = sim.now_s, len(self.clients.present), len(asked.clients)
+        start_s, num_present, num, job = sim.now_s, len(self.clients.present), len(clients), work.job
         with sim.recorder.open_round(start_s):
             became = yield from self.rounds.play(sim, self, asked)
-        self._past[:] = [PastRound(asked.clients, asked.job, start_s, became.ends_s, became.counts)]
+        self._past[:] = [PastRound(clients, job, start_s, became.ends_s, became.counts)]
         sim.recorder.record(
             Round(
                 level="edge",
                 node=self.name,
-                global_round=asked.job.global_round,
-                edge_round=asked.job.edge_round,
+                global_round=job.global_round,
+                edge_round=job.edge_round,
                 start_s=start_s,
                 end_s=sim.now_s,
-                num_wanted=num if asked.num_wanted is None else asked.num_wanted,
+                num_wanted=num if num_wanted is None else num_wanted,
                 num_present=num_present,
                 num_participants=num,
                 num_arrived=int(became.counts.sum()),

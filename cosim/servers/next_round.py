@@ -81,13 +81,13 @@ class NextRound:
         clients: Any = choice
         if isinstance(choice, GeneratorType) and choice.gi_code.co_name != "<genexpr>":
             clients = yield from _events_of(choice, rule)
+        if isinstance(clients, Clients) and len(clients) and clients.are_among(edge.clients):
+            return self._there(clients, rule, waited=sim.now_s > asked_s)
         if isinstance(clients, str) or not isinstance(clients, Iterable):
             raise ConfigurationError(
                 f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. Usual fix: "
                 "return a list of some of coming.clients."
             )
-        if isinstance(clients, Clients) and len(clients) and clients.are_among(edge.clients):
-            return self._there(clients, rule, waited=sim.now_s > asked_s)
         found: tuple[Client, ...] = tuple(clients)
         chosen = set(map(id, found))
         if len(chosen) < len(found) or not chosen.issubset(map(id, edge.clients)):
@@ -108,7 +108,7 @@ class NextRound:
     def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:
         """Those of the chosen who are there."""
         present = chosen.present
-        if len(present) < len(chosen) and not waited:
+        if present is not chosen and not waited and len(present) < len(chosen):
             away = sorted({client.name for client in chosen} - {client.name for client in present})
             raise ConfigurationError(
                 f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, who are away. Usual "

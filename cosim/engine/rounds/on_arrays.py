@@ -42,7 +42,7 @@ def play(sim: Simulation, edge: Cell, asked: EdgeRound, *, learns: bool) -> Proc
     if times is None:
         return (yield from by_events.play(sim, edge, asked))
     clients, names = asked.clients, asked.clients.fleet.names.names
-    of = RoundOf(clients, len(clients), names, edge.name, *asked.job, times.start_s)
+    of = RoundOf(clients, len(clients), names, edge.name, *work.job, times.start_s)
     told = recorder.begin_round(of)
     recorder.let_rest(clients.which, times.ends_s)  # another cell's evaluation may ask before it ends
     updates: dict[int, PendingUpdate] = {}
@@ -147,8 +147,8 @@ class RoundTimes:
 
 def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
     """Those of a round that begins now; None: a link plays it by events."""
-    work, waiting, job, now_s = asked.work, asked.waiting, asked.job, sim.now_s
-    link, clients, places = work.route.uplink, asked.clients, asked.clients.places_in(edge.clients)
+    work, waiting, clients, now_s = asked.work, asked.waiting, asked.clients, sim.now_s
+    link, job, num, places = work.route.uplink, work.job, len(clients), clients.places_in(edge.clients)
     clock_s, begin_s, received = now_s, now_s, None
     if work.route.downlink is not None:
         received = downloads_of(work.route.downlink, now_s, places, clients, work.download, job)
@@ -157,11 +157,10 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
         begin_s = received.ends_s
         if edge.receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
-    link.begin_round(len(clients), deadline_after(clock_s, waiting.most_s), places)
-    begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(len(clients), begin_s)
+    link.begin_round(num, deadline_after(clock_s, waiting.most_s), places)
+    begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(num, begin_s)
     lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
-    _check_each(clients, "train", lambda: lasts_s, lasts_s >= 0.0)
-    _check_each(clients, "train", lambda: lasts_s, lasts_s < math.inf)
+    _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
     trained_s = instant_after(begin_s, lasts_s)
     fleet, which = clients.fleet, clients.which
     tx_power_w = sending_w(sim, clients, job, trained_s, work.payload.bits)
@@ -229,6 +228,6 @@ def _check_each(
     clients: Clients, activity: str, lasts_s: Callable[[], NDArray[np.float64]], fits: NDArray[np.bool_]
 ) -> None:
     """Refuse durations that do not fit, as `Simulation.spend` does."""
-    if np.count_nonzero(fits) < len(clients):
+    if np.count_nonzero(fits) < len(fits):
         place = int(fits.argmin())
         raise impossible(clients.names[place], activity, lasts_s().item(place))
