@@ -83,14 +83,15 @@ def test_shadows_are_drawn_anew_for_jobs_without_rounds(example):
 
 
 def test_links_take_what_their_page_says(example):
-    """A tenth of the rate for client 0; in a line the third of a cell waits for two."""
+    """A tenth of the rate for client 0; each waits for its turn, ten milliseconds after the last one's."""
     bits = 32 * (12 * 8 + 8 * 4)
     slow = lasted_s(cosim.evolve(SMALL, uplink=example("cable").Cable()))
     assert slow["client-0000"].to_numpy() == pytest.approx(bits / 1e4, rel=1e-9)
     assert slow["client-0001"].to_numpy() == pytest.approx(bits / 1e5, rel=1e-9)
-    line = lasted_s(cosim.evolve(SMALL, downlink=example("line").Line()), "down")
-    for client, place in (("client-0000", 1), ("client-0001", 2), ("client-0002", 3), ("client-0004", 2)):
-        assert line[client].to_numpy() == pytest.approx(place * bits / 1e6, rel=1e-9)
+    turns = lasted_s(cosim.evolve(SMALL, downlink=example("turns").Turns()), "down")
+    for number in range(5):
+        first_s = turns[f"client-{number:04d}"].iloc[0]
+        assert first_s == pytest.approx(0.01 * number + bits / 1e6, rel=1e-9)
 
 
 def test_what_is_sent_once_for_all_is_for_those_that_receive_together(example):

@@ -25,6 +25,7 @@ from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.going_together import EVERY_UPDATE, ONE_BY_ONE
 from cosim.rows.tables import TABLES
+from cosim.run_network import network_of
 from cosim.studies.executors import pool
 from cosim.studies.study import Study
 from scenarios import command_line
@@ -459,7 +460,8 @@ def test_losses_are_those_of_the_clients_own_samples(monkeypatch):
     run(system)
     losses, samples, coming = seen[0]
     data = system.data.load(cosim.Simulation(1), None)
-    network = coming.cloud.learner.network_of(coming.model)
+    network = network_of(system)
+    network.load_state_dict(coming.model.settled, strict=True)
     import torch
 
     for loss, own in zip(losses, samples, strict=True):

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import Ask, ConfigurationError, at_least, configuration, field, refuse
+from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Clients
 from cosim.devices.load import Load
 from cosim.devices.local_steps import LocalSteps, SameSteps
-from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -50,15 +49,7 @@ class EdgeTraining(CellTraining):
     """
 
     lacks = ()
-    asks = (
-        Ask(
-            ONE_BY_ONE,
-            "has a server that needs them one by one",
-            "server = Mean",
-            "a server that weighs updates unlike",
-            lambda own: not own.server.weighs_equally,
-        ),
-    )
+    asks = ()
 
     num_edge_rounds: int = field(at_least(1), default=5)
     steps: LocalSteps = SameSteps()

@@ -139,5 +139,5 @@ def test_what_does_not_go_together_is_refused():
         FedAvgM(momentum=1.0)
     with pytest.raises(ConfigurationError, match=r"HFedAvg\.server = 'FedAdam'.* from each cell"):
         system(Mean(), protocol=cosim.HFedAvg(server=FedAdam(mean=MeanBySamples())))
-    with pytest.raises(ConfigurationError, match=r"EdgeTraining\.server = 'FedYogi': .*over the air"):
+    with pytest.raises(ConfigurationError, match=r"OverTheAir: .*\.training\.server = FedYogi needs"):
         system(FedYogi(mean=FedNova()), uplink=cosim.Radio(sharing=cosim.OverTheAir()))

@@ -213,7 +213,7 @@ def test_a_rule_of_the_cloud_that_weighs_updates_is_refused():
 
 def test_over_the_air_all_weigh_the_same():
     air = cosim.Radio(sharing=cosim.OverTheAir())
-    with pytest.raises(ConfigurationError, match=r"EdgeTraining\.server = 'MeanBySamples': .*over the air"):
+    with pytest.raises(ConfigurationError, match=r"OverTheAir: .*\.server = MeanBySamples needs them"):
         play(system(MeanBySamples(), uplink=air))
     assert len(play(system(ServerMomentum(), uplink=air)).evaluations) == 6
 

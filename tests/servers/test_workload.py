@@ -46,7 +46,7 @@ def test_coding_adds_cycles_and_codes_uploads_alone():
     assert load.upload == (WEIGHTS, 32 + 4 * WEIGHTS)
     assert load.download == (WEIGHTS, 32 * WEIGHTS)
     each = [load.cycles(client, 3, batch_size=10) for client in clients]
-    many = 3 * load.step_cycles_of(clients, 10) + load.coding_cycles
+    many = 3 * load.step_cycles(clients.names, 10) + load.coding_cycles
     assert each == [3e6 + 7.5 * WEIGHTS] * len(clients) == many.tolist()
 
 

@@ -32,7 +32,8 @@ equal weights.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from cosim.configuration import Port, configuration, one_of
+from cosim.configuration import Ask, Port, configuration, one_of
+from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.server_updates.stepped import stepped
@@ -51,6 +52,16 @@ class ServerUpdate(Port):
     Attributes:
         keeps_state: Whether what `step` returns is kept for the server's next one; a class says so.
     """
+
+    asks = (
+        Ask(
+            ONE_BY_ONE,
+            "needs them one by one",
+            "server = Mean",
+            "updates that do not all weigh the same",
+            lambda own: not own.weighs_equally,
+        ),
+    )
 
     forms = one_of(mean=(), weights=("weights",), own_mean=("mean_of",), step=("step",), moved=("moved",))
     keeps_state: ClassVar[bool] = False
