@@ -179,7 +179,9 @@ class Clients(cell.Clients):
         return self if there.all() else Clients(self.fleet, self.numbers[there])
 
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
-        return Clients(self.fleet, np.sort(self.numbers[chosen]))
+        numbers = self.numbers[chosen]
+        numbers.sort()
+        return Clients(self.fleet, numbers)
 
     def these(self, clients: Sequence[cell.Client]) -> "Clients":
         return self.of(self.fleet, clients)

@@ -147,6 +147,7 @@ class EdgeTraining(CellTraining):
             steps = self.steps_of(sim, clients, job, step_cycles)
             return steps, steps * step_cycles + load.coding_cycles
 
+        most = self.selection.most(len(edge.clients))
         yield from edge.receive(sim, load.model.bits)
         for edge_round in range(self.num_edge_rounds):
             present = yield from edge.gathered(sim)
@@ -170,8 +171,7 @@ class EdgeTraining(CellTraining):
                 download=load.download,
                 payload=load.upload,
             )
-            too_few = max(0, self.selection.most(len(edge.clients)) - len(present))
-            num_wanted, each = len(participants) + too_few, {"cycles": cycles}
+            num_wanted, each = len(participants) + max(0, most - len(present)), {"cycles": cycles}
             became = yield from edge.play(sim, participants, work, each, self.waiting, num_wanted)
             if became.updates and cloud.evaluation.learns:
                 received = edge.received(sim, self.server, model, became.updates, job)

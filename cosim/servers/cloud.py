@@ -1,7 +1,7 @@
 """Cloud: the server that holds the learner and closes global rounds (`cosim.protocols.servers`)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -141,8 +141,14 @@ class Cloud(Server):
         training = in_round(training, start.round)
         update = partial(PendingUpdate, start=start, round=start.round, training=training, codec=codec)
         if not self.evaluation.learns:
-            stand_in = cache(partial(update, num_steps=1, client=self.name, samples=[0], key=0))
-            return lambda sim, client, assignment: stand_in()
+            made: list[PendingUpdate] = []
+
+            def stand_in(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
+                if not made:
+                    made.append(update(num_steps=1, client=self.name, samples=[0], key=0))
+                return made[0]
+
+            return stand_in
 
         if self.workload.model_codec is not None and not isinstance(start, ReceivedModel):
             raise ConfigurationError(

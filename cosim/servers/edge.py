@@ -56,10 +56,10 @@ class EdgeServer(Server):
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
         present = self.clients.present
-        if num_participants is None or num_participants >= len(present):
+        if num_participants is None or num_participants >= (num_present := len(present)):
             return present
         rng = sim.stream(self.name, "participants")
-        return present.some(rng.choice(len(present), size=num_participants, replace=False))
+        return present.some(rng.choice(num_present, size=num_participants, replace=False))
 
     def play(
         self,
@@ -86,7 +86,7 @@ class EdgeServer(Server):
                 num_wanted=num if num_wanted is None else num_wanted,
                 num_present=num_present,
                 num_participants=num,
-                num_arrived=int(became.counts.sum()),
+                num_arrived=int(np.count_nonzero(became.counts)),
             )
         )
         return became

@@ -164,8 +164,8 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
     trained_s = instant_after(begin_s, lasts_s)
     fleet, which = clients.fleet, clients.which
     tx_power_w = sending_w(sim, clients, job, trained_s, work.payload.bits)
-    static_w = fleet.devices.static_power_w[which]
-    send_w = fleet.send_w[which] if tx_power_w is None else tx_power_w + static_w
+    static_w = fleet.devices.static_power_w
+    send_w = fleet.send_w[which] if tx_power_w is None else tx_power_w + static_w[which]
     uploads = link.uploads(places, trained_s, work.payload, job, tx_power_w)
     if uploads is None:
         return None
@@ -180,20 +180,19 @@ def _tell(told: Told, asked: EdgeRound, times: RoundTimes) -> None:
     """What each client did: wait, receive, train, wait, send."""
     work, fleet, end_s = asked.work, asked.clients.fleet, times.ending.end_s
     with_round, of_uploads = Cut(end_s, times.ending.reason), times.closes
-    which = asked.clients.which
-    idle_w = fleet.devices.idle_w[which]
+    which, idle_w = asked.clients.which, fleet.devices.idle_w
     if (received := times.received) is not None:
         opens_s = np.full(len(asked.clients), times.start_s)
         begins_s = opens_s if received.granted_s is None else received.granted_s
         if received.granted_s is not None:
-            told.spent("wait", opens_s, begins_s, idle_w, with_round)
+            told.spent("wait", opens_s, begins_s, idle_w[which], with_round)
         told.spent("receive", begins_s, received.ends_s, fleet.receive_w[which], with_round)
         told.carried(DOWN, opens_s, received, int(work.download.bits), with_round)
     told.spent("train", times.begins_s, times.trained_s, times.train_w, with_round)
     uploads, sends_s = times.uploads, times.trained_s
     if uploads.granted_s is not None:
         sends_s = uploads.granted_s
-        told.spent("wait", times.trained_s, sends_s, idle_w, of_uploads)
+        told.spent("wait", times.trained_s, sends_s, idle_w[which], of_uploads)
     told.spent("send", sends_s, uploads.ends_s, times.send_w, of_uploads)
     told.carried(UP, times.trained_s, uploads, int(work.payload.bits), of_uploads)
     told.ended(end_s, times.ends_s, times.ending.counts, of_uploads)
