@@ -89,8 +89,9 @@ def _of_many(time_s: Any, start_s: Any, more: float = 0.0) -> Any:
         return instant_after(float(time_s), 0.0) if more == 0.0 else deadline_after(float(time_s), 0.0)
     if not time_s.size:
         return time_s
-    first_s = start_s if type(start_s) is float else float(time_s.min())
-    place, last = bisect_right(DECADES, first_s), bisect_right(DECADES, float(time_s.max()))
+    first_s = start_s if type(start_s) is float else time_s.item(time_s.argmin())
+    last_s = time_s.item(time_s.argmax())
+    place, last = bisect_right(DECADES, first_s), bisect_right(DECADES, last_s)
     per_s = UNITS_PER_S[last] if place == last else _UNITS[_DECADES_S.searchsorted(time_s, side="right")]
     time_s *= per_s
     if more:

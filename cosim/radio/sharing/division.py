@@ -57,7 +57,7 @@ class Division(Machine):
         next_s, share_hz, num = self.next_change_s, self._now_hz, len(sending) + others.num
         starts = []
         if numbers:
-            starts = list(zip(begins_s, numbers, *self._senders.starting(numbers), strict=True))
+            starts = list(zip(begins_s, numbers, self._senders.starting(numbers), strict=True))
             starts.reverse()
         while True:
             start_s = starts[-1][0] if starts else math.inf
@@ -94,7 +94,7 @@ class Division(Machine):
                 if others.num:
                     is_redivided |= others.end(now_s, ended_s)
             while start_s == now_s:
-                _, number, bits, flat_bps, fade_s = starts.pop()
+                _, number, (bits, flat_bps, fade_s) = starts.pop()
                 start_s = starts[-1][0] if starts else math.inf
                 if flat_bps is None:
                     others.start(number, bits, fade_s)

@@ -65,10 +65,9 @@ class Lanes(Machine):
         """Let the first in line send, one in each free lane."""
         num = len(self._line) if self._num_free == math.inf else min(int(self._num_free), len(self._line))
         dealt, self._line = [number for _, number in self._line[:num]], self._line[num:]
-        bits, _, fades_s = self._senders.starting(dealt)
-        for number, own_bits, fade_s in zip(dealt, bits, fades_s, strict=True):
+        for number in dealt:
             self._num_free -= 1
-            self._send(number, own_bits, fade_s, now_s)
+            self._send(number, self._senders.bits(number), self._senders.fade_s(number), now_s)
         return dealt
 
     def _send(self, number: int, left_bits: float, fade_s: float, now_s: float) -> None:

@@ -37,6 +37,7 @@ class Reshared:
 
     def start(self, number: int, bits: float, fade_s: float) -> None:
         """Let one send from the next `go_on` on."""
+        self._senders.note(number)
         self._starting.append((number, bits, fade_s))
         self.num += 1
 
@@ -75,6 +76,8 @@ class Reshared:
         if fades is not None and np.count_nonzero(fades):
             fading = self._joined[fades].tolist()
             self._fade_s[fades] = [self._senders.fade(number, now_s) for number in fading]
+            for number in fading:
+                self._senders.note(number)
             which = which if is_redivided else fades
         elif not is_redivided:
             return self._next_s()
@@ -82,7 +85,7 @@ class Reshared:
         left_bits = self._left_bits[which] = np.maximum(0.0, left_bits)
         rate_bps = self._rate_bps[which] = self._senders.rates_bps(self._joined[which], share_hz)
         self._since_s[which] = now_s
-        if rate_bps.all():
+        if np.count_nonzero(rate_bps) == len(rate_bps):
             lasts_s = left_bits / rate_bps
         else:
             lasts_s = np.full(len(left_bits), math.inf)
@@ -91,8 +94,10 @@ class Reshared:
         return self._next_s()
 
     def _next_s(self) -> float:
-        end_s = float(self._end_s.min(initial=math.inf))
-        return min(end_s, float(self._fade_s.min(initial=math.inf))) if self._fades else end_s
+        if not self.num:
+            return math.inf
+        end_s = self._end_s.item(self._end_s.argmin())
+        return min(end_s, self._fade_s.item(self._fade_s.argmin())) if self._fades else end_s
 
     def _join(self, now_s: float) -> None:
         if not self._starting:

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.links.link import Job
 from cosim.radio.channel import Channel, bps_per_hz, no_snr
 from cosim.radio.redrawn import Block
 
-Starting = tuple[Sequence[float], Sequence[float | None], Sequence[float]]
-"""Of each: its bits; its rate in 1 Hz, or None where that is not in proportion; when it fades."""
+Starting = tuple[float, float | None, float]
+"""Of one: its bits; its rate in 1 Hz, or None where that is not in proportion; when it fades."""
 MOST_BLOCKS = 1_000_000
 """Fading blocks that pass while a client waits. [no source]"""
 
@@ -30,8 +31,12 @@ class Senders(ABC):
         """Bits of one's upload."""
 
     @abstractmethod
-    def starting(self, numbers: Sequence[int]) -> Starting:
-        """What those have that start."""
+    def fade_s(self, number: int) -> float:
+        """When one fades next."""
+
+    @abstractmethod
+    def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
+        """What each has of those that start."""
 
     @abstractmethod
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
@@ -40,6 +45,9 @@ class Senders(ABC):
     @abstractmethod
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
         """Rate of each in a bandwidth, shape (numbers,)."""
+
+    def note(self, number: int) -> None:  # noqa: B027
+        """Note the channel of one that sends, for `rates_bps`: when it starts, and when it has faded."""
 
     @abstractmethod
     def fade(self, number: int, now_s: float) -> float:
@@ -51,6 +59,9 @@ class OneByOne(Senders):
 
     def __init__(self) -> None:
         self._of: dict[int, tuple[float, Channel, Block]] = {}
+        self._jobs: dict[int, Job | None] = {}
+        self._places, self._met = np.empty(0, dtype=np.int64), np.empty((3, 0))
+        """Of each that has been noted: its place, and in rows its power, its factor and its gain."""
 
     def add(self, number: int, bits: float, channel: Channel, block: Block) -> None:
         """Let a client send next in a fading block."""
@@ -59,32 +70,46 @@ class OneByOne(Senders):
     def bits(self, number: int) -> float:
         return self._of[number][0]
 
-    def starting(self, numbers: Sequence[int]) -> Starting:
-        own = [self._of[number] for number in numbers]
-        return (
-            [bits for bits, _, _ in own],
-            [channel.rate_bps(1.0, block) if channel.is_flat else None for _, channel, block in own],
-            [channel.block_end_s(block) for _, channel, block in own],
-        )
+    def fade_s(self, number: int) -> float:
+        _, channel, block = self._of[number]
+        return channel.block_end_s(block)
+
+    def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
+        return [
+            (bits, channel.rate_bps(1.0, block) if channel.is_flat else None, channel.block_end_s(block))
+            for bits, channel, block in map(self._of.__getitem__, numbers)
+        ]
 
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
         _, channel, block = self._of[number]
         return channel.rate_bps(bandwidth_hz, block)
 
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
-        own = [self._of[number] for number in numbers.tolist()]
-        met = [channel.met for _, channel, _ in own]
-        first = met[0] if met else None
-        if first is None or any(of is None or of.job is not first.job for of in met):
-            return np.array([channel.rate_bps(bandwidth_hz, block) for _, channel, block in own])
-        _, _, places, powers_w, factors = zip(*met, strict=True)  # type: ignore[arg-type]
-        gains = np.array([channel.fading.gain(block) for _, channel, block in own])
-        each = np.array(places), np.array(powers_w), np.array(factors)
-        snr = first.cell.snr_in(*each, bandwidth_hz, first.job) * gains
-        if np.count_nonzero(fits := snr >= 0.0) < len(own):
+        each = numbers.tolist()
+        jobs = set(map(self._jobs.__getitem__, each))
+        job = jobs.pop() if len(jobs) == 1 else None
+        met = None if job is None else self._of[each[0]][1].met
+        if job is None or met is None:
+            return np.array([self.rate_bps(number, bandwidth_hz) for number in each])
+        powers_w, factors, gains = self._met.take(numbers, axis=1)
+        snr = met.cell.snr_in(self._places.take(numbers), powers_w, factors, bandwidth_hz, job) * gains
+        if np.count_nonzero(fits := snr >= 0.0) < len(each):
             wrong = int(fits.argmin())
-            raise no_snr(own[wrong][1].client, snr.item(wrong))
+            raise no_snr(self._of[each[wrong]][1].client, snr.item(wrong))
         return bandwidth_hz * bps_per_hz(snr)
+
+    def note(self, number: int) -> None:
+        _, channel, block = self._of[number]
+        met = channel.met
+        self._jobs[number] = None if met is None else met.job
+        if met is None:
+            return
+        if (lacking := number + 1 - len(self._places)) > 0:
+            more = max(lacking, len(self._places))
+            self._places = np.append(self._places, np.zeros(more, dtype=np.int64))
+            self._met = np.append(self._met, np.zeros((3, more)), axis=1)
+        self._places[number] = met.place
+        self._met[:, number] = met.tx_power_w, met.factor, channel.fading.gain(block)
 
     def fade(self, number: int, now_s: float) -> float:
         bits, channel, block = self._of[number]
@@ -117,12 +142,14 @@ class OfRound(Senders):
     def bits(self, number: int) -> float:
         return self._bits
 
-    def starting(self, numbers: Sequence[int]) -> Starting:
-        num = len(numbers)
-        flat_bps: Sequence[float | None] = [None] * num
-        if self._is_flat and num:
-            flat_bps = self._rates_bps(1.0)[np.asarray(numbers)].tolist()
-        return [self._bits] * num, flat_bps, [math.inf] * num
+    def fade_s(self, number: int) -> float:
+        return math.inf
+
+    def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
+        if not self._is_flat or not len(numbers):
+            return [(self._bits, None, math.inf)] * len(numbers)
+        flat_bps = self._rates_bps(1.0)[np.asarray(numbers)].tolist()
+        return [(self._bits, own_bps, math.inf) for own_bps in flat_bps]
 
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
         if bandwidth_hz not in self._in:
