@@ -90,6 +90,7 @@ def predict(system: cosim.System, bits: float) -> BroadcastLatency:
     downlink = system.downlink
     assert isinstance(downlink, cosim.Broadcast)
     assert isinstance(downlink.link, cosim.GivenSnr)
+    assert isinstance(downlink.fading, cosim.Rayleigh)
     (levels_db,) = downlink.link.snr_db.of_clients(system.sizes())
     return BroadcastLatency(
         model_bits=bits,
