@@ -158,7 +158,7 @@ class HeardRound:
         cut: Cut,
     ) -> None:
         """Each client does something."""
-        lasts_s = np.maximum(np.minimum(to_s, cut.at_s) - from_s, 0.0)
+        lasts_s = cut.lasts_s(from_s, to_s)
         self._history.spent_by(self.of.clients.which, power_w * lasts_s)
         self.told.spent(activity, from_s, to_s, power_w, cut)
 

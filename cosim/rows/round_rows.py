@@ -74,6 +74,10 @@ class Cut(NamedTuple):
     reason: str
     is_given_up: NDArray[np.bool_] | None = None
 
+    def lasts_s(self, from_s: NDArray[np.float64], to_s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How long each does what it would do between two instants, shape (clients,)."""
+        return np.maximum(np.minimum(to_s, self.at_s) - from_s, 0.0)
+
 
 class _Spent(NamedTuple):
     of: RoundOf

@@ -39,7 +39,7 @@ class RoundTally:
         cut: Cut,
     ) -> None:
         """Add times and energies."""
-        lasts_s = np.maximum(np.minimum(to_s, cut.at_s) - from_s, 0.0)
+        lasts_s = cut.lasts_s(from_s, to_s)
         self._sums[f"{activity}_s"] += lasts_s.sum()
         self._sums[f"{activity}_j"] += (power_w * lasts_s).sum()
 

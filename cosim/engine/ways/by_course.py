@@ -40,7 +40,7 @@ class _CourseUpload(CarriedUpload):
             raise course.refuse()
         super().__init__(sim, bits, course)
         self._course = course
-        if course.end_s(sim.now_s, bits) == math.inf and course.over_s < math.inf:
+        if not self.done.triggered and course.over_s < math.inf:
             sim.at(course.over_s).callbacks.append(self._run_out)  # type: ignore[union-attr]
 
     def _run_out(self, _event: Event) -> None:
