@@ -111,7 +111,7 @@ class Clients(Sequence[Client], ABC):
 
     @abstractmethod
     def planned_s(self, sim: Simulation, job: Job, cycles: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How long trainings of so many cycles are planned to take that begin now, shape (clients,)."""
+        """Planned durations of trainings of the given cycles that begin now, shape (clients,)."""
 
     @abstractmethod
     def places_in(self, others: "Clients") -> Places:
@@ -142,5 +142,5 @@ class Edge(Protocol):
         ...
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
-        """Clients that are there at this instant: so many, drawn uniformly, or all (None)."""
+        """Clients that are there at this instant: the given number, drawn uniformly, or all (None)."""
         ...

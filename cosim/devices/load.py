@@ -49,7 +49,7 @@ class Load:
     costs: "Costs"
 
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
-        """Cycles of so many local steps that a client would begin now, and of coding what they have made."""
+        """Cycles of `num_steps` local steps that a client would begin now, and of coding their result."""
         step = LocalStep(batch_size, self.fraction, self.sample_flops)
         return num_steps * self.costs.of_one(Numbers.of((client.name,)), step) + self.coding_cycles
 

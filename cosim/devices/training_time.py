@@ -46,7 +46,7 @@ class DrawnTime(TrainingTime, ABC):
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Real over planned times of so many clients of consecutive numbers, shape (num,)."""
+        """Real over planned times of `num` clients of consecutive numbers, shape (num,)."""
 
     def training_s(
         self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]

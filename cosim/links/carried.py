@@ -1,7 +1,7 @@
 """Carried: uploads whose rates go on by themselves, one on a clock and those of an edge round as arrays.
 
-Both follow from the same two numbers of a rate: when it has carried so many bits, and how many it has carried
-until an instant.
+Both follow from the same two numbers of a rate: when it has carried a number of bits, and how many it has
+carried until an instant.
 """
 
 import math
@@ -21,7 +21,7 @@ class Carrier(Protocol):
     """A rate over time, of one client, or of some as arrays of shape (clients,)."""
 
     def end_s(self, start_s: Any, bits: float) -> Any:
-        """When so many bits have been carried since an instant; infinity: never."""
+        """When `bits` have been carried since an instant; infinity: never."""
 
     def bits(self, start_s: Any, end_s: Any) -> Any:
         """Bits that are carried from one instant to another, which may be earlier."""

@@ -96,7 +96,7 @@ class KnownLink(ABC):
 
     @abstractmethod
     def share_hz(self, num_clients: int) -> float:
-        """The bandwidth that each of so many clients can count on in an edge round."""
+        """The bandwidth that each of `num_clients` can count on in an edge round."""
 
     @abstractmethod
     def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
@@ -129,7 +129,7 @@ class Course:
     over_s: float = math.inf
 
     def end_s(self, start_s: float, bits: float) -> float:
-        """When so many bits have been carried since an instant; infinity: never, or not before it is over."""
+        """When `bits` have been carried since an instant; infinity: never, or not before it is over."""
         raise NotImplementedError
 
     def bits(self, start_s: float, end_s: float) -> float:
@@ -183,14 +183,14 @@ class CellLink(Forms):
         if self.known is None:
             raise ConfigurationError(
                 f"{asker}: asks for rates and gains beforehand, and of a {type(self).__name__} none are "
-                "known. Usual fix: System.uplink = Radio with FixedShares, or a part that goes without."
+                "known. Usual fix: System.uplink = Radio with FixedShares, or a part that asks for neither."
             )
         return self.known
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of so many clients that begins now and ends by then.
+        """Take note of an edge round of `num_clients` that begins now and ends by `ends_s`.
 
-        For protocols without edge rounds: of so many that may send at the same time.
+        For protocols without edge rounds: of as many clients as may send at the same time.
         """
 
     def rates_bps(

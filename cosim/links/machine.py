@@ -61,7 +61,7 @@ class Machine(Forms):
         self.left_bits: dict[int, float] = {}
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of so many clients that begins now and ends by then."""
+        """Take note of an edge round of `num_clients` that begins now and ends by `ends_s`."""
 
     def change(self, now_s: float, starts: Sequence[int], stops: Sequence[int]) -> None:
         """Let happen what happens at an instant; it may be asked several times for one.

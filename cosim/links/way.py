@@ -30,11 +30,11 @@ class Way(ABC):
         self._sim, self._clients, self._tx_power_w = sim, cell.clients, tx_power_w
 
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
-        """Begin an edge round of so many clients now, which ends by then.
+        """Begin an edge round of `num_clients` now, which ends by `ends_s`.
 
         Args:
-            places: The participants' among the clients of the cell, ascending; None: any so many at a time,
-                for protocols without edge rounds.
+            places: The participants' among the clients of the cell, ascending; None: any `num_clients` at a
+                time, for protocols without edge rounds.
         """
         self.link.begin_round(num_clients, ends_s)
 

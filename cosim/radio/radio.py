@@ -167,7 +167,7 @@ class RadioLink(CellLink, KnownLink):
         return Channel(snr_in, mean_snr.form == "flat", self._fading.of(client), client, met)
 
     def share_hz(self, num_clients: int) -> float:
-        """The bandwidth that each of so many clients can count on."""
+        """The bandwidth that each of `num_clients` can count on."""
         return self._band.share_hz(num_clients)
 
     def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
@@ -182,7 +182,7 @@ class RadioLink(CellLink, KnownLink):
         job: Job,
         tx_power_w: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """How long uploads take where so many share the band."""
+        """How long uploads take where `num_clients` share the band."""
         powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
 
         def rates_bps(bandwidth_hz: float) -> NDArray[np.float64]:

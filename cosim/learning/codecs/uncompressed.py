@@ -1,4 +1,4 @@
-"""Uncompressed: every value of an update by itself, in so many bits."""
+"""Uncompressed: every value of an update by itself, in a fixed number of bits."""
 
 from cosim.configuration import at_least, configuration, field
 from cosim.learning.codecs.codec import Codec

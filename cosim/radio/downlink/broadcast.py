@@ -78,7 +78,7 @@ class BroadcastLink(CellLink):
         self._first, self._num_receivers = Numbers.of(clients[:1]).numbers.item(0), 0
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Listen, so many."""
+        """Note how many receive."""
         self._num_receivers = num_clients
 
     def rates_bps(

@@ -48,13 +48,13 @@ class Band(Forms):
     is_known: bool = True
 
     def share_hz(self, num_clients: int) -> float:
-        """Bandwidth that each of so many clients can count on in an edge round."""
+        """Bandwidth that each of `num_clients` can count on in an edge round."""
         return self.steady_hz(num_clients)
 
     def upload_s(
         self, rates_bps: Callable[[float], NDArray[np.float64]], payload: Payload, num_clients: int
     ) -> float | NDArray[np.float64]:
-        """How long uploads take, once they are granted, in what each of so many clients can count on.
+        """How long uploads take, once they are granted, in what each of `num_clients` can count on.
 
         Shape (clients,), or a number for all.
 
@@ -86,7 +86,7 @@ class Band(Forms):
         raise NotImplementedError
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of so many clients that begins now and ends by then."""
+        """Take note of an edge round of `num_clients` that begins now and ends by `ends_s`."""
 
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float] | None:
         """Noise on the mean of what some clients have sent, as `CellLink.deviation_of_mean`.

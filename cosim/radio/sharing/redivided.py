@@ -40,7 +40,7 @@ class RedividedBand(Band):
         self._bandwidth_hz = bandwidth_hz
 
     def share_hz(self, num_clients: int) -> float:
-        """Share of each of so many who send."""
+        """Share of each of `num_clients` that send."""
         return self._bandwidth_hz / num_clients
 
     def machine(self, senders: Senders) -> Division:

@@ -39,5 +39,5 @@ class FixedBand(Band):
         self._bandwidth_hz = bandwidth_hz
 
     def steady_hz(self, num_clients: int) -> float:
-        """Share of each of so many participants."""
+        """Share of each of `num_clients` participants."""
         return self._bandwidth_hz / num_clients

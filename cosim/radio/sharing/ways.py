@@ -29,7 +29,7 @@ class Way(ABC):
         self._num_clients, self._ends_s = 1, math.inf
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of so many clients that begins now and ends by then."""
+        """Take note of an edge round of `num_clients` that begins now and ends by `ends_s`."""
         self._num_clients, self._ends_s = max(1, num_clients), ends_s
 
     @abstractmethod
