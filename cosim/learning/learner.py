@@ -59,7 +59,6 @@ from cosim.data.dataset import Dataset
 from cosim.learning.evaluator import Evaluator
 from cosim.learning.graph.cohorts import WORKING_SETS, working_set
 from cosim.learning.graph.pending import (
-    InitialModel,
     PendingModel,
     PendingState,
     PendingUpdate,
@@ -69,6 +68,7 @@ from cosim.learning.graph.pending import (
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.flops import TrainingFlops
+from cosim.learning.network.initial_model import InitialModel
 from cosim.learning.network.personal import with_personal
 from cosim.learning.network.ready import ready_copy
 from cosim.learning.network.weights import Weights, in_own_types, own_copy, own_weights

@@ -13,8 +13,9 @@ from torch.nn import functional as F
 import cosim
 from cosim import ConfigurationError
 from cosim.learning.graph.combinations import assemble, mean, submodel
-from cosim.learning.graph.pending import InitialModel, PendingUpdate
+from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
+from cosim.learning.network.initial_model import InitialModel
 from cosim.learning.network.submodels import Part
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.learning.probe.buffers import shape_of

@@ -15,10 +15,10 @@ from cosim.configuration import ConfigurationError
 from cosim.learning.graph.linear import LinearCombination
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape, Part
-from cosim.links.model_codec import ModelCodec
 
 if TYPE_CHECKING:
     from cosim.learning.network.weights import Weights
+    from cosim.links.model_codec import ModelCodec
 
 
 class UpdateSum(PendingModel):
@@ -85,7 +85,7 @@ class ReceivedModel(PendingModel):
 
     __slots__ = ("codec",)
 
-    def __init__(self, model: PendingModel, codec: ModelCodec) -> None:
+    def __init__(self, model: PendingModel, codec: "ModelCodec") -> None:
         super().__init__((model,))
         self.codec = codec
 

@@ -30,8 +30,6 @@ from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.schedules.schedule import in_round
 
 if TYPE_CHECKING:
-    from torch import nn
-
     from cosim.learning.codecs.codec import Codec
     from cosim.learning.local_training.local_training import LocalTraining
     from cosim.learning.network.weights import Weights
@@ -232,30 +230,17 @@ class PendingUpdate:
             raise refuse(type(self), "num_steps", self.num_steps, "must be a whole number of at least 1")
         if not isinstance(self.training, Port):
             raise refuse(type(self), "training", self.training, "must be a local training", "Sgd()")
-        _check_key(type(self), self.key)
+        check_key(type(self), self.key)
 
 
-def _check_key(owner: type, key: int) -> None:
+def check_key(owner: type, key: int) -> None:
+    """Refuse a key that no generator takes.
+
+    Raises:
+        ConfigurationError: It is no whole number from 0 to 2**64 - 1.
+    """
     if not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
         raise refuse(owner, "key", key, "must be a whole number from 0 to 2**64 - 1")
-
-
-class InitialModel(PendingModel):
-    """A network as its own initialisation draws it from a key."""
-
-    __slots__ = ("key", "network")
-
-    def __init__(self, network: "nn.Module", key: int) -> None:
-        _check_key(type(self), key)
-        super().__init__()
-        self.network, self.key = network, key
-
-    def combine(
-        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
-    ) -> "Weights":
-        from cosim.learning.network.first_values import initial_weights
-
-        return initial_weights(self.network, self.key, shape)
 
 
 class StoredModel(PendingModel):
