@@ -10,6 +10,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import attrs
 import numpy as np
@@ -224,12 +225,15 @@ def waitings(draw, seconds) -> cosim.Waiting:
         Both(after_s=seconds, upload_s=each_s),
     ]
     rule = draw(st.sampled_from(rules))
-    return draw(st.sampled_from([rule, rule, cosim.AtLeast(lasting_s=seconds / 2, rule=rule)]))
+    return draw(st.sampled_from([rule, cosim.AtLeast(lasting_s=seconds / 2, rule=rule)]))
 
 
-def blocks(bandwidth_hz: float) -> cosim.ResourceBlocks:
-    """Three in a band, so that some clients wait."""
-    return cosim.ResourceBlocks(num_blocks=3, block_hz=bandwidth_hz / 3)
+def blocks(bandwidth_hz: float, num_blocks: int) -> cosim.ResourceBlocks:
+    """Few in a band, so that some clients wait."""
+    return cosim.ResourceBlocks(num_blocks=num_blocks, block_hz=bandwidth_hz / num_blocks)
+
+
+FEW_BLOCKS = [partial(blocks, num_blocks=1), partial(blocks, num_blocks=3)]
 
 
 @st.composite
@@ -241,18 +245,19 @@ def systems(draw) -> cosim.System:
     loses = waiting.gives_up
     kinds = [cosim.FixedShares]
     if waiting.upload_s is None:
-        kinds.append(cosim.RedividedShares)
+        kinds += [cosim.RedividedShares, cosim.RedividedShares]
         if not waiting.leaves_out:
-            kinds.append(cosim.OverTheAir)
-        kinds.append(blocks)
+            kinds += [cosim.OverTheAir, cosim.OverTheAir]
+        kinds += FEW_BLOCKS
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6])))
     knows_exactly = isinstance(sharing, cosim.OverTheAir)
+    fading = draw(fadings if knows_exactly or not draw(st.integers(0, 2)) else fadings_on_the_way)
     radio = cosim.Radio(
         sharing=sharing,
         link=draw(links),
-        fading=draw(fadings if knows_exactly else fadings | fadings_on_the_way),
+        fading=fading,
         csi_error_db=0.0 if knows_exactly else draw(st.sampled_from([0.0, 2.0])),
-        outage_probability=draw(st.sampled_from([0.0, 0.3])) if loses and not knows_exactly else 0.0,
+        outage_probability=draw(st.sampled_from([0.3, 0.0])) if loses and not knows_exactly else 0.0,
     )
     steps = draw(local_steps)
     learns = draw(st.integers(0, 7)) == 0 and not isinstance(steps, cosim.StepsInTime)  # too many
@@ -287,8 +292,8 @@ def systems(draw) -> cosim.System:
             static_power_w=draw(st.sampled_from([0.0, 0.3])),
             receive_w=draw(st.sampled_from([0.0, 0.1])),
             training_time=draw(training_times),
-            processor=draw(st.sampled_from([None, None, own_parts.Throttled()])),
-            power_control=draw(st.sampled_from([None, None, own_parts.Fractional()])),
+            processor=draw(st.sampled_from([None, own_parts.Throttled()])),
+            power_control=draw(st.sampled_from([None, own_parts.Fractional()])),
             **rest,
         ),
         cycles=draw(
@@ -316,7 +321,9 @@ def ties(draw) -> cosim.System:
     waiting = draw(
         st.sampled_from([*rules, cosim.UploadDeadline(after_s=deadline_s), Both(after_s=deadline_s)])
     )
-    kinds = [cosim.FixedShares] if waiting.upload_s else [cosim.FixedShares, cosim.RedividedShares, blocks]
+    kinds = [cosim.FixedShares]
+    if not waiting.upload_s:
+        kinds += [cosim.RedividedShares, *FEW_BLOCKS]
     if not waiting.upload_s and not waiting.leaves_out:
         kinds.append(cosim.OverTheAir)
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([1, size])) * 4096 / send_s)

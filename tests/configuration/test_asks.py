@@ -76,6 +76,18 @@ def test_a_word_is_asked_of_one_field_or_of_the_part_beside():
         check_asks(World(back=Radio(fading=FADES, sharing=Sums())))
 
 
+def test_a_part_may_ask_in_one_field_only():
+    @configuration
+    class Loud(Radio):
+        asks = (Ask(STILL, "sends more there", at="back"),)
+
+    check_asks(World(way=Loud(fading=FADES)))
+    with pytest.raises(
+        ConfigurationError, match=r"World\.back\.fading = Fading.*World\.back = Loud sends more"
+    ):
+        check_asks(World(back=Loud(fading=FADES)))
+
+
 def test_a_subclass_says_its_own():
     @configuration
     class Patient(Rule):

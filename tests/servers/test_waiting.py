@@ -127,6 +127,22 @@ def test_a_least_time_lasts_though_all_have_arrived_and_no_longer_than_the_rule(
     assert ends_s(late) == [exactly(max(ARRIVE_S))]
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [WaitForAll(), Deadline(after_s=19e-3), FirstK(num_updates=2), UploadDeadline(after_s=16e-3)],
+    ids=lambda rule: type(rule).__name__,
+)
+def test_a_least_time_that_is_over_at_once_changes_nothing(rule: Waiting) -> None:
+    """Nor does one that two rules have, one around the other, but for the longer of both."""
+    usual, early = played(rule), played(AtLeast(lasting_s=1e-9, rule=rule))
+    assert fates(early) == fates(usual)
+    assert ends_s(early) == ends_s(usual)
+    for lasts_s in ((0.05, 0.03), (0.03, 0.05)):
+        both = AtLeast(lasting_s=lasts_s[0], rule=AtLeast(lasting_s=lasts_s[1], rule=rule))
+        assert ends_s(played(both)) == [exactly(0.05)]
+        assert fates(played(both)) == fates(usual)
+
+
 def test_as_many_as_take_part_is_for_all() -> None:
     every, patient = played(FirstK(num_updates=4)), played(WaitForAll())
     for table in ("spans", "transfers", "fates", "rounds"):

@@ -17,19 +17,23 @@ class Lanes(Machine):
     """Uploads side by side.
 
     Args:
-        width_hz: Gives the bandwidth of a lane, to those who begin or whose channel changes now.
+        width_hz: Participants of an edge round -> bandwidth of a lane until the next begins.
         num_lanes: How many there are; None: one for each client.
     """
 
-    def __init__(self, width_hz: Callable[[], float], num_lanes: int | None, senders: Senders) -> None:
+    def __init__(self, width_hz: Callable[[int], float], num_lanes: int | None, senders: Senders) -> None:
         super().__init__()
         self.has_turns = num_lanes is not None
-        self._width_hz, self._senders = width_hz, senders
+        self._width_of, self._senders = width_hz, senders
+        self._width_hz = width_hz(1)
         self._num_free = math.inf if num_lanes is None else num_lanes
         self._line: list[tuple[float, int]] = []
         self._sending: dict[int, tuple[float, float, float, float, float]] = {}
         """Number -> bits left at an instant, that instant, rate since then, end at that rate, next fade."""
         self._changes: list[tuple[float, int]] = []
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        self._width_hz = self._width_of(max(1, num_clients))
 
     def change(self, now_s: float, starts: Sequence[int], stops: Sequence[int]) -> None:
         for number in stops:
@@ -74,7 +78,7 @@ class Lanes(Machine):
         """Send what is left from now on, in the fading block of this instant."""
         if fade_s <= now_s:
             fade_s = self._senders.fade(number, now_s)
-        rate_bps = self._senders.rate_bps(number, self._width_hz())
+        rate_bps = self._senders.rate_bps(number, self._width_hz)
         end_s = instant_after(now_s, left_bits / rate_bps) if rate_bps else math.inf
         self._sending[number] = left_bits, now_s, rate_bps, end_s, fade_s
         if (when_s := min(end_s, fade_s)) < math.inf:

@@ -54,4 +54,4 @@ class BandOfBlocks(Band):
 
     def machine(self, senders: Senders) -> Lanes:
         """A lane for each block."""
-        return Lanes(lambda: self._block_hz, self.num_at_once, senders)
+        return Lanes(self.share_hz, self.num_at_once, senders)

@@ -64,19 +64,21 @@ class MachineWay(Way):
         return self._on_clock.open(number, payload.bits)
 
     def uploads(self, begins_s: NDArray[np.float64], payload: Payload, senders: SendersOfRound) -> Uploads:
+        ends_s = self._ends_s  # the round's; bits that are left may be asked for in a later one
+
         def make() -> Machine:
             machine = self._of(senders.make())
-            machine.begin_round(len(begins_s), self._ends_s)
+            machine.begin_round(len(begins_s), ends_s)
             return machine
 
-        return MachineUploads(make, begins_s, payload.bits, self._ends_s)
+        return MachineUploads(make, begins_s, payload.bits, ends_s)
 
 
 class SteadyWay(MachineWay):
     """Each in a bandwidth of its own: at one rate, or by a lane where its channel changes meanwhile."""
 
     def _of(self, senders: Senders) -> Machine:
-        return Lanes(self._width_hz, None, senders)
+        return Lanes(self._band.steady_hz, None, senders)
 
     def _width_hz(self) -> float:
         return self._band.steady_hz(self._num_clients)
