@@ -81,6 +81,7 @@ from cosim.learning.tasks.task import Task
 from cosim.links.carried import SteadyUpload
 from cosim.links.instantaneous import Instantaneous
 from cosim.links.link import CellLink, Course, KnownLink, Link
+from cosim.links.machine import Machine
 from cosim.links.model_codec import ModelCodec
 from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
 from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
@@ -265,6 +266,7 @@ __all__ = [
     "LocalSteps",
     "LocalTraining",
     "LogNormalTime",
+    "Machine",
     "MacroF1",
     "MajorityVote",
     "Mean",

@@ -8,7 +8,7 @@ single ones see the same values, however many there are.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import attrs
@@ -88,15 +88,53 @@ class Numbers(Sequence[str]):
 
     def some(self, which: NDArray[np.int64]) -> "Numbers":
         """Those at some places of this order, ascending."""
-        own, names, num = self.places, SomeNames(self.names, which), len(which)
-        places = own.start + which if isinstance(own, slice) else own[which]
+        return SomeNumbers(self, which)
+
+    def places_among(self, whole: "Numbers") -> NDArray[np.int64] | slice:
+        """Their places among clients that include them, both ascending."""
+        return slice(None) if len(self) == len(whole) else np.searchsorted(whole.numbers, self.numbers)
+
+
+class SomeNumbers(Numbers):
+    """Some of many clients, whose names and blocks are found when they are asked for."""
+
+    _whole: Numbers
+    _which: NDArray[np.int64]
+
+    def __init__(self, whole: Numbers, which: NDArray[np.int64]) -> None:
+        self.__dict__.update(_whole=whole, _which=which)
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def places_among(self, whole: Numbers) -> NDArray[np.int64] | slice:
+        return self._which if whole.names is self._whole.names else super().places_among(whole)
+
+    @property
+    def kind(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._whole.kind
+
+    @cached_property
+    def names(self) -> Sequence[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return SomeNames(self._whole.names, self._which)
+
+    @cached_property
+    def blocks(self) -> Sequence[int]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._found[0]
+
+    @cached_property
+    def places(self) -> NDArray[np.int64]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[Sequence[int], NDArray[np.int64]]:
+        own, num, blocks = self._whole.places, len(self._which), self._whole.blocks
+        places = own.start + self._which if isinstance(own, slice) else own[self._which]
         first, last = (places.item(0) // BLOCK, places.item(-1) // BLOCK) if num else (0, 0)
         if last - first <= num:
-            own = places - first * BLOCK if first else places
-            return Numbers(names, self.kind, self.blocks[first : last + 1], own)
+            return blocks[first : last + 1], places - first * BLOCK if first else places
         used, of_own = np.unique(places // BLOCK, return_inverse=True)
-        blocks = tuple(self.blocks[place] for place in used.tolist())
-        return Numbers(names, self.kind, blocks, of_own * BLOCK + places % BLOCK)
+        return tuple(blocks[place] for place in used.tolist()), of_own * BLOCK + places % BLOCK
 
 
 class Draws:

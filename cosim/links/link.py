@@ -35,15 +35,16 @@ Usage::
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, Forms, Port, configuration, one_of
 from cosim.draws import Numbers
+from cosim.links.machine import Machine
 from cosim.links.payload import Payload
-from cosim.links.upload import Upload, Uploads
+from cosim.links.upload import Upload
 from cosim.records import DOWN, UP
 from cosim.simulation import Simulation
 
@@ -141,10 +142,61 @@ class Course:
         raise NotImplementedError
 
 
+class Sender(NamedTuple):
+    """A client that sends, or receives.
+
+    Attributes:
+        place: Its place among the clients of the cell.
+        payload: What it sends.
+        tx_power_w: Its transmit power; None: it receives.
+        begins_s: When its upload is opened.
+    """
+
+    client: str
+    place: int
+    payload: Payload
+    job: Job
+    tx_power_w: float | None
+    begins_s: float
+
+
+class InRound(NamedTuple):
+    """What the participants of an edge round send, who all send the same.
+
+    Attributes:
+        places: Theirs among the clients of the cell, ascending.
+        begins_s: When each opens its upload, shape (participants,).
+        payload: What each sends.
+        tx_power_w: Transmit power of each, shape (participants,); None: they receive.
+    """
+
+    places: Places
+    begins_s: NDArray[np.float64]
+    payload: Payload
+    job: Job
+    tx_power_w: NDArray[np.float64] | None
+
+
+class Sent(Protocol):
+    """The uploads of a machine, by their numbers, which are in the order of the clients.
+
+    Attributes:
+        in_round: All of them as arrays, whose places are their numbers; None: they come one by one.
+    """
+
+    @property
+    def in_round(self) -> InRound | None: ...
+
+    def __getitem__(self, number: int, /) -> Sender:
+        """The client of the last upload with a number."""
+        ...
+
+
 class CellLink(Forms):
     """What the clients of a cell send over, or receive.
 
-    It is written in one form: `rates_bps`; `course`; or `open`, and the system is played by events.
+    It is written in one form: `rates_bps`; `course`; `airtime_s`, where all begin together; `machine`, which
+    they share; or `open`, and the system is played by events.
 
     Attributes:
         sends_while_queued: True if clients send, at their power, while what they have sent waits behind that
@@ -152,7 +204,13 @@ class CellLink(Forms):
         ends_together: True if the uploads of an edge round end at the same instant.
     """
 
-    forms = one_of(rates=("rates_bps",), course=("course",), shared=("start", "uploads"), events=("open",))
+    forms = one_of(
+        rates=("rates_bps",),
+        course=("course",),
+        together=("airtime_s",),
+        machine=("machine",),
+        events=("open",),
+    )
     sends_while_queued: ClassVar[bool] = False
     ends_together: ClassVar[bool] = False
 
@@ -167,7 +225,7 @@ class CellLink(Forms):
     @property
     def stands_alone(self) -> bool:
         """True if an upload that is closed changes no other, so that each may be given up."""
-        return True
+        return self.form not in ("together", "machine")
 
     @property
     def known(self) -> KnownLink | None:
@@ -208,28 +266,23 @@ class CellLink(Forms):
         """How a client's rate goes on by itself."""
         raise NotImplementedError
 
-    def start(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
-        """Begin an upload that shares the link with others; arguments as `open`."""
+    def airtime_s(self, payload: Payload) -> float:
+        """How long uploads last that all participants of an edge round begin together.
+
+        They begin when all are there, or at the last moment from which they still end in time.
+        """
         raise NotImplementedError
 
-    def uploads(
-        self,
-        places: Places,
-        begins_s: NDArray[np.float64],
-        payload: Payload,
-        job: Job,
-        tx_power_w: NDArray[np.float64] | None = None,
-    ) -> Uploads | None:
-        """The uploads of the edge round that has begun, as arrays; to the last bit those of `start`.
+    def machine(self, sent: Sent) -> Machine:
+        """What uploads share, as long as none has begun.
 
-        None: the round is played by events.
+        By events one machine serves a run, on arrays each edge round has one; so it must forget in
+        `begin_round` what was before.
 
         Args:
-            places: The participants' among the clients of the cell, ascending.
-            begins_s: When each would open its upload, shape (participants,), none before this instant.
-            tx_power_w: Transmit power of each, shape (participants,); None: the highest, or they receive.
+            sent: The uploads, each known by the instant at which it begins.
         """
-        return None
+        raise NotImplementedError
 
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         """Begin an upload at this instant.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.draws import Numbers
-from cosim.links.link import Cell, CellLink, Job, Places
+from cosim.links.link import Cell, CellLink, InRound, Job, Places, Sender
 from cosim.links.payload import Payload
 from cosim.links.upload import Upload, Uploads
 from cosim.simulation import Simulation
@@ -26,7 +26,7 @@ class Way(ABC):
     def __init__(
         self, sim: Simulation, link: CellLink, cell: Cell, tx_power_w: NDArray[np.float64] | None
     ) -> None:
-        self.link = link
+        self.link, self._ones = link, dict[int, Numbers]()
         self._sim, self._clients, self._tx_power_w = sim, cell.clients, tx_power_w
 
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
@@ -38,15 +38,17 @@ class Way(ABC):
         """
         self.link.begin_round(num_clients, ends_s)
 
-    @abstractmethod
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         """Begin an upload at this instant.
 
         Args:
-            tx_power_w: Transmit power; None: the client receives.
+            tx_power_w: Transmit power; None: the highest, or the client receives.
         """
+        place = self._place_of[client]
+        if tx_power_w is None and self._tx_power_w is not None:
+            tx_power_w = self._tx_power_w.item(place)
+        return self._open(Sender(client, place, payload, job, tx_power_w, self._sim.now_s))
 
-    @abstractmethod
     def uploads(
         self,
         places: Places,
@@ -64,6 +66,20 @@ class Way(ABC):
             begins_s: When each would open its upload, shape (participants,), none before this instant.
             tx_power_w: Transmit power of each, shape (participants,); None: the highest, or they receive.
         """
+        if tx_power_w is None:
+            tx_power_w = self._powers_w(places)
+        return self._uploads(InRound(places, begins_s, payload, job, tx_power_w))
+
+    @abstractmethod
+    def _open(self, sender: Sender) -> Upload:
+        """Begin an upload at this instant."""
+
+    @abstractmethod
+    def _uploads(self, of: InRound) -> Uploads | None:
+        """Those of the edge round that has begun; None: it is played by events."""
+
+    def _powers_w(self, places: Places) -> NDArray[np.float64] | None:
+        return None if self._tx_power_w is None else self._tx_power_w[places]
 
     @cached_property
     def _place_of(self) -> dict[str, int]:
@@ -72,6 +88,12 @@ class Way(ABC):
     @cached_property
     def _all(self) -> Numbers:
         return Numbers.of(self._clients)
+
+    def _one(self, place: int) -> Numbers:
+        found = self._ones.get(place)
+        if found is None:
+            found = self._ones[place] = self._all.some(np.array([place]))
+        return found
 
     def _some(self, places: Places) -> Numbers:
         return self._all if isinstance(places, slice) else self._all.some(places)

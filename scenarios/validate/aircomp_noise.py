@@ -33,7 +33,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.local_training.sgd import Sgd
 from cosim.links.link import Job
 from cosim.network import nodes_of
-from cosim.radio.radio import RadioLink
+from cosim.radio.radio_link import RadioLink
 from cosim.servers.cloud import Cloud
 from cosim.servers.edge import EdgeServer
 from scenarios.command_line.console import console

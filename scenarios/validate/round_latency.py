@@ -24,7 +24,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.links.link import Job
 from cosim.network import nodes_of
-from cosim.radio.radio import RadioLink
+from cosim.radio.radio_link import RadioLink
 from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 

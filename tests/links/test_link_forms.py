@@ -16,6 +16,8 @@ LINKS = {
     "rates": own_links.Rates(),
     "rates, one by one": own_links.OneByOne(),
     "course": own_links.Fading(),
+    "machine": own_links.Shared(),
+    "machine, in turns": own_links.Ring(),
     "events": own_links.Line(),
 }
 TABLES = ("spans", "transfers", "fates", "rounds")

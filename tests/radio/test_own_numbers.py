@@ -9,8 +9,8 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, Never
+from cosim.radio.by_band import SteadyLink
 from cosim.radio.gain_errors import GainErrors
-from cosim.radio.radio import RadioLink
 from cosim.rows.tables import TABLES
 from cosim.studies.study import Study
 from cosim.testing import small_system
@@ -105,10 +105,10 @@ def test_numbers_in_two_forms_cannot_be_made():
             def gains(self, sim, clients, block):
                 return 2.0
 
-    with pytest.raises(ConfigurationError, match=r"Shadowed: what a RadioLink does follows from its parts"):
+    with pytest.raises(ConfigurationError, match=r"\(SteadyLink.rates_bps\) and events \(Shadowed.open"):
 
-        class Shadowed(RadioLink):
-            """Channels of its own, which arrays would not ask."""
+        class Shadowed(SteadyLink):
+            """Uploads of its own, which arrays would not ask."""
 
-            def channel(self, client, tx_power_w, job):
-                return super().channel(client, 0.1 * tx_power_w, job)
+            def open(self, client, payload, job, tx_power_w=None):
+                return super().open(client, payload, job, 0.1)

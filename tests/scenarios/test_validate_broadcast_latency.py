@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosim.radio.radio import RadioLink
+from cosim.radio.radio_link import RadioLink
 from scenarios.validate import broadcast_latency as validation
 
 SMALL = validation.Options(num_antennas=(2,), num_receivers=(3,), num_rounds=1500)

@@ -343,7 +343,7 @@ def test_a_rule_that_gives_up_is_not(rule: Waiting) -> None:
 def test_a_link_is_told_when_a_round_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, float]] = []
     monkeypatch.setattr(
-        "cosim.radio.radio.RadioLink.begin_round",
+        "cosim.radio.by_band.SteadyLink.begin_round",
         lambda self, number, end_s, places=None: told.append((number, end_s)),
     )
     for rule in (WaitForAll(), Deadline(after_s=0.5), AtLeast(lasting_s=1.0, rule=Deadline(after_s=0.25))):

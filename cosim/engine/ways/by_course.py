@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cosim.links.carried import CarriedUpload, CarriedUploads, Courses
-from cosim.links.link import Course, Job, Places
-from cosim.links.payload import Payload
+from cosim.links.link import Course, InRound, Sender
 from cosim.links.way import Way
 from cosim.simulation import Event, Simulation
 
@@ -15,20 +13,13 @@ from cosim.simulation import Event, Simulation
 class CourseWay(Way):
     """Each client along its course."""
 
-    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> CarriedUpload:
-        return _CourseUpload(self._sim, payload.bits, self.link.course(client))
+    def _open(self, sender: Sender) -> CarriedUpload:
+        return _CourseUpload(self._sim, sender.payload.bits, self.link.course(sender.client))
 
-    def uploads(
-        self,
-        places: Places,
-        begins_s: NDArray[np.float64],
-        payload: Payload,
-        job: Job,
-        tx_power_w: NDArray[np.float64] | None = None,
-    ) -> CarriedUploads | None:
+    def _uploads(self, of: InRound) -> CarriedUploads | None:
         """By events where a course would be over, which then is an error where an upload needs it longer."""
-        courses = Courses([self.link.course(client) for client in self._some(places)])
-        uploads = CarriedUploads(begins_s, payload.bits, courses)
+        courses = Courses([self.link.course(client) for client in self._some(of.places)])
+        uploads = CarriedUploads(of.begins_s, of.payload.bits, courses)
         return uploads if np.isfinite(uploads.ends_s).all() else None
 
 

@@ -6,62 +6,55 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.draws import Numbers
 from cosim.links.carried import SteadyUpload, SteadyUploads
-from cosim.links.link import Job, Places
-from cosim.links.payload import Payload
+from cosim.links.link import InRound, Job, Places, Sender
 from cosim.links.way import Way
-
-NO_PLACES = np.empty(0, dtype=np.int64)
 
 
 class RatesWay(Way):
     """Each client at its rate of the job, which is asked once for all participants of an edge round."""
 
-    _places: Places = NO_PLACES
+    _places: Places | None = None
     _known: tuple[Job, NDArray[np.float64]] | None = None
 
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
         super().begin_round(num_clients, ends_s)
-        self._places, self._known = NO_PLACES if places is None else places, None
+        self._places, self._known = places, None
 
-    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> SteadyUpload:
-        return SteadyUpload(self._sim, payload.bits, self._rate_bps(self._place_of[client], job, tx_power_w))
+    def _open(self, sender: Sender) -> SteadyUpload:
+        return SteadyUpload(self._sim, sender.payload.bits, self._rate_bps(sender))
 
-    def uploads(
-        self,
-        places: Places,
-        begins_s: NDArray[np.float64],
-        payload: Payload,
-        job: Job,
-        tx_power_w: NDArray[np.float64] | None = None,
-    ) -> SteadyUploads:
-        powers_w = self._powers_w(places) if tx_power_w is None else tx_power_w
-        return SteadyUploads(begins_s, int(payload.bits), self._rates_bps(places, job, powers_w))
+    def _uploads(self, of: InRound) -> SteadyUploads:
+        rates_bps = self._rates_bps(of.places, of.job, of.tx_power_w)
+        return SteadyUploads(of.begins_s, int(of.payload.bits), rates_bps)
 
-    def _rate_bps(self, place: int, job: Job, tx_power_w: float | None) -> float:
+    def _rate_bps(self, sender: Sender) -> float:
         """That of a client among the participants; by itself with a power of its own, or without rounds."""
-        if tx_power_w is None or self._tx_power_w is None or tx_power_w == self._tx_power_w.item(place):
+        place, job, tx_power_w = sender.place, sender.job, sender.tx_power_w
+        if self._places is not None and (
+            self._tx_power_w is None or tx_power_w == self._tx_power_w.item(place)
+        ):
             if self._known is None or self._known[0] != job:
                 rows = np.full(len(self._clients), math.nan)
-                if len(rows[self._places]):
-                    rates_bps = self._rates_bps(self._places, job, self._powers_w(self._places))
-                    rows[self._places] = rates_bps
+                rows[self._places] = self._rates_bps(self._places, job, self._powers_w(self._places))
                 self._known = job, rows
             found = self._known[1].item(place)
             if not math.isnan(found):
                 return found
         powers_w = None if tx_power_w is None else np.array([tx_power_w])
-        return self._rates_bps(np.array([place]), job, powers_w).item(0)
-
-    def _powers_w(self, places: Places) -> NDArray[np.float64] | None:
-        return None if self._tx_power_w is None else self._tx_power_w[places]
+        return self._asked_bps(self._one(place), job, powers_w).item(0)
 
     def _rates_bps(
         self, places: Places, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        clients = self._some(places)
+        return self._asked_bps(self._some(places), job, tx_power_w)
+
+    def _asked_bps(
+        self, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
         found = np.asarray(self.link.rates_bps(self._sim, clients, job, tx_power_w), dtype=float)
-        if found.shape != (len(clients),) or not (found >= 0.0).all():
+        if found.shape != (len(clients),) or np.count_nonzero(found >= 0.0) < len(found):
             raise ConfigurationError(
                 f"{type(self.link).__name__}.rates_bps gives {found!r:.80} for {len(clients)} clients: must "
                 "be an array with a rate of 0 or above for each. Usual fix: numbers of numpy, or for_each."

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from cosim.configuration import ConfigurationError
 from cosim.engine.ways.by_course import CourseWay
 from cosim.engine.ways.by_events import EventsWay
+from cosim.engine.ways.by_machine import MachineWay
 from cosim.engine.ways.by_rates import RatesWay
-from cosim.engine.ways.shared import SharedWay
+from cosim.engine.ways.together import TogetherWay
 from cosim.links.link import Cell, CellLink, Link
 from cosim.links.way import Way
 from cosim.records import UP
@@ -15,7 +16,8 @@ from cosim.simulation import Simulation
 WAYS: Mapping[str | None, type[Way]] = {
     "rates": RatesWay,
     "course": CourseWay,
-    "shared": SharedWay,
+    "together": TogetherWay,
+    "machine": MachineWay,
     "events": EventsWay,
 }
 """Form of a link -> how it is played."""

@@ -20,11 +20,12 @@ import numpy as np
 
 from cosim.configuration import configuration, field, positive, refuse
 from cosim.links.link import Cell, Job, Link
+from cosim.radio.by_band import links_of
 from cosim.radio.fading import Fading, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.mean_snr import CellSnr, Each, Of, Propagation
-from cosim.radio.radio import RadioLink, links_of
+from cosim.radio.radio_link import RadioLink
 from cosim.radio.sharing.band import Sharing
 from cosim.records import DOWN
 from cosim.simulation import Simulation

@@ -28,7 +28,7 @@ from cosim.going_together import EDGE_ROUNDS, ONE_MODEL
 from cosim.links.link import Cell, CellLink, Job
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.downlink.base_station import BaseStation
-from cosim.radio.radio import RadioLink
+from cosim.radio.radio_link import RadioLink
 from cosim.radio.sharing.shares import FixedShares
 from cosim.simulation import Simulation
 

@@ -1,19 +1,18 @@
 """Senders: what a machine of a band asks of those who send in it, by their numbers.
 
-Rates are those of the fading block of the instant, and of a client's own payload and job. `OneByOne` holds
-the channels of uploads that come one after the other; `OfRound` the rates of an edge round, as arrays.
+Rates are those of the fading block of the instant, and of a client's own payload and job. `OneByOne` has the
+channel of each upload; `OfRound` the rates of an edge round, as arrays.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.links.link import Job
+from cosim.links.link import Job, Sender, Sent
 from cosim.radio.channel import Channel, bps_per_hz, no_snr
 from cosim.radio.redrawn import Block
 
@@ -55,51 +54,63 @@ class Senders(ABC):
 
 
 class OneByOne(Senders):
-    """Clients whose uploads come one after the other, each with its own payload and job."""
+    """Clients with a channel each, and with payloads and jobs of their own.
 
-    def __init__(self) -> None:
-        self._of: dict[int, tuple[float, Channel, Block]] = {}
+    Args:
+        begins_with: Sender -> the channel that its upload meets, and the fading block in which it begins.
+    """
+
+    def __init__(self, sent: Sent, begins_with: Callable[[Sender], tuple[Channel, Block]]) -> None:
+        self._sent, self._begins_with = sent, begins_with
+        self._known: dict[int, tuple[Sender, Channel, Block]] = {}
         self._jobs: dict[int, Job | None] = {}
         self._places, self._met = np.empty(0, dtype=np.int64), np.empty((3, 0))
         """Of each that has been noted: its place, and in rows its power, its factor and its gain."""
 
-    def add(self, number: int, bits: float, channel: Channel, block: Block) -> None:
-        """Let a client send next in a fading block."""
-        self._of[number] = float(bits), channel, block
+    def _of(self, number: int) -> tuple[Sender, Channel, Block]:
+        """The sender of a number, and what it meets now; another one by the next upload."""
+        sender, known = self._sent[number], self._known.get(number)
+        if known is None or known[0] is not sender:
+            known = self._known[number] = (sender, *self._begins_with(sender))
+        return known
 
     def bits(self, number: int) -> float:
-        return self._of[number][0]
+        return float(self._sent[number].payload.bits)
 
     def fade_s(self, number: int) -> float:
-        _, channel, block = self._of[number]
+        _, channel, block = self._of(number)
         return channel.block_end_s(block)
 
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
         return [
-            (bits, channel.rate_bps(1.0, block) if channel.is_flat else None, channel.block_end_s(block))
-            for bits, channel, block in map(self._of.__getitem__, numbers)
+            (
+                float(sender.payload.bits),
+                channel.rate_bps(1.0, block) if channel.is_flat else None,
+                channel.block_end_s(block),
+            )
+            for sender, channel, block in map(self._of, numbers)
         ]
 
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
-        _, channel, block = self._of[number]
+        _, channel, block = self._of(number)
         return channel.rate_bps(bandwidth_hz, block)
 
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
         each = numbers.tolist()
         jobs = set(map(self._jobs.__getitem__, each))
         job = jobs.pop() if len(jobs) == 1 else None
-        met = None if job is None else self._of[each[0]][1].met
+        met = None if job is None else self._of(each[0])[1].met
         if job is None or met is None:
             return np.array([self.rate_bps(number, bandwidth_hz) for number in each])
         powers_w, factors, gains = self._met.take(numbers, axis=1)
         snr = met.cell.snr_in(self._places.take(numbers), powers_w, factors, bandwidth_hz, job) * gains
         if np.count_nonzero(fits := snr >= 0.0) < len(each):
             wrong = int(fits.argmin())
-            raise no_snr(self._of[each[wrong]][1].client, snr.item(wrong))
+            raise no_snr(self._sent[each[wrong]].client, snr.item(wrong))
         return bandwidth_hz * bps_per_hz(snr)
 
     def note(self, number: int) -> None:
-        _, channel, block = self._of[number]
+        _, channel, block = self._of(number)
         met = channel.met
         self._jobs[number] = None if met is None else met.job
         if met is None:
@@ -112,11 +123,11 @@ class OneByOne(Senders):
         self._met[:, number] = met.tx_power_w, met.factor, channel.fading.gain(block)
 
     def fade(self, number: int, now_s: float) -> float:
-        bits, channel, block = self._of[number]
+        sender, channel, block = self._of(number)
         for _ in range(MOST_BLOCKS):
             block = channel.fading.after(block)
             if (end_s := channel.block_end_s(block)) > now_s:
-                self._of[number] = bits, channel, block
+                self._known[number] = sender, channel, block
                 return end_s
         raise ConfigurationError(
             f"{channel.client}: {MOST_BLOCKS:,} fading blocks have passed by {now_s:.6g} s, and so has the "
@@ -161,16 +172,3 @@ class OfRound(Senders):
 
     def fade(self, number: int, now_s: float) -> float:
         raise AssertionError("a channel that stays does not fade")
-
-
-class SendersOfRound(NamedTuple):
-    """The participants of an edge round, as a link knows them.
-
-    Attributes:
-        rates_bps: Bandwidth -> rate of each in it, shape (participants,), where channels stay while clients
-            send; None: they may change.
-        make: Gives them as they are when the round begins.
-    """
-
-    rates_bps: Callable[[float], NDArray[np.float64]] | None
-    make: Callable[[], Senders]

@@ -20,7 +20,7 @@ from cosim import (
     Simulation,
 )
 from cosim.links.link import Cell, Job
-from cosim.radio.radio import RadioLink
+from cosim.radio.radio_link import RadioLink
 
 CLIENTS = ("client-0000", "client-0001", "client-0002")
 DISTANCE_M = np.array([60.0, 150.0, 390.0])

@@ -9,7 +9,6 @@ from cosim.links.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading
 from cosim.radio.sharing.resource_blocks import BandOfBlocks
-from cosim.radio.sharing.ways import Way, way_of
 from cosim.simulation import Dropped, Simulation
 
 SNR = 3.0
@@ -22,8 +21,8 @@ def channel(sim: Simulation, name: str, snr: float = SNR) -> Channel:
     return channels.flat(snr, channels.faded(NoFading(), sim, name))
 
 
-def blocks_of(sim: Simulation, num_blocks: int, block_hz: float) -> Way:
-    return way_of(sim, BandOfBlocks(num_blocks, block_hz))
+def blocks_of(sim: Simulation, num_blocks: int, block_hz: float) -> channels.OnBand:
+    return channels.OnBand(sim, BandOfBlocks(num_blocks, block_hz))
 
 
 def sender(sim, blocks, name, start_s, bits, log):

@@ -15,7 +15,6 @@ from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound
 from cosim.radio.sharing.redivided import RedividedBand
 from cosim.radio.sharing.shares import FixedBand
-from cosim.radio.sharing.ways import way_of
 from cosim.records import Span
 from cosim.simulation import Dropped, Simulation
 
@@ -75,7 +74,7 @@ def play(
 ) -> tuple[dict[str, Sent], CountedSimulation]:
     """The jobs on the clock, each a process that waits for its start, sends and perhaps is cut."""
     sim = CountedSimulation(seed=1, shuffle_ties=tie_order)
-    way = way_of(sim, RedividedBand(bandwidth_hz) if redivided else FixedBand(bandwidth_hz))
+    way = channels.OnBand(sim, RedividedBand(bandwidth_hz) if redivided else FixedBand(bandwidth_hz))
     way.begin_round(num_shares or len(jobs), math.inf)
     sent: dict[str, Sent] = {}
 
@@ -133,7 +132,7 @@ def test_with_fixed_shares_nobody_feels_a_cut():
 
 def test_fixed_shares_hold_until_the_next_division():
     sim = Simulation(seed=1)
-    way = way_of(sim, FixedBand(8e6))
+    way = channels.OnBand(sim, FixedBand(8e6))
 
     def edge():
         lasted_s = []
@@ -272,7 +271,7 @@ def test_a_channel_of_rounds_stays_however_long_an_upload_takes():
     sim = Simulation(seed=1)
     fading = channels.faded(Rayleigh(num_antennas=2, redrawn=EveryEdgeRound()), sim, "a")
     channel = channels.flat(3.0, fading)
-    way = way_of(sim, RedividedBand(1e6))
+    way = channels.OnBand(sim, RedividedBand(1e6))
     block = channel.fading.block(Round(2, 1, 1))
     upload = way.open(0, channel, Payload(1, 30_000_000), block)
     sim.run(sim.spend("a", "send", upload.done))

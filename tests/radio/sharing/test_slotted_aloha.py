@@ -158,6 +158,6 @@ def test_who_asks_for_a_rate_is_refused():
     training = attrs.evolve(small_system().protocol.training, selection=selection)
     system = attrs.evolve(small_system(), uplink=radio(), protocol=cosim.HFedAvg(training=training))
     with pytest.raises(
-        ConfigurationError, match=r"beforehand, and of a RadioLink none are known.*FixedShares"
+        ConfigurationError, match=r"beforehand, and of a LinkByEvents none are known.*FixedShares"
     ):
         cosim.run(attrs.evolve(system, evaluation=Never()))

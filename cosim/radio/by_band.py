@@ -1,0 +1,113 @@
+"""By band: the link of a cell in the form that follows from how its band is shared.
+
+| form of the band | form of the link |
+|---|---|
+| steady | rates; a machine of lanes where channels change while clients send |
+| together | together |
+| machine | machine |
+| events | events |
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.draws import Numbers
+from cosim.links.link import Cell, Job, Sent
+from cosim.links.machine import Machine
+from cosim.links.payload import Payload
+from cosim.links.upload import Upload
+from cosim.radio.fading import Fading
+from cosim.radio.fading_of_run import FadingOfRun
+from cosim.radio.gain_errors import GainErrors
+from cosim.radio.propagation.mean_snr import CellSnr
+from cosim.radio.radio_link import RadioLink
+from cosim.radio.sharing.band import Band
+from cosim.radio.sharing.lanes import Lanes
+from cosim.simulation import Simulation
+
+
+class SteadyLink(RadioLink):
+    """Each client in a bandwidth of its own, over a channel that stays while it sends."""
+
+    _num_clients = 1
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        self._num_clients = max(1, num_clients)
+
+    def rates_bps(
+        self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]:
+        width_hz = self._band.steady_hz(self._num_clients)
+        return self.rates_in(width_hz, *self.met_by(self.places_of(clients), tx_power_w, job))
+
+
+class ChangingLink(RadioLink):
+    """Each client in a bandwidth of its own, over a channel that changes while it sends."""
+
+    @property
+    def stands_alone(self) -> bool:
+        return True
+
+    def machine(self, sent: Sent) -> Lanes:
+        return Lanes(self._band.steady_hz, None, self.senders(sent))
+
+
+class SummedLink(RadioLink):
+    """All at once, as over the air."""
+
+    def airtime_s(self, payload: Payload) -> float:
+        return self._band.airtime_s(payload)
+
+
+class SharedLink(RadioLink):
+    """As a machine of the band says."""
+
+    def machine(self, sent: Sent) -> Machine:
+        return self._band.machine(self.senders(sent))
+
+
+class LinkByEvents(RadioLink):
+    """By uploads of the band's own."""
+
+    @property
+    def by_events(self) -> str:
+        """Because of its band."""
+        return "sharing"
+
+    def begin_round(self, num_clients: int, ends_s: float) -> None:
+        self._band.begin_round(num_clients, ends_s)
+
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
+        channel = self.channel(client, tx_power_w, job)
+        return self._band.open(client, channel, payload, channel.fading.block(job))
+
+
+KINDS: Mapping[str | None, type[RadioLink]] = {
+    "steady": SteadyLink,
+    "together": SummedLink,
+    "machine": SharedLink,
+    "events": LinkByEvents,
+}
+"""Form of a band -> how clients send in it over channels that stay meanwhile."""
+CHANGING = {**KINDS, "steady": ChangingLink}
+"""The same over channels that change meanwhile."""
+
+
+def links_of(
+    sim: Simulation,
+    cells: Sequence[Cell],
+    bands: Sequence[Band],
+    snrs: Sequence[CellSnr],
+    fading: Fading,
+    errors: GainErrors,
+) -> list[RadioLink]:
+    """The link of each cell, with the draws of a simulation for its fading."""
+    fading.check([client for cell in cells for client in cell.clients])
+    of_run = FadingOfRun(sim, fading, cells)
+    kinds = KINDS if of_run.follows_jobs else CHANGING
+    return [
+        kinds[band.form](cell, band, snr, of_run, errors)
+        for cell, band, snr in zip(cells, bands, snrs, strict=True)
+    ]
