@@ -25,6 +25,7 @@ import numpy as np
 import cosim
 import models
 from cosim.beforehand.clock import HowPlayed
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.network import nodes_of
 from cosim.protocols.protocol import Protocol
@@ -89,15 +90,16 @@ def played(
         end=cosim.AfterUpdates(num_updates=num_updates),
         evaluation=cosim.EveryVersions(num_versions=num_updates + 1),
     )
-    sim, learner = cosim.Simulation(1), Timed(models.build(network), data())
+    how = HowPlayed("auto")
+    ground, learner = ground_of(system, how), Timed(models.build(network), data())
 
     def hear(report: Any) -> None:
         if way == "loop":
             learner.compute(report.model)
 
-    cloud = nodes_of(system, sim, learner, data, hear, how=HowPlayed("auto"))
+    cloud = nodes_of(system, ground, learner, data, hear, how)
     begin_s = time.perf_counter()
-    sim.run(system.protocol.play(sim, cloud))
+    ground.sim.run(system.protocol.play(ground.sim, cloud))
     assert learner.num_local_steps == NUM_STEPS * num_updates
     return learner.wall_s, learner.processor_s, time.perf_counter() - begin_s
 

@@ -1,38 +1,37 @@
 """Network: the nodes of a system, on a clock.
 
-They are made from the ground up: devices, links, the clock that plays their rounds, edge servers, the cloud.
+They are made from the ground up: the clock and the devices (`cosim.ground`), the clients and links of each
+cell and what plays its rounds (`cells_of`), edge servers and the cloud (`cloud_of`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.beforehand.clock import BY_EVENTS, HowPlayed, plays_on
 from cosim.beforehand.memory import check_memory
-from cosim.beforehand.needs import keeps_rows
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, Port, parts_of
+from cosim.configuration import parts_of
 from cosim.data.dataset import Dataset
 from cosim.devices.assignment import Route
 from cosim.devices.availability import Availability, Cause, Windows
-from cosim.devices.charge import Charge
 from cosim.devices.device import DeviceArrays
 from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.presence import Presence
-from cosim.devices.rest import Rest
 from cosim.draws import Numbers
 from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.ways.of_link import ways_of
 from cosim.global_generators import seeded
+from cosim.ground import Ground, check_number
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.own_models import OwnModels
 from cosim.links.link import Cell
-from cosim.names import CLOUD, ClientNames, client_name, edge_name
+from cosim.names import CLOUD, ClientNames, client_name
 from cosim.records import DOWN, UP
+from cosim.rows.digest import Digest
 from cosim.servers.cloud import Cloud, VersionReport
 from cosim.servers.edge import EdgeServer
 from cosim.servers.server import Kept
@@ -44,16 +43,22 @@ if TYPE_CHECKING:
     from cosim.learning.learner import Learner
 
 
-def nodes_of(
-    system: System,
-    sim: Simulation,
-    learner: "Learner",
-    data: Callable[[], Dataset],
-    listener: Callable[[VersionReport], None],
-    known: Checkpoint | None = None,
-    how: HowPlayed = BY_EVENTS,
-) -> Cloud:
-    """The nodes of a system on a clock; with a checkpoint, of a run that goes on from there.
+class Cells(NamedTuple):
+    """What the edge servers of a run are made of.
+
+    Attributes:
+        fleet: The clients of all cells.
+        each: The links of each cell, and its clients.
+        rounds: What plays their edge rounds.
+    """
+
+    fleet: Fleet
+    each: Sequence[tuple[Route, Clients]]
+    rounds: RoundClock
+
+
+def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: HowPlayed) -> Cells:
+    """The cells of a system.
 
     Args:
         data: Gives the data set, read before the clock starts where something is learned.
@@ -61,10 +66,31 @@ def nodes_of(
     Raises:
         ConfigurationError: Parts that do not fit together, or do not go with how the run is to be played.
     """
-    fleet = _fleet(system, sim, data)
-    cells = _cells(system, sim, fleet)
-    workload = _workload(system, sim, learner)
-    rounds = _rounds(system, sim, cells, how)
+    fleet = _fleet(system, ground, data)
+    each = _linked(system, ground, fleet)
+    plays, why = plays_on(system, each, how)
+    return Cells(fleet, each, RoundClock(plays == "arrays", system.evaluation.learns, why))
+
+
+def cloud_of(
+    system: System,
+    sim: Simulation,
+    cells: Cells,
+    learner: "Learner",
+    data: Callable[[], Dataset],
+    listener: Callable[[VersionReport], None],
+    known: Checkpoint | None = None,
+    digest: Digest | None = None,
+) -> Cloud:
+    """The cloud of cells, with their edge servers; with a checkpoint, of a run that goes on from there.
+
+    Args:
+        digest: Of the rows of a run, by which a replay is known again.
+
+    Raises:
+        ConfigurationError: Parts that do not fit together.
+    """
+    fleet = cells.fleet
     edges = tuple(
         EdgeServer(
             name=route.edge,
@@ -74,9 +100,9 @@ def nodes_of(
             backhaul=system.topology,
             states=fleet.states,
             kept=Kept(parts_of(system)),
-            rounds=rounds,
+            rounds=cells.rounds,
         )
-        for route, clients in cells
+        for route, clients in cells.each
     )
     own = [part for part in parts_of(system) if isinstance(part, LocalTraining) and part.keeps_tensors]
     cloud = Cloud(
@@ -85,15 +111,29 @@ def nodes_of(
         learner=learner,
         shape=learner.shape,
         end=system.end,
-        workload=workload,
+        workload=_workload(system, sim, learner),
         own_models=OwnModels(shape=learner.shape, rules=own),
         evaluation=system.evaluation,
         listener=listener,
         known=known,
+        digest=digest,
         states=fleet.states,
     )
     _check(system, cloud, data)
     return cloud
+
+
+def nodes_of(
+    system: System,
+    ground: Ground,
+    learner: "Learner",
+    data: Callable[[], Dataset],
+    listener: Callable[[VersionReport], None],
+    how: HowPlayed = BY_EVENTS,
+) -> Cloud:
+    """The nodes of a system on its ground, of which the recorder keeps what `how` asks for there, too."""
+    cells = cells_of(system, ground, data, how)
+    return cloud_of(system, ground.sim, cells, learner, data, listener)
 
 
 def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
@@ -111,9 +151,9 @@ def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
     check_memory(system, cloud)
 
 
-def _fleet(system: System, sim: Simulation, data: Callable[[], Dataset]) -> Fleet:
-    """The clients of all cells, with their samples, and what they do between their jobs."""
-    sizes = system.sizes()
+def _fleet(system: System, ground: Ground, data: Callable[[], Dataset]) -> Fleet:
+    """The clients of all cells, with their samples."""
+    (sim, devices, _), sizes = ground, system.sizes()
 
     @cache
     def held() -> Sequence[Callable[[], NDArray[np.int64]]]:
@@ -123,29 +163,20 @@ def _fleet(system: System, sim: Simulation, data: Callable[[], Dataset]) -> Flee
 
     if system.evaluation.learns or system.data.outline is None:
         held()
-    found = system.devices.of_clients(sim, sizes)
-    _check_number(system.devices, "of_clients", "devices", len(found), "clients", system.num_clients)
-    devices = DeviceArrays.of(found)
-    charges = _charges(sim, devices) if devices.have_batteries else {}
-    if devices.takes_power_at_rest or charges:
-        sim.recorder.follow(Rest(devices, charges, counts=system.evaluation.learns))
     names = Numbers.of(ClientNames(0, len(devices)))
     distance_m = np.asarray(system.topology.distances_m(sim, names), dtype=float)
-    _check_number(system.topology, "distances_m", "distances", distance_m.size, "clients", len(devices))
-    there = _availabilities(sim, devices, charges)
-    asking = [*parts_of(system), *devices.parts]
-    history = sim.recorder.remember(len(devices)) if any(part.reads_history for part in asking) else None
-    return Fleet(devices, distance_m, lambda number: held()[number](), there, history)
+    check_number(system.topology, "distances_m", "distances", distance_m.size, "clients", len(devices))
+    there = _availabilities(sim, devices)
+    return Fleet(devices, distance_m, lambda number: held()[number](), there, sim.recorder.history)
 
 
-def _cells(system: System, sim: Simulation, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:
+def _linked(system: System, ground: Ground, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:
     """The links of each cell, and its clients."""
-    sizes = system.sizes()
-    ends = list(accumulate(sizes))
-    clients = [Clients(fleet, slice(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
+    sim = ground.sim
+    clients = [Clients(fleet, which) for _, which in ground.cells]
     cells = [
-        Cell(edge_name(cell), own.names, fleet.distance_m[own.which], fleet.devices.tx_power_w[own.which])
-        for cell, own in enumerate(clients)
+        Cell(edge, own.names, fleet.distance_m[own.which], fleet.devices.tx_power_w[own.which])
+        for (edge, _), own in zip(ground.cells, clients, strict=True)
     ]
     uplinks, downlinks = ways_of(sim, system.uplink, cells, UP), [None] * len(cells)
     if system.downlink.takes_time:
@@ -168,34 +199,9 @@ def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
     )
 
 
-def _rounds(
-    system: System,
-    sim: Simulation,
-    cells: Sequence[tuple[Route, Clients]],
-    how: HowPlayed,
-) -> RoundClock:
-    """What plays the edge rounds of all cells."""
-    plays, why = plays_on(system, cells, how)
-    if plays == "arrays" and not keeps_rows(how.records, system, sim.recorder.rest_rows):
-        sim.recorder.sum_up({route.edge: clients.which for route, clients in cells})
-    return RoundClock(on_arrays=plays == "arrays", learns=system.evaluation.learns, why=why)
-
-
-def _charges(sim: Simulation, devices: DeviceArrays) -> dict[str, Charge]:
-    """What the batteries of those who have one hold, by name."""
-    found = {}
-    at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
-    for number, (battery, *own) in enumerate(zip(devices.each("battery"), *at_rest, strict=True)):
-        if battery is not None:
-            name = client_name(number)
-            found[name] = Charge(sim, name, battery, *own)
-    return found
-
-
-def _availabilities(
-    sim: Simulation, devices: DeviceArrays, charges: Mapping[str, Charge]
-) -> Sequence[Availability] | None:
+def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
     """Whether each client is there; None: all always are."""
+    charges = {} if sim.recorder.rest is None else sim.recorder.rest.charges
     if not charges and devices.come_and_go is None:
         return None
     of_kinds: dict[Presence, list[str]] = {}
@@ -213,11 +219,3 @@ def _availabilities(
     for presence, names in of_kinds.items():
         presence.check(names)
     return found
-
-
-def _check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:
-    if num_found != num_wanted:
-        raise ConfigurationError(
-            f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Usual fix: "
-            "one for each."
-        )

@@ -16,12 +16,15 @@ from cosim.configuration import ConfigurationError, check_reloads
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.loading import Loaded, load
+from cosim.devices.rest import rest_rows
+from cosim.engine.rounds.round_clock import RoundClock
 from cosim.folders import alone_in
 from cosim.global_generators import seeded
+from cosim.ground import ground_of
 from cosim.kept_model import kept_by
 from cosim.named_files.sources import sources_of
 from cosim.names import CLOUD
-from cosim.network import nodes_of
+from cosim.network import cells_of, cloud_of
 from cosim.progress import progress_of, say, shown_and_heard
 from cosim.provenance import add_note, provenance
 from cosim.results import Result
@@ -80,25 +83,29 @@ def prepare(
         found = found_in(options.out, config, sources, *how, waits=options.as_found)
     if isinstance(found, Result) and options.as_found:
         return found
-    known, sim = stopped(found), Simulation(system.seed, shuffle_ties=options.shuffle_ties)
-    samples = _Samples(system, sim, options.data_dir)
+    known = stopped(found)
+    samples = _Samples(system, options.data_dir)
     learner = _learner(system, network, first, samples, options)
     if options.out is not None and known is not None:
         check_fits(known, learner, options.out)
         check_samples(samples.hash, options.out)
-    writer = _writer(system, sim, learner, config, known, options, while_played)
     needs = _Needs(system, learner, options)
     needs.check_least()
     how = HowPlayed(options.clock, options.records)
-    cloud = nodes_of(system, sim, learner, samples.dataset, writer.heard, known, how)
+    ground = ground_of(system, how, options.shuffle_ties)
+    cells = cells_of(system, ground, samples.dataset, how)
     origin = provenance(system.seed, options.num_threads, options.device)
     origin |= {"started_with": options.started_with, "sources": sources}
-    origin |= _how_played(system, sim, cloud)
-    needs.check(origin["clock"], sim, keeps_rows=origin["records"] == "all")
+    origin |= _how_played(system, ground.sim, cells.rounds)
+    needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
     origin |= _how_learned(system, learner, first, samples, options)
+    digest = Digest(ground.sim.recorder) if options.out is not None and system.evaluation.learns else None
+    writer = _writer(system, ground.sim, learner, config, origin, known, digest, options, while_played)
+    nodes = system, ground.sim, cells, learner, samples.dataset, writer.heard
+    cloud = cloud_of(*nodes, known, digest)
     if options.out is not None:
         _begin_folder(options.out, config, origin, None if resumes else while_played, writer)
-    return PreparedRun(system, sim, cloud, writer, known)
+    return PreparedRun(system, ground.sim, cloud, writer, known)
 
 
 def _check_network(network: Any) -> None:
@@ -121,8 +128,8 @@ def _resumes(options: RunOptions) -> bool:
 class _Samples:
     """The data set of a run, loaded when it is first asked for."""
 
-    def __init__(self, system: System, sim: Simulation, data_dir: Path | None) -> None:
-        self._system, self._sim, self._data_dir = system, sim, data_dir
+    def __init__(self, system: System, data_dir: Path | None) -> None:
+        self._system, self._data_dir = system, data_dir
 
     def dataset(self) -> Dataset:
         """The data set, with the clients' test shares where a task reads them."""
@@ -136,7 +143,7 @@ class _Samples:
     @cached_property
     def _loaded(self) -> Loaded:
         system = self._system
-        found = load(system.data, system.seed, self._data_dir, self._sim)
+        found = load(system.data, system.seed, self._data_dir, Simulation(system.seed))
         if system.task is None or not system.task.reads_owners:
             return found
         own = Simulation(system.seed)  # so that nobody's draws move
@@ -165,7 +172,9 @@ def _writer(
     sim: Simulation,
     learner: "Learner",
     config: dict[str, Any],
+    origin: dict[str, Any],
     known: Checkpoint | None,
+    digest: Digest | None,
     options: RunOptions,
     while_played: ExitStack,
 ) -> RunWriter:
@@ -176,11 +185,10 @@ def _writer(
     if options.progress:
         show = while_played.enter_context(progress_of(options.title))
         listener = shown_and_heard(show, system.end, listener)
-    digest = Digest(sim.recorder) if options.out is not None and learns else None
-    rows = RowGroups(sim.recorder, system.num_clients, options.out, options.group_rows)
+    rows = RowGroups(sim.recorder, system.num_clients, options.out, options.group_rows, digest)
     while_played.callback(rows.discard)
     every, keep = options.checkpoint_every, options.keep
-    return RunWriter(rows, sim, learner, config, known, listener, every, keep, column, digest)
+    return RunWriter(rows, sim, learner, config, known, listener, every, keep, column, digest, origin)
 
 
 class _Needs:
@@ -200,22 +208,21 @@ class _Needs:
         """Refuse what no clock and no choice of records can hold, before the nodes are made."""
         check_room(self._of("arrays", keeps_rows=False), self._options.out, keeps_rows=False)
 
-    def check(self, clock: Any, sim: Simulation, *, keeps_rows: bool) -> None:
+    def check(self, clock: Any, rest_rows: int, *, keeps_rows: bool) -> None:
         """Refuse what the chosen clock cannot hold; say what takes much."""
-        needed = self._of(clock, keeps_rows=keeps_rows, rest_rows=sim.recorder.rest_rows)
+        needed = self._of(clock, keeps_rows=keeps_rows, rest_rows=rest_rows)
         check_room(needed, self._options.out, keeps_rows=keeps_rows)
         if needed.takes_much:
             _say(self._options, f"takes {needed.words}")
 
 
-def _how_played(system: System, sim: Simulation, cloud: Cloud) -> dict[str, Any]:
+def _how_played(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, Any]:
     """What provenance.json says of the clock and the rows."""
-    rounds = cloud.edges[0].rounds
     return {
         "remark_on_times": remark_on_times(system),
         "clock": "arrays" if rounds.on_arrays else "events",
         "clock_why": rounds.why,
-        "records": "all" if sim.recorder.keeps_rows else "rounds",
+        "records": "rounds" if rounds.on_arrays and sim.recorder.keeps_tallies else "all",
     }
 
 
@@ -256,7 +263,5 @@ def _begin_folder(
     if while_played is not None:
         create(folder, config, origin)
         while_played.enter_context(alone_in(folder, "run"))
-    elif writer.is_replaying:
-        writer.when_replayed = partial(add_note, folder, origin)
-    else:
+    elif not writer.is_replaying:  # else the writer does, when it has come to the checkpoint
         add_note(folder, origin)

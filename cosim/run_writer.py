@@ -8,6 +8,7 @@ import attrs
 
 from cosim.checkpoint import Checkpoint
 from cosim.kept_model import Kept
+from cosim.provenance import add_note
 from cosim.results import Result
 from cosim.rows.digest import Digest
 from cosim.rows.row_groups import RowGroups
@@ -29,11 +30,10 @@ class RunWriter:
     Attributes:
         time_s: How far the run has come.
         is_replaying: Whether it has not come to the checkpoint yet, so that what is saved already stays.
-        when_replayed: Called when it has.
-    """
 
-    time_s: float = 0.0
-    when_replayed: Callable[[], None] = staticmethod(lambda: None)
+    Args:
+        origin: What provenance.json says of this process, where it resumes a run.
+    """
 
     def __init__(
         self,
@@ -47,9 +47,11 @@ class RunWriter:
         keep: str,
         column: str | None,
         digest: Digest | None,
+        origin: dict[str, Any],
     ) -> None:
+        self.time_s = 0.0
         self._keep, self._column, self._best = keep, column, _best_of(known, learner)
-        self._digest = digest
+        self._digest, self._origin = digest, origin
         self._sim, self._learner, self._listener = sim, learner, listener
         self._checkpoint_every = checkpoint_every
         self._config, self._rows, self._folder = config, rows, rows.folder
@@ -61,10 +63,12 @@ class RunWriter:
     def heard(self, report: VersionReport) -> None:
         """Take note of a new version; what is only replayed is not saved again."""
         self.time_s = report.progress.time_s
+        self._rows.gather()
         if report.version >= self._replayed:
             if self.is_replaying:
                 self.is_replaying = False
-                self.when_replayed()
+                if self._folder is not None:
+                    add_note(self._folder, self._origin)
             if report.evaluation:
                 evaluated = Kept(report.evaluation, report.model)
                 self._best = self._best.or_better(evaluated, self._column) if self._best else evaluated
@@ -95,7 +99,7 @@ class RunWriter:
         arrays = self._learner.arrays
         Checkpoint(
             version=evaluated.version,
-            rows=self._sim.recorder.digest(evaluated.moment),
+            rows={} if self._digest is None else self._digest.at(evaluated.moment),
             weights=self._learner.weights(evaluated.model),
             companions=self._learner.companions(evaluated.model),
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},

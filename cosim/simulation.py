@@ -46,6 +46,7 @@ from cosim.event_loop import play
 from cosim.instants import instant_after
 from cosim.records import DONE, END_OF_RUN, NO_JOB
 from cosim.rows.recorder import Recorder
+from cosim.rows.recording import NOTHING_ELSE, Recording
 from cosim.side_by_side import (
     Barrier,
     Branch,
@@ -81,18 +82,18 @@ class Simulation(Draws):
     Args:
         seed: Names the run's randomness, any whole number.
         shuffle_ties: None keeps simultaneous events in insertion order; a number orders them at random.
-        recorder: Writes down what happens; None: a new one.
+        recording: What is written down beside rows of all that happens.
 
     Attributes:
         recorder: Writes down what happens.
     """
 
     def __init__(
-        self, seed: int, *, shuffle_ties: int | None = None, recorder: Recorder | None = None
+        self, seed: int, *, shuffle_ties: int | None = None, recording: Recording = NOTHING_ELSE
     ) -> None:
         super().__init__(seed)
-        self.recorder = Recorder() if recorder is None else recorder
         self._environment = Clock() if shuffle_ties is None else ShuffledClock(shuffle_ties)
+        self.recorder = Recorder(self._environment, recording)
         self._loose = Loose(self._environment)
 
     @property
@@ -246,10 +247,7 @@ class Simulation(Draws):
         time_s = instant_after(0.0, time_s)
         if not time_s >= self.now_s:
             raise _backwards(time_s - self.now_s)
-        event = self.event()
-        event._ok, event._value = True, None
-        self._environment.schedule_at(event, NORMAL, time_s)
-        return event
+        return self._environment.at(time_s)
 
     def end_of_instant(self) -> Event:
         """An event that comes when all else of this instant is over, alarms included.

@@ -277,7 +277,10 @@ def test_longer_suffixes_come_first():
 # --- Every public float carries its unit ------------------------------------------------------------------
 
 
-NAMED = ("Batching", "Client", "Cloud", "Codec", "Learner", "LocalTraining", "TrainingFlops", "Waiting")
+NAMED = (
+    *("Batching", "Client", "Clock", "Cloud", "Codec", "Learner", "LocalTraining", "Rest", "TrainingFlops"),
+    "Waiting",
+)
 FOR_TYPE_CHECKERS = dict.fromkeys(NAMED, object) | {"nx": nx, "pd": pd}
 """What annotations name that is not imported before something is learned or written."""
 

@@ -44,6 +44,7 @@ from cosim import (
 )
 from cosim.data.dataset import Dataset
 from cosim.devices.local_steps import SameSteps
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.network import nodes_of
 from cosim.selection.drawn import Uniform
@@ -221,8 +222,8 @@ def built(
     shuffle_ties: int | None = None,
 ) -> tuple[Simulation, Learner, Cloud]:
     """The clock, what learns and the nodes of a system, before anything has happened."""
-    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
+    ground = ground_of(system, shuffle_ties=shuffle_ties)
     found = loaded(system.data) if dataset is None else dataset
     network = models.build(system.model)
     learner = Learner(network, found, num_workers=num_workers, personal=system.personal)
-    return sim, learner, nodes_of(system, sim, learner, lambda: found, lambda report: None)
+    return ground.sim, learner, nodes_of(system, ground, learner, lambda: found, lambda report: None)

@@ -15,10 +15,10 @@ Usage, in a process::
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from cosim.configuration import ConfigurationError
+from cosim.devices.cause import Cause
 from cosim.devices.presence import Window
 from cosim.instants import LATEST_S, deadline_after
 from cosim.records import LEFT
@@ -27,25 +27,6 @@ from cosim.simulation import Dropped, Event, Process, Simulation
 _NEVER = math.inf, math.inf
 _MOST_PASSED = 1_000_000
 """Windows that may pass between two looks. [no source]"""
-
-
-class Cause(ABC):
-    """Something on which it depends whether a client is there.
-
-    Attributes:
-        reason: Outcome of what it cuts.
-    """
-
-    reason: str
-
-    @property
-    @abstractmethod
-    def is_there(self) -> bool:
-        """Whether it lets the client be there at this instant."""
-
-    @abstractmethod
-    def change(self) -> Event:
-        """An event at the next change of `is_there`, or before; it may never come."""
 
 
 class Windows(Cause):

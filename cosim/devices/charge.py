@@ -14,12 +14,22 @@ Validation: tests/devices/test_charge.py.
 """
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from cosim.devices.availability import Cause
 from cosim.devices.battery import Battery
+from cosim.devices.cause import Cause
 from cosim.instants import deadline_after, duration_between, instant_after
-from cosim.simulation import Event, Simulation
+from cosim.names import client_name
 from cosim.units import ENERGY_ROUNDING
+
+if TYPE_CHECKING:
+    from cosim.devices.device import DeviceArrays
+    from cosim.event_clock import Clock
+    from cosim.simulation import Event
+
+Turned = Callable[[str, bool, float], None]
+"""Hears of a client, whether it is there from now on, and the instant."""
 
 EMPTY = "battery empty"
 """The outcome of what an empty battery has ended."""
@@ -29,7 +39,8 @@ class Charge(Cause):
     """What a battery holds.
 
     Args:
-        node: The client, of which the recorder hears whether it is there from now on.
+        node: The client.
+        turned: Hears whether it is there from now on.
         idle_w: What its device takes between its activities.
         sleep_w: What it takes while it sleeps.
         sleeps_after_s: How long it idles before; infinite: it never sleeps.
@@ -39,21 +50,22 @@ class Charge(Cause):
 
     def __init__(
         self,
-        sim: Simulation,
+        clock: "Clock",
         node: str,
+        turned: Turned,
         battery: Battery,
         idle_w: float,
         sleep_w: float,
         sleeps_after_s: float,
     ) -> None:
-        self._sim, self._node, self._battery = sim, node, battery
+        self._clock, self._node, self._turned, self._battery = clock, node, turned, battery
         self._at_rest = idle_w, sleep_w, sleeps_after_s
         self._taken_j = self._charged_j = 0.0
         self._energy_j = battery.initial_share * battery.capacity_j
         self._is_empty = self._energy_j == 0.0
-        self._since_s, self._power_w = sim.now_s, 0.0
+        self._since_s, self._power_w = clock.now, 0.0
         self._asleep_s = self._turn_s = math.inf
-        self._event: Event = sim.event()
+        self._event: Event = clock.event()
         self._rest()
 
     @property
@@ -80,7 +92,7 @@ class Charge(Cause):
         self._settle()
         return max(self._energy_j, 0.0)  # of an empty one, a rounding of the clock
 
-    def change(self) -> Event:
+    def change(self) -> "Event":
         """When it is empty next, or has charged to the level of the return."""
         self._catch_up()
         return self._event
@@ -101,7 +113,7 @@ class Charge(Cause):
         if self._is_empty:
             self._take(0.0, math.inf)
         elif sleeps_after_s > 0.0:
-            self._take(idle_w, instant_after(self._sim.now_s, sleeps_after_s))
+            self._take(idle_w, instant_after(self._clock.now, sleeps_after_s))
         else:
             self._take(sleep_w, math.inf)
 
@@ -112,38 +124,51 @@ class Charge(Cause):
         net_w = self._battery.charge_w - power_w
         if self._is_empty and net_w > 0.0:
             returns_at_j = self._battery.returns_at_share * self._battery.capacity_j
-            self._turn_s = instant_after(self._sim.now_s, (returns_at_j - self._energy_j) / net_w)
+            self._turn_s = instant_after(self._clock.now, (returns_at_j - self._energy_j) / net_w)
         elif not self._is_empty and net_w < 0.0:
             left_j = self._energy_j + ENERGY_ROUNDING * self._battery.capacity_j  # exactly enough is enough
-            self._turn_s = deadline_after(self._sim.now_s, left_j / -net_w)
+            self._turn_s = deadline_after(self._clock.now, left_j / -net_w)
         next_s = min(self._turn_s, asleep_s)
         if next_s < math.inf:
-            self._sim.at(next_s).callbacks.append(lambda _: self._catch_up())  # type: ignore[union-attr]
+            self._clock.at(next_s).callbacks.append(lambda _: self._catch_up())  # type: ignore[union-attr]
 
     def _catch_up(self) -> None:
         """Let happen what is due at this instant, whoever asks first."""
-        while min(self._turn_s, self._asleep_s) <= self._sim.now_s:
-            if self._turn_s <= self._sim.now_s:
+        while min(self._turn_s, self._asleep_s) <= self._clock.now:
+            if self._turn_s <= self._clock.now:
                 self._turn()
             else:
                 self._take(self._at_rest[1], math.inf)
 
     def _turn(self) -> None:
         """Be there no longer, or again."""
-        self._sim.recorder.turned(self._node, self._is_empty, self._sim.now_s)
+        self._turned(self._node, self._is_empty, self._clock.now)
         self._settle()
         self._is_empty = not self._is_empty
         self._rest()
-        event, self._event = self._event, self._sim.event()
-        self._sim.trigger(event, 0.0)
+        event, self._event = self._event, self._clock.event()
+        event.succeed()
 
     def _settle(self) -> None:
         """Count what was charged and taken until now."""
-        battery, lasted_s = self._battery, duration_between(self._since_s, self._sim.now_s)
-        self._since_s = self._sim.now_s
+        battery, lasted_s = self._battery, duration_between(self._since_s, self._clock.now)
+        self._since_s = self._clock.now
         net_w = battery.charge_w - self._power_w
         full_s = (battery.capacity_j - self._energy_j) / net_w if net_w > 0.0 else math.inf
         charging_s = min(full_s, lasted_s)
         self._taken_j += self._power_w * lasted_s
         self._charged_j += battery.charge_w * charging_s + self._power_w * (lasted_s - charging_s)
         self._energy_j = battery.capacity_j if lasted_s > full_s else self._energy_j + net_w * lasted_s
+
+
+def charges_of(devices: "DeviceArrays", clock: "Clock", turned: Turned) -> dict[str, Charge]:
+    """What the batteries of clients hold that have one, by name."""
+    if not devices.have_batteries:
+        return {}
+    found = {}
+    at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
+    for number, (battery, *own) in enumerate(zip(devices.each("battery"), *at_rest, strict=True)):
+        if battery is not None:
+            name = client_name(number)
+            found[name] = Charge(clock, name, turned, battery, *own)
+    return found

@@ -8,7 +8,7 @@ at rest, nothing is written.
 
 A client whose battery is empty (`cosim.devices.charge`) is absent, and takes none.
 
-Records written: `Span` "idle", "sleep" and "empty", of no job; by the recorder, which asks for them.
+Records written: `Span` "idle", "sleep" and "empty", of no job; kept by the recorder, which makes the rest.
 
 Scope and limitations: waking and falling asleep take no time and no energy of their own. Energy at rest is
 no part of a job's, nor of a job's energy budget; what a client takes while it waits for its turn is.
@@ -16,19 +16,23 @@ no part of a job's, nor of a job's energy budget; what a client takes while it w
 Validation: tests/devices/test_rest.py.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.charge import Charge
-from cosim.devices.device import DeviceArrays
+from cosim.devices.charge import charges_of
 from cosim.instants import instant_after
-from cosim.links.link import Places
 from cosim.names import ClientNames, by_number
 from cosim.records import DONE, NO_JOB, REST, Span
 from cosim.rows.columns import Columns, Words
+from cosim.rows.recording import Write
+
+if TYPE_CHECKING:
+    from cosim.devices.device import DeviceArrays
+    from cosim.event_clock import Clock
+    from cosim.links.link import Places
 
 
 class Rested(NamedTuple):
@@ -39,6 +43,7 @@ class Rested(NamedTuple):
         since_s: When each had ended its last activity, 0 before its first; infinite: it has not rested.
         is_idled: Whose idling is written down already.
         until_s: When all of it has ended.
+        rest: That of all clients.
         has_ended: False where only the idling is meant, and sleep goes on.
     """
 
@@ -46,31 +51,48 @@ class Rested(NamedTuple):
     since_s: NDArray[np.float64]
     is_idled: NDArray[np.bool_]
     until_s: float
+    rest: "Rest"
     has_ended: bool = True
+
+    def sums(self) -> dict[str, float]:
+        """Times and energies of idling and sleep that are not written down yet, as a `Tally` names them."""
+        since_s, until_s = self.since_s, self.until_s
+        asleep_s, idle_j, sleep_j = self.rest.stretches(self.numbers, since_s, until_s)
+        idle_s = np.maximum(asleep_s - since_s, 0.0)
+        if self.is_idled.any():
+            idle_s, idle_j = (np.where(self.is_idled, 0.0, of) for of in (idle_s, idle_j))
+        return {
+            "idle_s": idle_s.sum(),
+            "sleep_s": np.maximum(until_s - asleep_s, 0.0).sum(),
+            "idle_j": idle_j.sum(),
+            "sleep_j": sleep_j.sum(),
+        }
 
 
 class Rest:
     """The rest of all clients of a run.
 
     Args:
+        write: Gets spans of clients whose batteries are empty, or have charged, when they have ended.
         counts: Whether what is taken on the way is asked for (`energy_j`), as evaluations do.
+
+    Attributes:
+        names: Of all clients.
         charges: Of those that have a battery, by name.
     """
 
-    def __init__(self, devices: DeviceArrays, charges: Mapping[str, Charge], *, counts: bool) -> None:
+    def __init__(self, devices: "DeviceArrays", clock: "Clock", write: Write, *, counts: bool) -> None:
         num = len(devices)
-        self.names, self.charges = ClientNames(0, num), charges
-        self._devices = devices
+        self.names = ClientNames(0, num)
+        self._devices, self._write = devices, write
         self._since_s, self._is_idled = np.zeros(num), np.zeros(num, dtype=bool)
         self._taken_j = np.zeros(num) if counts else None
         self._numbers: dict[str, int] = {}
         self._empty_since_s: dict[str, float] = {}
-
-    @property
-    def most_rows(self) -> int:
-        """Rows of a rest, at most: idling, sleep where devices sleep, empty where there are batteries."""
-        devices = self._devices
-        return 1 + bool(np.isfinite(devices.sleeps_after_s).any()) + devices.have_batteries
+        self.charges = charges_of(devices, clock, self._turned)
+        for node, charge in self.charges.items():
+            if not charge.is_there:
+                self._turned(node, False, 0.0)
 
     def energy_j(self, now_s: float) -> float:
         """What all have taken at rest up to now, where it is counted."""
@@ -99,14 +121,14 @@ class Rest:
         if node not in self._empty_since_s:
             self._since_s[number] = now_s
 
-    def turn(self, node: str, is_there: bool, now_s: float) -> Iterator[Span]:
-        """Let the battery of a client be empty, or have charged; gives the spans of what is over."""
+    def _turned(self, node: str, is_there: bool, now_s: float) -> None:
+        """Let the battery of a client be empty, or have charged."""
         number = self._number(node)
         if is_there:
-            yield from self._emptied(node, now_s)
+            self._write(self._emptied(node, now_s))
             self._since_s[number] = now_s
         else:
-            yield from self._ended(node, number, now_s)
+            self._write(self._ended(node, number, now_s))
             self._empty_since_s[node] = now_s
 
     def close(self, now_s: float) -> Iterator[Span]:
@@ -148,16 +170,16 @@ class Rest:
 
     # Many at a time.
 
-    def begin_many(self, which: Places, now_s: float) -> Rested:
+    def begin_many(self, which: "Places", now_s: float) -> Rested:
         """Let activities of some clients begin; returns their rest before."""
         since_s, is_idled = np.array(self._since_s[which]), np.array(self._is_idled[which])
         if self._taken_j is not None:
             self._taken_j[which] += self._energies_j(which, since_s, now_s)
         self._since_s[which], self._is_idled[which] = np.inf, False
         numbers = np.arange(which.start, which.stop) if isinstance(which, slice) else which
-        return Rested(numbers, since_s, is_idled, now_s)
+        return Rested(numbers, since_s, is_idled, now_s, self)
 
-    def end_many(self, which: Places, ends_s: NDArray[np.float64]) -> None:
+    def end_many(self, which: "Places", ends_s: NDArray[np.float64]) -> None:
         """Let their rest begin, of each at its own time."""
         self._since_s[which] = ends_s
 
@@ -167,7 +189,7 @@ class Rest:
         numbers = np.flatnonzero((asleep_s <= until_s) & (asleep_s > self._since_s) & ~self._is_idled)
         self._is_idled[numbers] = True
         none = np.zeros(len(numbers), dtype=bool)
-        return Rested(numbers, self._since_s[numbers], none, until_s, has_ended=False)
+        return Rested(numbers, self._since_s[numbers], none, until_s, self, has_ended=False)
 
     def spans(self, rested: Sequence[Rested]) -> Sequence[Columns]:
         """The spans of idling and of sleeping."""
@@ -178,7 +200,7 @@ class Rest:
             np.concatenate([of.is_idled for of in rested]),
             np.repeat([not of.has_ended for of in rested], sizes),
         )
-        asleep_s, *energies_j = self._stretches(numbers, since_s, until_s)
+        asleep_s, *energies_j = self.stretches(numbers, since_s, until_s)
         found = []
         for activity, from_s, to_s in ((0, since_s, asleep_s), (1, asleep_s, until_s)):
             which = np.flatnonzero((to_s > from_s) & ~is_written[activity])
@@ -195,19 +217,8 @@ class Rest:
             )
         return found
 
-    def sums(self, rested: Rested) -> dict[str, float]:
-        """Times and energies of idling and sleeping, as a `Tally` names them."""
-        since_s, until_s = rested.since_s, rested.until_s
-        asleep_s, idle_j, sleep_j = self._stretches(rested.numbers, since_s, until_s)
-        return {
-            "idle_s": np.maximum(asleep_s - since_s, 0.0).sum(),
-            "sleep_s": np.maximum(until_s - asleep_s, 0.0).sum(),
-            "idle_j": idle_j.sum(),
-            "sleep_j": sleep_j.sum(),
-        }
-
-    def _stretches(
-        self, which: Places, since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
+    def stretches(
+        self, which: "Places", since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """When each falls asleep, and the energies of its idling and its sleep, from one time to another."""
         devices = self._devices
@@ -215,6 +226,16 @@ class Rest:
         idle_j = devices.idle_w[which] * np.maximum(asleep_s - since_s, 0.0)
         return asleep_s, idle_j, devices.sleep_w[which] * np.maximum(until_s - asleep_s, 0.0)
 
-    def _energies_j(self, which: Places, since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
-        _, idle_j, sleep_j = self._stretches(which, since_s, now_s)
+    def _energies_j(self, which: "Places", since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
+        _, idle_j, sleep_j = self.stretches(which, since_s, now_s)
         return idle_j + sleep_j
+
+
+def rest_rows(devices: "DeviceArrays") -> int:
+    """Rows of a rest between two activities, at most.
+
+    Idling, sleep where devices sleep, empty where there are batteries; 0: they take no power, and have none.
+    """
+    if not (devices.takes_power_at_rest or devices.have_batteries):
+        return 0
+    return 1 + bool(np.isfinite(devices.sleeps_after_s).any()) + devices.have_batteries

@@ -39,7 +39,7 @@ class Digest:
     """The digest of the rows of one run, which grows with them.
 
     Args:
-        kept: Its rows, which from now on tell of some before they forget them.
+        kept: Its rows; what takes some over lets them go here first.
     """
 
     def __init__(self, kept: KeptRows) -> None:
@@ -47,7 +47,6 @@ class Digest:
         self._from_s, self._sums = -math.inf, dict.fromkeys(TABLES, _NONE)
         self._marked: Moment | None = None
         self._of_marked: dict[str, str] | None = None
-        kept.keep_digest(self)
 
     def mark(self, moment: Moment) -> None:
         """Keep what the digest of a moment is made of, until another is marked."""

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.names import client_number
 from cosim.records import DONE
-from cosim.rows.round_rows import GIVEN_UP, Cut, RoundOf, RoundRows, Way
-from cosim.rows.round_tally import RoundTally
+from cosim.rows.told_round import GIVEN_UP, Ended, Spent
 
 
 class Past(NamedTuple):
@@ -89,24 +88,18 @@ class History:
 
     # Many clients, on arrays.
 
-    def spent_by(self, which: Any, energy_j: NDArray[np.float64]) -> None:
+    def spent_by(self, spent: Spent) -> None:
         """Clients have taken energy in their jobs."""
-        self._open_j[which] += energy_j
+        self._open_j[spent.of.clients.which] += spent.power_w * spent.cut.lasts_s(spent.from_s, spent.to_s)
 
-    def ended_by(
-        self,
-        numbers: NDArray[np.int64],
-        lasted_s: NDArray[np.float64],
-        outcomes: Mapping[str, NDArray[np.bool_]],
-    ) -> None:
-        """Jobs of clients are over.
-
-        Args:
-            outcomes: What became of jobs -> True for those, shape (clients,); each has one.
-        """
-        for outcome, of_these in outcomes.items():
+    def ended_by(self, ended: Ended) -> None:
+        """Jobs of clients are over."""
+        of, _, ends_s, counts, cut = ended
+        is_given_up = ~counts & (False if cut.is_given_up is None else cut.is_given_up)
+        became = [(DONE, counts), (GIVEN_UP, is_given_up), (cut.reason, ~counts & ~is_given_up)]
+        for outcome, of_these in became:
             if of_these.any():
-                self._add(numbers[of_these], lasted_s[of_these], outcome)
+                self._add(of.clients.numbers[of_these], (ends_s - of.start_s)[of_these], outcome)
 
     def _add(self, which: Any, lasted_s: Any, outcome: str) -> None:
         self._num_jobs[which] += 1
@@ -132,46 +125,3 @@ def _number(client: str) -> int:
     number = client_number(client)
     assert number is not None
     return number
-
-
-class HeardRound:
-    """Tells a history, too, what is told of an edge round on arrays, by the same verbs.
-
-    Attributes:
-        told: Its rows, or its tally.
-    """
-
-    def __init__(self, told: RoundRows | RoundTally, history: History) -> None:
-        self.told, self._history = told, history
-
-    @property
-    def of(self) -> RoundOf:
-        """Whose round it is."""
-        return self.told.of
-
-    def spent(
-        self,
-        activity: str,
-        from_s: NDArray[np.float64],
-        to_s: NDArray[np.float64],
-        power_w: NDArray[np.float64],
-        cut: Cut,
-    ) -> None:
-        """Each client does something."""
-        lasts_s = cut.lasts_s(from_s, to_s)
-        self._history.spent_by(self.of.clients.which, power_w * lasts_s)
-        self.told.spent(activity, from_s, to_s, power_w, cut)
-
-    def carried(self, direction: str, opens_s: NDArray[np.float64], way: Way, bits: int, cut: Cut) -> None:
-        """Each client sends or receives bits."""
-        self.told.carried(direction, opens_s, way, bits, cut)
-
-    def ended(self, end_s: float, ends_s: NDArray[np.float64], counts: NDArray[np.bool_], cut: Cut) -> None:
-        """Each client has ended its part."""
-        is_given_up = ~counts if cut.is_given_up is not None else np.zeros(len(counts), dtype=bool)
-        if cut.is_given_up is not None:
-            is_given_up &= cut.is_given_up
-        outcomes = {DONE: counts, GIVEN_UP: is_given_up}
-        outcomes[cut.reason] = (~counts & ~is_given_up) | outcomes.get(cut.reason, np.zeros_like(counts))
-        self._history.ended_by(self.of.clients.numbers, ends_s - self.of.start_s, outcomes)
-        self.told.ended(end_s, ends_s, counts, cut)

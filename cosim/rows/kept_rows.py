@@ -9,10 +9,10 @@ overruled, or recorded with the round.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from cosim.records import (
     Allotment,
@@ -28,18 +28,6 @@ from cosim.records import (
 )
 from cosim.rows.columns import ENDS, Columns
 from cosim.rows.many_rows import ManyRows
-
-
-class Digesting(Protocol):
-    """Takes in rows before they are forgotten."""
-
-    def at(self, moment: "Moment") -> Mapping[str, str]:
-        """The digest of the rows that are whole at a moment, by table."""
-        ...
-
-    def let_go(self, before_s: float) -> None:
-        """Take in the rows that ended before an instant, and are going to be forgotten."""
-        ...
 
 
 class Group(NamedTuple):
@@ -86,8 +74,6 @@ class KeptRows:
     Attributes:
         num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
         many: Those that are kept many at a time.
-        rest: Writes down what clients do between their activities (`cosim.devices.rest`); None: they take no
-            power then.
     """
 
     def __init__(self) -> None:
@@ -112,13 +98,9 @@ class KeptRows:
         }
         self.num_arrived = 0
         self.many = ManyRows()
-        self.rest: Any = None
-        self._digesting: Digesting | None = None
         self._ended: list[_Ended] = []
         self._num_handed_over = 0
         self._open_rounds: dict[object, float] = {}
-        self._receiver: Callable[[float], None] | None = None
-        self._group_rows = 0
 
     @property
     def num_rows(self) -> int:
@@ -156,22 +138,6 @@ class KeptRows:
         finally:
             del self._open_rounds[key]
 
-    def hand_over(self, receiver: Callable[[float], None], group_rows: int) -> None:
-        """From now on hand over rows, when whole stretches have so many.
-
-        Args:
-            receiver: Gets the last instant of a group, takes the group and lets this forget it.
-        """
-        self._receiver, self._group_rows = receiver, group_rows
-
-    def keep_digest(self, digesting: Digesting) -> None:
-        """From now on tell of rows before they are forgotten."""
-        self._digesting = digesting
-
-    def digest(self, moment: Moment) -> Mapping[str, str]:
-        """The digest of the rows that are whole at a moment, by table; empty where none is kept."""
-        return {} if self._digesting is None else self._digesting.at(moment)
-
     def complete(self, until_s: float) -> None:
         """Record what ended by an instant and is not recorded yet."""
 
@@ -179,19 +145,18 @@ class KeptRows:
         """Let a stretch end with this instant."""
         if self._ended and self._ended[-1].end_s == now_s:
             self._ended.pop()
-        num_rows = self.num_rows
-        self._ended.append(_Ended(now_s, self._num_handed_over + num_rows))
-        if self._receiver is None or num_rows < self._group_rows:
-            return
-        # At this instant more may end.
-        num_whole = bisect_left(self._ended, self._whole_before_s(now_s), key=_end_s)
+        self._ended.append(_Ended(now_s, self._num_handed_over + self.num_rows))
+
+    def whole_until_s(self, num_rows: int) -> float | None:
+        """The last instant of whole stretches that have a number of rows together; None: they have fewer."""
+        if not self._ended or self._ended[-1].num_rows - self._num_handed_over < num_rows:
+            return None
+        # At the last instant more may end.
+        num_whole = bisect_left(self._ended, self._whole_before_s(self._ended[-1].end_s), key=_end_s)
         if not num_whole:
-            return
+            return None
         until_s, num_by_then = self._ended[num_whole - 1]
-        if num_by_then - self._num_handed_over < self._group_rows:
-            return
-        self.complete(until_s)
-        self._receiver(until_s)
+        return until_s if num_by_then - self._num_handed_over >= num_rows else None
 
     def moment(self, now_s: float, num_global_rounds: int) -> Moment:
         """Which rows are whole at this instant."""
@@ -202,8 +167,6 @@ class KeptRows:
 
     def forget(self, until_s: float) -> None:
         """Let go of the rows that ended by then."""
-        if self._digesting is not None:
-            self._digesting.let_go(math.nextafter(until_s, math.inf))
         num_rows = self.num_rows
         for kind, rows in self._lists.items():
             del rows[: _num_ended(kind, rows, until_s)]
@@ -215,7 +178,7 @@ class KeptRows:
         """The rows that ended by then."""
         return Group(
             {kind: rows[: _num_ended(kind, rows, until_s)] for kind, rows in self._lists.items()},
-            self.many.columns(self.rest, until_s),
+            self.many.columns(until_s),
             [end_s for end_s, _ in self._ended if end_s <= until_s],
         )
 
@@ -227,7 +190,7 @@ class KeptRows:
             first = bisect_left(kept, from_s, key=ends_s)
             rows[kind] = kept[first : bisect_left(kept, before_s, first, key=ends_s)]
         until_s = math.nextafter(before_s, -math.inf)
-        return Group(rows, self.many.columns(self.rest, until_s, from_s), ())
+        return Group(rows, self.many.columns(until_s, from_s), ())
 
 
 def _num_ended(kind: type[Row], rows: Sequence[Row], until_s: float) -> int:

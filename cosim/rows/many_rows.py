@@ -1,25 +1,14 @@
 """Many rows: those of rounds on arrays, and of rest, made many at a time when they are handed over."""
 
 import math
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from cosim.records import Row, Span
 from cosim.rows.columns import Columns, stacked
 from cosim.rows.round_rows import RoundRows, columns_of
 
-
-class Resting(Protocol):
-    """The rest of some clients that is over, or their idling."""
-
-    until_s: float
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """Theirs, shape (clients,)."""
-        ...
+if TYPE_CHECKING:
+    from cosim.devices.rest import Rested
 
 
 class ManyRows:
@@ -27,7 +16,7 @@ class ManyRows:
 
     def __init__(self) -> None:
         self._rounds: list[RoundRows] = []
-        self._rested: list[Any] = []
+        self._rested: list[Rested] = []
         self._forgotten_s = -math.inf
         self.num_rows = 0
 
@@ -36,24 +25,20 @@ class ManyRows:
         self._rounds.append(ended)
         self.num_rows += ended.num_rows
 
-    def add_rest(self, rested: Resting) -> None:
+    def add_rest(self, rested: "Rested") -> None:
         """Keep rest, which may be handed over before the round that ends it."""
         if len(rested.numbers):
             self._rested.append(rested)
             self.num_rows += len(rested.numbers)
 
-    def columns(self, rest: Any, until_s: float, from_s: float = -math.inf) -> dict[type[Row], Columns]:
-        """The rows that ended by then, and no earlier than from another time, by column.
-
-        Args:
-            rest: Makes spans of rest (`cosim.devices.rest`); None: there is none.
-        """
+    def columns(self, until_s: float, from_s: float = -math.inf) -> dict[type[Row], Columns]:
+        """The rows that ended by then, and no earlier than from another time, by column."""
         rounds = [of for of in self._rounds if of.of.start_s <= until_s and from_s <= of.end_s]
         rested = [of for of in self._rested if from_s <= of.until_s]
         found = columns_of(rounds) if rounds else {}
         if rested:
             at_work = [found[Span]] if Span in found else []
-            found[Span] = stacked([*at_work, *rest.spans(rested)])
+            found[Span] = stacked([*at_work, *rested[0].rest.spans(rested)])
         for kind, columns in found.items():
             ends_s = columns["end_s"]
             which = (self._forgotten_s < ends_s) & (from_s <= ends_s) & (ends_s <= until_s)

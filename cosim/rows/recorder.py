@@ -1,82 +1,59 @@
 """Recorder: the one place where what happens in a run is written down.
 
-It is made before all else, and handed to all. What one client or server does is told by `spent`, `carried`
+A simulation makes it, and it is handed to all. What one client or server does is told by `spent`, `carried`
 and `ended`; what all clients of an edge round on arrays do by the same verbs of what `begin_round` gives,
-with an array for each number (`cosim.rows.round_rows`): rows, or sums where only a tally of each is kept.
+with an array for each number (`cosim.rows.told_round`): rows, or sums where only a tally of each is kept.
 """
 
 from bisect import insort
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.records import NO_JOB, Fate, Span, Transfer
-from cosim.rows.history import HeardRound, History
+from cosim.rows.history import History
 from cosim.rows.kept_rows import KeptRows
-from cosim.rows.round_rows import RoundOf, RoundRows
+from cosim.rows.recording import NOTHING_ELSE, Recording
+from cosim.rows.round_rows import RoundRows
 from cosim.rows.round_tally import RoundTally, tally_of_rest
+from cosim.rows.told_round import RoundOf, ToldRound
 
-Told = RoundRows | RoundTally | HeardRound
-"""What the story of an edge round on arrays is told to."""
-
-Which = NDArray[np.int64] | slice
-"""Numbers of clients, as an index."""
+if TYPE_CHECKING:
+    from cosim.event_clock import Clock
 
 
 class Recorder(KeptRows):
     """What happens in one run.
 
+    Args:
+        clock: On which it happens.
+        recording: What is kept.
+
     Attributes:
         history: What has become of the jobs of each client; None: no part reads it.
+        rest: What clients do between their activities; None: they take no power then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: "Clock", recording: Recording = NOTHING_ELSE) -> None:
         super().__init__()
-        self.history: History | None = None
-        self._cells: Mapping[str, Which] | None = None
-
-    # How it records.
-
-    def follow(self, rest: Any) -> None:
-        """From now on write down what clients do between their activities, too.
-
-        Args:
-            rest: That of all clients, at its beginning (`cosim.devices.rest`).
-        """
-        self.rest = rest
-        for node, charge in rest.charges.items():
-            if not charge.is_there:
-                self.turned(node, False, 0.0)
-
-    def remember(self, num_clients: int) -> History:
-        """From now on keep what becomes of the jobs of each client."""
-        self.history = History(num_clients)
-        return self.history
-
-    def sum_up(self, cells: Mapping[str, Which]) -> None:
-        """From now on keep a tally of each edge round in place of rows of its clients.
-
-        Args:
-            cells: Edge server -> numbers of its clients.
-        """
-        self._cells = cells
+        num = recording.num_remembered
+        self.history = History(num) if num else None
+        self.rest = None if recording.rest is None else recording.rest(clock, self._insert)
+        self._tallied = recording.tallied
+        self._tallies_rest = False  # until the first edge round of which a tally is kept
 
     @property
-    def keeps_rows(self) -> bool:
-        """True unless there is only a tally of each edge round."""
-        return self._cells is None
-
-    @property
-    def rest_rows(self) -> int:
-        """Rows of a rest between two activities, at most."""
-        return 0 if self.rest is None else self.rest.most_rows
+    def keeps_tallies(self) -> bool:
+        """True if it keeps a tally of each edge round on arrays, and no rows of clients."""
+        return bool(self._tallied)
 
     # One client or server.
 
     def began(self, node: str, now_s: float, power_w: float) -> None:
         """An activity of a node begins, which takes a power; where clients rest."""
+        assert self.rest is not None
         self._insert(self.rest.begin(node, now_s, power_w))
 
     def spent(
@@ -114,45 +91,32 @@ class Recorder(KeptRows):
             for (client, _), reason in reasons.items():
                 self.history.overruled(client, reason)
 
-    def turned(self, node: str, is_there: bool, now_s: float) -> None:
-        """The battery of a client is empty, or has charged."""
-        self._insert(self.rest.turn(node, is_there, now_s))
-
     def complete(self, until_s: float) -> None:
         """Record the idling of clients that sleep now, and fell asleep by an instant."""
-        if self.rest is not None and self._cells is None:
+        if self.rest is not None and not self._tallies_rest:
             self.many.add_rest(self.rest.fall_asleep(until_s))
 
     # The clients of an edge round on arrays.
 
-    def begin_round(self, of: RoundOf) -> Told:
+    def begin_round(self, of: RoundOf) -> ToldRound:
         """Let an edge round begin, whose clients end their rest; returns what its story is told to."""
-        told = self._told(of)
-        return told if self.history is None else HeardRound(told, self.history)
+        rest = self.rest
+        rested = None if rest is None else rest.begin_many(of.clients.which, of.start_s)
+        if self._tallied:
+            self._tallies_rest = True
+            return RoundTally(of, self.history, {} if rested is None else rested.sums())
+        if rested is not None:
+            self.many.add_rest(rested)
+        return RoundRows(of, self.history)
 
-    def _told(self, of: RoundOf) -> RoundRows | RoundTally:
-        rest, of_rest = self.rest, {}
-        if rest is not None:
-            rested = rest.begin_many(of.clients.which, of.start_s)
-            if self._cells is None:
-                self.many.add_rest(rested)
-            else:
-                of_rest = rest.sums(rested)
-        return RoundRows(of) if self._cells is None else RoundTally(of, of_rest)
-
-    def let_rest(self, which: Which, ends_s: NDArray[np.float64]) -> None:
+    def let_rest(self, which: NDArray[np.int64] | slice, ends_s: NDArray[np.float64]) -> None:
         """Let the rest of clients begin, of each at its own time."""
         if self.rest is not None:
             self.rest.end_many(which, ends_s)
 
-    def end_round(self, told: Told, now_s: float) -> None:
+    def end_round(self, told: ToldRound, now_s: float) -> None:
         """Keep an edge round whose story is told."""
-        if isinstance(told, HeardRound):
-            told = told.told
-        if isinstance(told, RoundRows):
-            self.many.add(told)
-        else:
-            self.record(told.at(now_s))
+        told.keep_in(self, now_s)
 
     # The end.
 
@@ -160,14 +124,14 @@ class Recorder(KeptRows):
         """Let the run end, and with it the rest of all clients."""
         if self.rest is None:
             return
-        if self._cells is None:
-            self._insert(self.rest.close(now_s))
+        self._insert(self.rest.close(now_s))
+        if not self._tallies_rest:
             self.many.add_rest(self.rest.begin_many(slice(0, len(self.rest.names)), now_s))
             return
-        for edge, which in self._cells.items():
+        for edge, which in self._tallied:
             rested = self.rest.begin_many(which, now_s)
             start_s = min(rested.since_s.min(), now_s)
-            self.record(tally_of_rest(edge, start_s, now_s, self.rest.sums(rested)))
+            self.record(tally_of_rest(edge, start_s, now_s, rested.sums()))
 
     def rest_j(self, now_s: float) -> float:
         """What all clients have taken at rest up to now."""

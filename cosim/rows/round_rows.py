@@ -1,170 +1,56 @@
-"""Round rows: what the clients of edge rounds on arrays do, told in the order of the story.
+"""Round rows: the rows of the clients of edge rounds on arrays, made many rounds at a time.
 
-The verbs are those that `cosim.rows.recorder` has for one client, with an array for each number: `spent`,
-`carried`, `ended`. They keep references; the rows of many rounds are made together when they are handed over
-(`columns_of`). A client whose activity would begin after it is cut has no row of it.
+What is told keeps references; columns are made when rows are handed over (`columns_of`).
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.records import DONE, DOWN, UP, Fate, Row, Span, Transfer
 from cosim.rows.columns import Columns, Words
+from cosim.rows.told_round import GIVEN_UP, Carried, Ended, RoundOf, Spent, ToldRound
 
-GIVEN_UP = "deadline"
-"""The outcome of an upload that is given up after its time, as `Simulation.with_deadline` has it."""
-
-
-class Telling(Protocol):
-    """The clients of a round: a view of all clients of a run."""
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """Their numbers, ascending, shape (clients,)."""
-        ...
-
-    @property
-    def which(self) -> NDArray[np.int64] | slice:
-        """Their numbers, as an index of what has one element for each client of the run."""
-        ...
+if TYPE_CHECKING:
+    from cosim.rows.history import History
+    from cosim.rows.kept_rows import KeptRows
 
 
-class Way(Protocol):
-    """Uploads or downloads, of one for each client of a round."""
-
-    ends_s: NDArray[np.float64]
-
-    def bits_left(self, cut_s: Any) -> NDArray[np.float64]:
-        """Bits of each that are not through when it is closed, shape (clients,)."""
-        ...
-
-
-class RoundOf(NamedTuple):
-    """Whose round it is.
-
-    Attributes:
-        num: How many clients.
-        names: Of all clients of the run, by their numbers.
-        edge: Name of the edge server.
-    """
-
-    clients: Telling
-    num: int
-    names: Sequence[str]
-    edge: str
-    global_round: int
-    edge_round: int
-    job: int
-    start_s: float
-
-
-class Cut(NamedTuple):
-    """When clients are cut that have not ended.
-
-    Attributes:
-        at_s: Of all, or of each.
-        reason: Why they are cut with their round.
-        is_given_up: Whether each is cut before, by its own deadline; None: none has one.
-    """
-
-    at_s: float | NDArray[np.float64]
-    reason: str
-    is_given_up: NDArray[np.bool_] | None = None
-
-    def lasts_s(self, from_s: NDArray[np.float64], to_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How long each does what it would do between two instants, shape (clients,)."""
-        return np.maximum(np.minimum(to_s, self.at_s) - from_s, 0.0)
-
-
-class _Spent(NamedTuple):
-    of: RoundOf
-    activity: str
-    from_s: NDArray[np.float64]
-    to_s: NDArray[np.float64]
-    power_w: NDArray[np.float64]
-    cut: Cut
-
-
-class _Carried(NamedTuple):
-    of: RoundOf
-    direction: str
-    opens_s: NDArray[np.float64]
-    way: Way
-    bits: int
-    cut: Cut
-
-
-class _Ended(NamedTuple):
-    of: RoundOf
-    ends_s: NDArray[np.float64]
-    counts: NDArray[np.bool_]
-    cut: Cut
-
-
-class RoundRows:
+class RoundRows(ToldRound):
     """The rows of the clients of one edge round.
 
     Attributes:
         end_s: When the last of them ends.
     """
 
-    __slots__ = ("end_s", "fates", "of", "spans", "transfers")
+    __slots__ = ("end_s", "fates", "spans", "transfers")
 
-    def __init__(self, of: RoundOf) -> None:
-        self.of, self.end_s = of, of.start_s
-        self.spans: list[_Spent] = []
-        self.transfers: list[_Carried] = []
-        self.fates: list[_Ended] = []
+    def __init__(self, of: RoundOf, history: "History | None" = None) -> None:
+        super().__init__(of, history)
+        self.end_s = of.start_s
+        self.spans: list[Spent] = []
+        self.transfers: list[Carried] = []
+        self.fates: list[Ended] = []
 
     @property
     def num_rows(self) -> int:
         """About how many there are."""
         return self.of.num * (len(self.spans) + len(self.transfers) + len(self.fates))
 
-    def spent(
-        self,
-        activity: str,
-        from_s: NDArray[np.float64],
-        to_s: NDArray[np.float64],
-        power_w: NDArray[np.float64],
-        cut: Cut,
-    ) -> None:
-        """Each client does something, unless it is cut before.
+    def keep_in(self, kept: "KeptRows", now_s: float) -> None:
+        kept.many.add(self)
 
-        Args:
-            from_s: When each would begin, shape (clients,).
-            to_s: When each would end.
-            power_w: What it takes, shape (clients,).
-        """
-        self.spans.append(_Spent(self.of, activity, from_s, to_s, power_w, cut))
+    def _add_spent(self, spent: Spent) -> None:
+        self.spans.append(spent)
 
-    def carried(self, direction: str, opens_s: NDArray[np.float64], way: Way, bits: int, cut: Cut) -> None:
-        """Each client sends (`UP`) or receives (`DOWN`) bits, unless it is cut before.
+    def _add_carried(self, carried: Carried) -> None:
+        self.transfers.append(carried)
 
-        Args:
-            opens_s: When each would open its upload or download, shape (clients,).
-        """
-        self.transfers.append(_Carried(self.of, direction, opens_s, way, bits, cut))
-
-    def ended(
-        self,
-        end_s: float,
-        ends_s: NDArray[np.float64],
-        counts: NDArray[np.bool_],
-        cut: Cut,
-    ) -> None:
-        """Each client has ended its part.
-
-        Args:
-            end_s: When the last of them has.
-            ends_s: When each has, shape (clients,).
-            counts: Whose update counts.
-        """
-        self.end_s = end_s
-        self.fates.append(_Ended(self.of, ends_s, counts, cut))
+    def _add_ended(self, ended: Ended) -> None:
+        self.end_s = ended.end_s
+        self.fates.append(ended)
 
 
 def columns_of(rounds: Sequence[RoundRows]) -> dict[type[Row], Columns]:
@@ -179,7 +65,7 @@ def columns_of(rounds: Sequence[RoundRows]) -> dict[type[Row], Columns]:
     }
 
 
-def _spans(told: Sequence[_Spent], names: Sequence[str], words: Sequence[str]) -> Columns:
+def _spans(told: Sequence[Spent], names: Sequence[str], words: Sequence[str]) -> Columns:
     sizes = _sizes(told)
     from_s, to_s = np.concatenate([one.from_s for one in told]), np.concatenate([one.to_s for one in told])
     cut_s = _each([one.cut.at_s for one in told], sizes)
@@ -203,7 +89,7 @@ def _spans(told: Sequence[_Spent], names: Sequence[str], words: Sequence[str]) -
     return _rows(columns, lasts_s > 0.0)
 
 
-def _transfers(told: Sequence[_Carried], names: Sequence[str]) -> Columns:
+def _transfers(told: Sequence[Carried], names: Sequence[str]) -> Columns:
     sizes = _sizes(told)
     cut_s = _each([one.cut.at_s for one in told], sizes)
     opens_s = np.concatenate([one.opens_s for one in told])
@@ -223,7 +109,7 @@ def _transfers(told: Sequence[_Carried], names: Sequence[str]) -> Columns:
     return _rows(columns, opens_s <= cut_s)
 
 
-def _fates(told: Sequence[_Ended], names: Sequence[str], words: Sequence[str]) -> Columns:
+def _fates(told: Sequence[Ended], names: Sequence[str], words: Sequence[str]) -> Columns:
     sizes = _sizes(told)
     is_lost = ~np.concatenate([one.counts for one in told])
     return _jobs(told, sizes, names) | {
@@ -233,11 +119,11 @@ def _fates(told: Sequence[_Ended], names: Sequence[str], words: Sequence[str]) -
     }
 
 
-def _sizes(told: Sequence[_Spent | _Carried | _Ended]) -> list[int]:
+def _sizes(told: Sequence[Spent | Carried | Ended]) -> list[int]:
     return [one.of.num for one in told]
 
 
-def _jobs(told: Sequence[_Carried | _Ended], sizes: Sequence[int], names: Sequence[str]) -> Columns:
+def _jobs(told: Sequence[Carried | Ended], sizes: Sequence[int], names: Sequence[str]) -> Columns:
     edges = [*dict.fromkeys(one.of.edge for one in told)]
     return {
         "client": Words(names, _numbers(told)),
@@ -255,12 +141,12 @@ def _each(values: Sequence[float | NDArray[np.float64]], sizes: Sequence[int]) -
     return np.repeat(np.array(values, dtype=float), sizes)
 
 
-def _numbers(told: Sequence[_Spent | _Carried | _Ended]) -> NDArray[np.int64]:
+def _numbers(told: Sequence[Spent | Carried | Ended]) -> NDArray[np.int64]:
     return np.concatenate([one.of.clients.numbers for one in told])
 
 
 def _outcomes(
-    is_cut: NDArray[np.bool_], told: Sequence[_Spent | _Ended], sizes: Sequence[int], words: Sequence[str]
+    is_cut: NDArray[np.bool_], told: Sequence[Spent | Ended], sizes: Sequence[int], words: Sequence[str]
 ) -> NDArray[np.int64]:
     """What became of each, by its place among words."""
     if not is_cut.any():

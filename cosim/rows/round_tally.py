@@ -1,14 +1,17 @@
-"""Round tally: sums over what the clients of an edge round on arrays do, told as `RoundRows` are."""
+"""Round tally: sums over what the clients of an edge round on arrays do."""
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cosim.records import NO_ROUND, UP, Tally
-from cosim.rows.round_rows import Cut, RoundOf, Way
+from cosim.rows.told_round import Carried, Ended, RoundOf, Spent, ToldRound
+
+if TYPE_CHECKING:
+    from cosim.rows.history import History
+    from cosim.rows.kept_rows import KeptRows
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "max": 1.0}
 """Those of the time of an upload."""
@@ -19,32 +22,29 @@ _NOTHING: dict[str, Any] = dict.fromkeys(Tally._fields, 0) | dict.fromkeys(
 )
 
 
-class RoundTally:
-    """The tally of one edge round, with the same verbs as `RoundRows`.
+class RoundTally(ToldRound):
+    """The tally of one edge round.
 
     Args:
         rest: Sums over what its clients did before it.
     """
 
-    def __init__(self, of: RoundOf, rest: Mapping[str, float]) -> None:
-        self.of = of
+    __slots__ = ("_sums",)
+
+    def __init__(self, of: RoundOf, history: "History | None", rest: Mapping[str, float]) -> None:
+        super().__init__(of, history)
         self._sums = _NOTHING | _UPLOADS | dict(rest)
 
-    def spent(
-        self,
-        activity: str,
-        from_s: NDArray[np.float64],
-        to_s: NDArray[np.float64],
-        power_w: NDArray[np.float64],
-        cut: Cut,
-    ) -> None:
-        """Add times and energies."""
-        lasts_s = cut.lasts_s(from_s, to_s)
-        self._sums[f"{activity}_s"] += lasts_s.sum()
-        self._sums[f"{activity}_j"] += (power_w * lasts_s).sum()
+    def keep_in(self, kept: "KeptRows", now_s: float) -> None:
+        kept.record(self.at(now_s))
 
-    def carried(self, direction: str, opens_s: NDArray[np.float64], way: Way, bits: int, cut: Cut) -> None:
-        """Add bits; of uploads also find how long they took."""
+    def _add_spent(self, spent: Spent) -> None:
+        lasts_s = spent.cut.lasts_s(spent.from_s, spent.to_s)
+        self._sums[f"{spent.activity}_s"] += lasts_s.sum()
+        self._sums[f"{spent.activity}_j"] += (spent.power_w * lasts_s).sum()
+
+    def _add_carried(self, carried: Carried) -> None:
+        _, direction, opens_s, way, bits, cut = carried
         sent_bits = (bits - way.bits_left(cut.at_s)).sum()
         if direction != UP:
             self._sums["received_bits"] += sent_bits
@@ -58,15 +58,8 @@ class RoundTally:
                 for name, share in QUANTILES.items()
             }
 
-    def ended(
-        self,
-        end_s: float,
-        ends_s: NDArray[np.float64],
-        counts: NDArray[np.bool_],
-        cut: Cut,
-    ) -> None:
-        """Count what has arrived."""
-        self._sums["num_arrived"] = int(counts.sum())
+    def _add_ended(self, ended: Ended) -> None:
+        self._sums["num_arrived"] = int(ended.counts.sum())
 
     def at(self, now_s: float) -> Tally:
         """The tally of a round that ends now."""

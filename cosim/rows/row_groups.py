@@ -4,6 +4,8 @@ Usage::
 
     rows = RowGroups(sim.recorder, num_clients=30, folder=folder)
     ...
+    rows.gather()  # when the global model has a new version
+    ...
     tables, summary = rows.save("running", sim.now_s)
 """
 
@@ -18,6 +20,7 @@ import numpy as np
 from cosim.files import write_json
 from cosim.interrupts import interrupts_deferred
 from cosim.rows.columns import ENDS, Columns
+from cosim.rows.digest import Digest
 from cosim.rows.job_costs import JobCosts
 from cosim.rows.kept_rows import KeptRows
 from cosim.rows.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
@@ -47,17 +50,30 @@ class RowGroups:
     Args:
         folder: Where they are written; None: they stay in memory.
         group_rows: About how many rows of all tables together make a group of whole stretches.
+        digest: Of the rows, which is told before any are forgotten; None: none is kept.
     """
 
     def __init__(
-        self, kept: KeptRows, num_clients: int, folder: Path | None = None, group_rows: int = GROUP_ROWS
+        self,
+        kept: KeptRows,
+        num_clients: int,
+        folder: Path | None = None,
+        group_rows: int = GROUP_ROWS,
+        digest: Digest | None = None,
     ) -> None:
         self._kept, self._num_clients, self.folder = kept, num_clients, folder
+        self._group_rows, self._digest = group_rows, digest
         self._totals, self._costs = Totals(), JobCosts()
         self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
         self._files = {} if folder is None else {name: TableFile(file_of(folder, name)) for name in TABLES}
         self._failure: BaseException | None = None
-        kept.hand_over(self._close, group_rows)
+
+    def gather(self) -> None:
+        """Take over the rows of whole stretches, where they make a group."""
+        until_s = self._kept.whole_until_s(self._group_rows)
+        if until_s is not None:
+            self._kept.complete(until_s)
+            self._close(until_s)
 
     def save(
         self, status: str, time_s: float, kept_version: int = NO_VERSION
@@ -114,6 +130,8 @@ class RowGroups:
                             self._files[name].append(arrow_of(columns))
                         else:
                             self._groups[name].append(table_of(columns))
+                if self._digest is not None:
+                    self._digest.let_go(math.nextafter(until_s, math.inf))
                 self._kept.forget(until_s)
             except BaseException as error:
                 self._failure = error

@@ -27,6 +27,7 @@ from cosim.links.link import Job
 from cosim.links.payload import Payload
 from cosim.names import CLOUD, codec_of, personal_of
 from cosim.records import Evaluation, Round
+from cosim.rows.digest import Digest
 from cosim.rows.kept_rows import Moment
 from cosim.servers.asynchronous.rule import Rule
 from cosim.servers.asynchronous.server import AsynchronousServer
@@ -88,6 +89,7 @@ class Cloud(Server):
         workload: What training and carrying a part of the model takes.
         own_models: What clients have in place of tensors of the global model.
         known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
+        digest: Of the rows of the run, by which its replay up to there is known again; None: none is kept.
         journal: What is read from weights on the way.
         living: Models beside the global one that somebody has started from or works on, by name.
     """
@@ -102,6 +104,7 @@ class Cloud(Server):
     evaluation: EvaluationTimes
     listener: Callable[[VersionReport], None]
     known: Checkpoint | None = None
+    digest: Digest | None = None
     journal: Journal = attrs.field(
         default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
     )
@@ -244,7 +247,7 @@ class Cloud(Server):
         others = {name: other for name, other in self.living.items() if other is not model}
         moment = sim.recorder.moment(progress.time_s, progress.num_global_rounds)
         if known and progress.version == known.version:
-            known.check_rows(progress.time_s, sim.recorder.digest(moment))
+            known.check_rows(progress.time_s, {} if self.digest is None else self.digest.at(moment))
             known.settle(self.learner, model, self.states, others, self._asked)
         standing.last = VersionReport(
             progress, None, model, dict(self.states), others, moment=moment, journal=self.journal.numbers

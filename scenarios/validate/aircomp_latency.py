@@ -19,6 +19,7 @@ import cosim
 from analysis.closed_forms.over_the_air import AirEdgeRoundLatency, global_round_s
 from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.network import nodes_of
@@ -77,10 +78,9 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
 
 def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
     """The network, and what it did."""
-    sim, dataset = cosim.Simulation(system.seed), blank_dataset(system.num_clients)
-    cloud = nodes_of(
-        system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
-    )
+    ground, dataset = ground_of(system), blank_dataset(system.num_clients)
+    learner, sim = Learner(network_of(system.model), dataset), ground.sim
+    cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     return cloud, cosim.Result.of(RowGroups(sim.recorder, system.num_clients), {}, "complete", sim.now_s)
 

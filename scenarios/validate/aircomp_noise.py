@@ -27,6 +27,7 @@ from analysis.closed_forms.over_the_air import AirDistortion
 from analysis.intervals.statistics import Interval, familywise
 from cosim.allocation.beamforming import receive_beams
 from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.ground import ground_of
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -97,10 +98,10 @@ def system(point: Point, options: Options, place: int) -> cosim.System:
 
 def network_of(of: cosim.System) -> tuple[cosim.Simulation, Cloud]:
     """The nodes and their clock."""
-    sim = cosim.Simulation(of.seed)
-    dataset = of.data.load(sim, None)
+    ground = ground_of(of)
+    dataset = of.data.load(ground.sim, None)
     learner = Learner(models.build(of.model), dataset, num_workers=1)
-    return sim, nodes_of(of, sim, learner, lambda: dataset, lambda report: None)
+    return ground.sim, nodes_of(of, ground, learner, lambda: dataset, lambda report: None)
 
 
 def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int) -> NDArray[np.float64]:

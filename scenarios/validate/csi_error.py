@@ -27,6 +27,7 @@ from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.intervals.statistics import Interval, binomial, familywise, t_interval
 from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.devices.processor import computing_w
+from cosim.ground import ground_of
 from cosim.learning.graph.combinations import accumulate
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -118,9 +119,10 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
 
 def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     """The network, and what it did."""
-    sim = cosim.Simulation(of.seed)
-    dataset = of.data.load(sim, None)
-    cloud = nodes_of(of, sim, Learner(models.build(of.model), dataset), lambda: dataset, lambda report: None)
+    ground = ground_of(of)
+    sim, dataset = ground.sim, of.data.load(ground.sim, None)
+    learner = Learner(models.build(of.model), dataset)
+    cloud = nodes_of(of, ground, learner, lambda: dataset, lambda report: None)
     sim.run(of.protocol.play(sim, cloud))
     return cloud, cosim.Result.of(RowGroups(sim.recorder, of.num_clients), {}, "complete", sim.now_s)
 

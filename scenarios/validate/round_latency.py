@@ -20,6 +20,7 @@ import cosim
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
 from cosim.data.dataset import Dataset
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.links.link import Job
@@ -68,11 +69,9 @@ def blank_dataset(num_samples: int) -> Dataset:
 
 def simulate(system: cosim.System) -> tuple[Cloud, np.ndarray]:
     """The network, and the duration in s of every global round, shape (rounds,)."""
-    sim = cosim.Simulation(system.seed)
-    dataset = blank_dataset(system.num_clients)
-    cloud = nodes_of(
-        system, sim, Learner(network_of(system.model), dataset), lambda: dataset, lambda report: None
-    )
+    ground, dataset = ground_of(system), blank_dataset(system.num_clients)
+    learner, sim = Learner(network_of(system.model), dataset), ground.sim
+    cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
     rounds = [row for row in sim.recorder.rounds if row.level == "global"]
     return cloud, np.array([row.end_s - row.start_s for row in rounds])

@@ -17,7 +17,7 @@ import models
 from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
 from cosim.records import Allotment, Evaluation, Round, Span, Transfer
-from cosim.rows.recorder import Recorder
+from cosim.rows.kept_rows import KeptRows
 from cosim.rows.row_groups import RowGroups
 from scenarios import rawhfl, vhfl
 
@@ -43,7 +43,7 @@ TABLES = ("spans", "transfers", "fates", "plans", "rounds", "evaluations")
 
 
 def result_of(*rows: Any, **system: Any) -> cosim.Result:
-    trace = Recorder()
+    trace = KeptRows()
     for row in rows:
         trace.record(row)
     config = {"scenario": "by hand", "system": system}

@@ -32,7 +32,7 @@ from cosim import (
 from cosim.configuration import asks_in
 from cosim.going_together import DOWNLOADS_APART
 from cosim.records import DONE, Fate, Round, Span
-from cosim.rows.recorder import Recorder
+from cosim.rows.kept_rows import KeptRows
 from cosim.rows.row_groups import RowGroups
 
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
@@ -143,7 +143,7 @@ def test_a_path_is_unbroken_and_as_long_as_its_round(protocol, seed, sizes, dela
 
 def by_hand():
     """Two cells, two edge rounds: a deadline that cuts one, a first K of one, a cloud at work."""
-    trace = Recorder()
+    trace = KeptRows()
     rows = [
         Span("edge-00", "receive", 0.0, 1.0, 0.0, DONE),
         Span("edge-01", "receive", 0.0, 1.0, 0.0, DONE),
@@ -223,7 +223,7 @@ def test_slacks_and_ranks_by_hand():
 
 
 def test_a_run_without_rounds_has_no_path():
-    path = CriticalPath.of(cosim.Result.of(RowGroups(Recorder(), 1), {}, "complete", 0.0))
+    path = CriticalPath.of(cosim.Result.of(RowGroups(KeptRows(), 1), {}, "complete", 0.0))
     for table in (path.pieces, path.rounds, path.by_round(), path.stragglers(), path.by_cell()):
         assert table.empty
 

@@ -6,7 +6,7 @@ import pytest
 import cosim
 from analysis.fates import UNKNOWN, Fates
 from cosim.records import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span
-from cosim.rows.recorder import Recorder
+from cosim.rows.kept_rows import KeptRows
 from cosim.rows.row_groups import RowGroups
 from cosim.testing import small_system
 
@@ -14,7 +14,7 @@ TIMED = attrs.evolve(small_system(cosim.Deadline(after_s=2e-3)), evaluation=cosi
 
 
 def test_fates_by_hand():
-    trace = Recorder()
+    trace = KeptRows()
     for row in (
         Span("client-0000", "train", 0.0, 1.0, 1.0, DONE, 0),
         Span("client-0000", "send", 1.0, 2.0, 2.0, DONE, 0),

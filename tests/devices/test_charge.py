@@ -28,9 +28,9 @@ def charges(monkeypatch) -> list[dict[str, Charge]]:
     found: list[dict[str, Charge]] = []
     init = Rest.__init__
 
-    def noted(self, devices, charges, **options):
-        found.append(charges)
-        init(self, devices, charges, **options)
+    def noted(self, *devices, **options):
+        init(self, *devices, **options)
+        found.append(self.charges)
 
     monkeypatch.setattr(Rest, "__init__", noted)
     return found

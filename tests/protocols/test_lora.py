@@ -41,6 +41,7 @@ from cosim import (
 from cosim.checkpoint import Checkpoint
 from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.learning.network.submodels import NetworkShape, Part, draw_parts, even_counts
@@ -146,9 +147,9 @@ def test_parts_are_disjoint_and_what_they_add_to_a_token_adds_up(lora, num_cells
 
 def played(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Recorder, Learner, Cloud, dict]:
     """The trace, the learner, the network of nodes and the global model."""
-    sim = Simulation(system.seed)
-    learner = Learner(lora, texts, num_workers=1)
-    cloud = nodes_of(system, sim, learner, lambda: texts, lambda report: None)
+    ground, learner = ground_of(system), Learner(lora, texts, num_workers=1)
+    sim = ground.sim
+    cloud = nodes_of(system, ground, learner, lambda: texts, lambda report: None)
     return sim.recorder, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
 
 

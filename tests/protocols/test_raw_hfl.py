@@ -47,6 +47,7 @@ from cosim import (
     run,
 )
 from cosim.devices.local_steps import SameSteps
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.learning.programs.sgd_steps import mini_batches
 from cosim.links.link import Job
@@ -403,10 +404,10 @@ def test_clients_train_on_what_was_asked_by_then():
         model="mlp-8-6-6",
         data=requests,
     )
-    sim = Simulation(1)
-    dataset = system.data.load(sim, None)
+    ground = ground_of(system)
+    sim, dataset = ground.sim, system.data.load(ground.sim, None)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
     seen = []
     original = type(cloud.edges[0].clients[0]).train
 

@@ -39,6 +39,7 @@ from cosim import (
 )
 from cosim.data.dataset import Dataset
 from cosim.devices.local_steps import SameSteps
+from cosim.ground import ground_of
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -220,10 +221,11 @@ def test_any_protocol_may_go_through_the_queues():
         base, model="relu-12-8-4", protocol=Hist(training=training), end=AfterRounds(num_global_rounds=1)
     )
     data = Synthetic(split=Iid())
-    sim, loaded = Simulation(3), data.load(Simulation(3), None)
+    loaded = data.load(Simulation(3), None)
     learner = Learner(models.build(hist.model), loaded, num_workers=1)
     hist = evolve(hist, data=data, evaluation=Never())
-    cloud = nodes_of(hist, sim, learner, lambda: loaded, lambda report: None)
+    ground = ground_of(hist)
+    sim, cloud = ground.sim, nodes_of(hist, ground, learner, lambda: loaded, lambda report: None)
     sim.run(hist.protocol.play(sim, cloud))
     assert sim.now_s == pytest.approx(2 * (4e-3 + SERVICE_S), rel=1e-12)
 
@@ -279,7 +281,7 @@ def test_dropout_is_refused_where_clients_share_a_program():
     network, data = nn.Sequential(nn.Linear(7, 1), nn.Dropout(0.2)), dataset()
     learner = Learner(network, data, num_workers=1)
     with pytest.raises(ConfigurationError, match=r"dropout in 1, and VHFL .* Usual fix: Hist or HFedAvg"):
-        nodes_of(system(), Simulation(1), learner, lambda: data, lambda report: None)
+        nodes_of(system(), ground_of(system()), learner, lambda: data, lambda report: None)
 
 
 def test_natural_split_needs_as_many_clients_as_cells():

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from test_clocks import systems
 
 import cosim
-from cosim import ConfigurationError, Simulation
+from cosim import ConfigurationError
 from cosim.beforehand.clock import HowPlayed
+from cosim.ground import Ground, ground_of
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.network import nodes_of
 from cosim.records import DONE, Allotment, Applied, Fate, Round, Span, Tally, Transfer, Version
@@ -36,22 +37,23 @@ def digests(
 ) -> dict[int, dict[str, str]]:
     """Version -> digest of the rows up to it, where nothing is learned."""
     system, found = timed(system), {}
-    sim = Simulation(system.seed, shuffle_ties=shuffle_ties)
-    Digest(sim.recorder)
-    RowGroups(sim.recorder, system.num_clients, group_rows=group_rows)
+    ground = ground_of(system, HowPlayed(clock), shuffle_ties)
+    digest = Digest(ground.sim.recorder)
+    groups = RowGroups(ground.sim.recorder, system.num_clients, group_rows=group_rows, digest=digest)
 
     def heard(report):
-        found[report.version] = sim.recorder.digest(report.moment)
+        groups.gather()
+        found[report.version] = digest.at(report.moment)
 
-    played(system, sim, heard, clock)
+    played(system, ground, heard, clock)
     return found
 
 
-def played(system: cosim.System, sim: Simulation, heard, clock: str = "events") -> None:
+def played(system: cosim.System, ground: Ground, heard, clock: str = "events") -> None:
     outline = system.data.outline or loaded(system.data)
     learner = NothingLearned(network_of(system), outline, system.task)
-    cloud = nodes_of(system, sim, learner, lambda: loaded(system.data), heard, how=HowPlayed(clock))
-    sim.run(_played(sim, system, cloud))
+    cloud = nodes_of(system, ground, learner, lambda: loaded(system.data), heard, HowPlayed(clock))
+    ground.sim.run(_played(ground.sim, system, cloud))
 
 
 @pytest.mark.parametrize("system", [*WORLDS.values(), *RESTING.values()], ids=[*WORLDS, *RESTING])
@@ -114,11 +116,12 @@ def test_two_rows_are_not_one_and_none():
 def test_a_marked_moment_is_known_when_later_rows_were_forgotten(system):
     """Of every other version, asked for two versions later, with rows handed over as often as may be."""
     usual, marked, found = digests(system), [], {}
-    sim = Simulation(system.seed)
-    digest = Digest(sim.recorder)
-    RowGroups(sim.recorder, system.num_clients, group_rows=1)
+    ground = ground_of(timed(system))
+    digest = Digest(ground.sim.recorder)
+    groups = RowGroups(ground.sim.recorder, system.num_clients, group_rows=1, digest=digest)
 
     def heard(report):
+        groups.gather()
         if report.version % 2:
             if marked:
                 last = marked.pop()
@@ -126,6 +129,6 @@ def test_a_marked_moment_is_known_when_later_rows_were_forgotten(system):
             digest.mark(report.moment)
             marked.append(report)
 
-    played(timed(system), sim, heard)
+    played(timed(system), ground, heard)
     assert found == {version: usual[version] for version in found}
     assert found[1]

@@ -18,6 +18,7 @@ import models
 from cosim import Never, Result, Simulation, System, evolve, run
 from cosim.beforehand.clock import HowPlayed
 from cosim.beforehand.needs import ClockKind
+from cosim.ground import ground_of
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.names import by_number
 from cosim.network import nodes_of
@@ -201,16 +202,18 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         rounds = SYSTEMS[name].protocol.plays_rounds
         end = cosim.AfterRounds(num_global_rounds=num) if rounds else cosim.AfterVersions(num_versions=num)
         system, counts = evolve(SYSTEMS[name], evaluation=Never(), end=end), list[int]()
-        sim = Simulation(system.seed)
+        how = HowPlayed(clock)
+        ground = ground_of(system, how)
+        sim, groups = ground.sim, RowGroups(ground.sim.recorder, system.num_clients, group_rows=30)
         learner = NothingLearned(models.build(system.model), system.data.load(sim, None), None)
 
-        def count(report: object, sim: Simulation = sim, counts: list[int] = counts) -> None:
+        def count(
+            report: object, sim: Simulation = sim, groups: RowGroups = groups, counts: list[int] = counts
+        ) -> None:
             counts.append(sim.recorder.num_rows)
+            groups.gather()
 
-        cloud = nodes_of(
-            system, sim, learner, partial(system.data.load, sim, None), count, how=HowPlayed(clock)
-        )
-        RowGroups(sim.recorder, system.num_clients, group_rows=30)
+        cloud = nodes_of(system, ground, learner, partial(system.data.load, sim, None), count, how)
         sim.run(system.protocol.play(sim, cloud))
         most[num] = max(counts)
         assert len(counts) == num + 1
@@ -285,6 +288,7 @@ def test_a_save_in_between_changes_no_byte_of_the_files(tmp_path: Path) -> None:
         for number, span in enumerate(trace):
             sim.recorder.record(span)
             sim.recorder.end_stretch(span.end_s)
+            groups.gather()
             if number in saved:
                 groups.save("running", span.end_s)
                 assert pd.read_parquet(rows / "spans.parquet")["job"].tolist() == list(range(number + 1))

@@ -20,7 +20,7 @@ import cosim
 import models
 from cosim.data.texts import newsgroups_files as newsgroups
 from cosim.records import Evaluation, Transfer
-from cosim.rows.recorder import Recorder
+from cosim.rows.kept_rows import KeptRows
 from cosim.rows.row_groups import RowGroups
 from scenarios.command_line import main
 from scenarios.command_line.console import console
@@ -63,7 +63,7 @@ def reproduce(capsys: pytest.CaptureFixture[str]) -> Call:
 
 def sending(accuracies: list[float]) -> cosim.Result:
     """Two clients, each of which sends 100 bits before every evaluation but the first."""
-    trace = Recorder()
+    trace = KeptRows()
     for number, accuracy in enumerate(accuracies):
         scores = {"accuracy": accuracy, "loss_nats": 1.0}
         trace.record(Evaluation(float(number), number, scores, cosim.Classification().measures()))

@@ -33,6 +33,7 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.devices.local_steps import SameSteps
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.network import nodes_of
@@ -104,10 +105,10 @@ def timed() -> Result:
 
 
 def built(system: System) -> Cloud:
-    sim = Simulation(system.seed)
-    dataset = system.data.load(sim, None)
+    ground = ground_of(system)
+    dataset = system.data.load(ground.sim, None)
     learner = Learner(network_of(system.model), dataset, num_workers=1)
-    return nodes_of(system, sim, learner, lambda: dataset, lambda report: None)
+    return nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
 
 
 def test_the_model_and_its_upload_are_the_papers() -> None:

@@ -21,7 +21,7 @@ from cosim.learning.learner import Learner
 from cosim.learning.network.named import network_of
 from cosim.names import CLOUD
 from cosim.records import Evaluation
-from cosim.rows.recorder import Recorder
+from cosim.rows.kept_rows import KeptRows
 from cosim.rows.row_groups import RowGroups
 from cosim.simulation import Simulation
 from scenarios import vhfl
@@ -266,7 +266,7 @@ def scattered(value: float) -> Course:
 @cache
 def of_values(name: str, system: cosim.System, values: tuple[float, ...]) -> cosim.Result:
     """A run whose measures are these, or go with them; most curves of a figure are those of another case."""
-    trace = Recorder()
+    trace = KeptRows()
     for number, value in enumerate(values):
         scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
         trace.record(Evaluation(float(number), number, scores, cosim.Regression().measures()))

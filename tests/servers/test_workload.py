@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Never, Simulation, evolve
+from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Never, evolve
 from cosim.devices.assignment import Assignment
+from cosim.ground import ground_of
 from cosim.learning.network.submodels import Part
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.links.link import Job
@@ -22,9 +23,10 @@ WEIGHTS = 12 * 8 + 8 * 4
 
 def cloud_of(**parts) -> Cloud:
     system = evolve(small_system(), evaluation=Never(), **parts)
-    sim = Simulation(1)
-    data = system.data.load(sim, None)
-    return nodes_of(system, sim, NothingLearned(network_of(system), data), lambda: data, lambda report: None)
+    ground = ground_of(system)
+    data = system.data.load(ground.sim, None)
+    learner = NothingLearned(network_of(system), data)
+    return nodes_of(system, ground, learner, lambda: data, lambda report: None)
 
 
 def test_a_model_and_a_part_of_it_by_hand():

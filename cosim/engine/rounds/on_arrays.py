@@ -27,8 +27,7 @@ from cosim.links.payload import Payload
 from cosim.links.upload import Uploads
 from cosim.links.way import Way
 from cosim.records import DOWN, UP
-from cosim.rows.recorder import Told
-from cosim.rows.round_rows import Cut, RoundOf
+from cosim.rows.told_round import Cut, RoundOf, ToldRound
 from cosim.simulation import Interrupt, Process, Simulation, impossible, reason_of
 
 
@@ -71,7 +70,7 @@ def _end(
     sim: Simulation,
     asked: EdgeRound,
     times: "RoundTimes",
-    told: Told,
+    told: ToldRound,
     updates: Mapping[int, PendingUpdate],
 ) -> None:
     """Tell what has happened, and keep what the trainings leave that have ended."""
@@ -176,7 +175,7 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
     return RoundTimes(now_s, clock_s, received, begins_s, trained_s, *powers, uploads, gives_up_s, ending)
 
 
-def _tell(told: Told, asked: EdgeRound, times: RoundTimes) -> None:
+def _tell(told: ToldRound, asked: EdgeRound, times: RoundTimes) -> None:
     """What each client did: wait, receive, train, wait, send."""
     work, fleet, end_s = asked.work, asked.clients.fleet, times.ending.end_s
     with_round, of_uploads = Cut(end_s, times.ending.reason), times.closes

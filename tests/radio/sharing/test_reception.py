@@ -34,6 +34,7 @@ from cosim import (
     evolve,
 )
 from cosim.devices.local_steps import SameSteps
+from cosim.ground import ground_of
 from cosim.learning.learner import Learner
 from cosim.links.link import Job
 from cosim.network import nodes_of
@@ -188,9 +189,9 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
 
     monkeypatch.setattr(room, "receive_beams", fail)
     base = evolve(system(), evaluation=Never())
-    sim, dataset = Simulation(base.seed), loaded(Synthetic())
-    learner = Learner(models.build(base.model), dataset)
-    cloud = nodes_of(base, sim, learner, lambda: dataset, lambda report: None)
+    ground, dataset = ground_of(base), loaded(Synthetic())
+    sim, learner = ground.sim, Learner(models.build(base.model), dataset)
+    cloud = nodes_of(base, ground, learner, lambda: dataset, lambda report: None)
     sim.run(base.protocol.play(sim, cloud))
     assert sim.recorder.spans == full.spans
 
