@@ -104,7 +104,8 @@ def cloud_of(
         )
         for route, clients in cells.each
     )
-    own = [part for part in parts_of(system) if isinstance(part, LocalTraining) and part.keeps_tensors]
+    rules = [part for part in parts_of(system) if isinstance(part, LocalTraining)]
+    by_hand = [rule for rule in rules if rule.personal_tensors is not None]
     cloud = Cloud(
         edges=edges,
         fleet=fleet,
@@ -112,7 +113,7 @@ def cloud_of(
         shape=learner.shape,
         end=system.end,
         workload=_workload(system, sim, learner),
-        own_models=OwnModels(shape=learner.shape, rules=own),
+        own_models=OwnModels(shape=learner.shape, rules=by_hand),
         evaluation=system.evaluation,
         listener=listener,
         known=known,

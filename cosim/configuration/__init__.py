@@ -4,7 +4,7 @@ from cosim.configuration.asks import Ask, Lack, Word, asks_in, check_asks, lacks
 from cosim.configuration.calls import checked_call
 from cosim.configuration.claims import Claims, said_of
 from cosim.configuration.fields import configuration, field
-from cosim.configuration.forms import Forms, for_each, form_of, gives, one_of
+from cosim.configuration.forms import Forms, for_each, form_of, one_of, optional
 from cosim.configuration.functions import (
     check_named,
     loaded,
@@ -78,7 +78,6 @@ __all__ = [
     "form_of",
     "from_dict",
     "full_path",
-    "gives",
     "is_configuration",
     "kind_of",
     "kinds_of",
@@ -94,6 +93,7 @@ __all__ = [
     "one_of",
     "one_or_range",
     "open_in",
+    "optional",
     "options_of",
     "own_function",
     "parts_of",

@@ -14,15 +14,19 @@ A form without methods is that of the classes that give none of the others: what
 
     class Task(Port):
         forms = one_of(cross_entropy=(), loss=("loss",))
+
+A method without which a kind does is declared `@optional`; the port asks whether it is None.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from cosim.configuration.rules import ConfigurationError
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def one_of(**forms: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
@@ -86,12 +90,6 @@ def form_of(part: Forms) -> str | None:
     return part.form if part.wraps is None else form_of(getattr(part, part.wraps))
 
 
-def gives(part: Forms, *methods: str, below: type | None = None) -> bool:
-    """Whether a part's class gives one of these methods in place of that of its port, or of another base."""
-    kind = type(part)
-    return any(getattr(kind, name) is not getattr(below or _port(kind), name) for name in methods)
-
-
 def _port(cls: type) -> type:
     """The class that names the forms."""
     return next(kind for kind in cls.__mro__ if "forms" in vars(kind))
@@ -107,6 +105,11 @@ def _given(cls: type[Forms]) -> dict[str, str]:
             if method in vars(kind):
                 found.setdefault(form, f"{kind.__name__}.{method}")
     return found
+
+
+def optional(method: Method) -> Method:
+    """Declare a method that a kind may leave out: where it does, it is None."""
+    return cast(Method, None)
 
 
 def for_each(rule: Callable[..., Any]) -> Callable[..., Any]:

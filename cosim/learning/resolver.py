@@ -130,7 +130,7 @@ class Resolver:
         weights_C: Weights = {}
         states: Sequence[Weights] = ()
         if untrained:
-            companions = untrained[0].training.companions(self._shape).items()
+            companions = untrained[0].training.beside(self._shape).items()
             beside = {name: torch.zeros(size, device=self._device) for name, size in companions}
             starts = [beside | update.begun for update in untrained]
             weights_C = {name: torch.stack([start[name] for start in starts]) for name in starts[0]}

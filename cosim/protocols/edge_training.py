@@ -139,7 +139,7 @@ class EdgeTraining(CellTraining):
             model: What the cell trains: the part, or the whole model for None.
             global_round: Its number, from 1.
         """
-        load = cloud.workload.of(part, self.local.companions(cloud.shape))
+        load = cloud.workload.of(part, self.local.beside(cloud.shape))
 
         def planned(clients: Clients, job: Job) -> tuple[int | NDArray[np.int64], NDArray[np.float64]]:
             """Steps, and cycles of a training, of clients that would begin now."""

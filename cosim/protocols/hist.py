@@ -40,7 +40,7 @@ class Hist(Hierarchical):
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         super().check(cloud)
-        if self.training.local.companions(cloud.shape):
+        if self.training.local.companions is not None:
             kind = type(self.training.local).__name__
             rule = f"{kind} sends more than the model, and a cell has other units in every global round"
             raise refuse("EdgeTraining", "local", kind, rule, "HFedAvg, or plain Sgd")

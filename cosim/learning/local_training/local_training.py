@@ -53,8 +53,8 @@ from cosim.configuration import (
     at_least,
     configuration,
     field,
-    gives,
     one_of,
+    optional,
     positive,
     refuse,
     said_of,
@@ -90,14 +90,14 @@ class LocalTraining(Port):
             "wants an edge server that takes it",
             "plain Sgd",
             "companions, or a state of what arrived",
-            lambda own: own.accompanies or own.keeps_what_arrived,
+            lambda own: own.companions is not None or own.keeps_what_arrived,
         ),
         Ask(
             ONE_BY_ONE,
             "sends something beside the model, which the noise of sums is not made for",
             "plain Sgd",
             "companions",
-            lambda own: own.accompanies,
+            lambda own: own.companions is not None,
         ),
     )
 
@@ -137,27 +137,23 @@ class LocalTraining(Port):
         """
         return None
 
+    @optional
     def companions(self, shape: NetworkShape) -> Shapes:
         """What travels beside a model of a shape, by names that no tensor of a network has; zero at first."""
-        return {}
+        ...
 
+    @optional
     def personal_tensors(self, state: "Weights") -> "Mapping[str, Tensor]":
         """Tensors of the network that a client has in place of the global model's, by their names in it.
 
         Args:
             state: What `train` has returned at the client's last training; not to be changed.
         """
-        return {}
+        ...
 
-    @property
-    def keeps_tensors(self) -> bool:
-        """Whether its state holds such tensors."""
-        return gives(self, "personal_tensors")
-
-    @property
-    def accompanies(self) -> bool:
-        """True if something travels beside the model."""
-        return gives(self, "companions")
+    def beside(self, shape: NetworkShape) -> Shapes:
+        """The companions of a model of a shape; empty: it has none."""
+        return {} if self.companions is None else self.companions(shape)
 
     def received(self, model: "PendingModel", mean: "PendingModel", share: float) -> "PendingModel":
         """What an edge server makes of the mean of updates and their companions, before its own rule steps.
@@ -174,10 +170,10 @@ class LocalTraining(Port):
 
         Also tensors of a state that is not kept.
         """
-        if self.keeps_tensors and not self.keeps_state:
+        if self.personal_tensors is not None and not self.keeps_state:
             rule = "personal_tensors reads what clients keep, and they keep nothing"
             raise refuse(type(self), "keeps_state", False, rule, "keeps_state = True in the class")
-        if self.accompanies and system.codec.step is not None:
+        if self.companions is not None and system.codec.step is not None:
             kind, own = type(system.codec).__name__, type(self).__name__
             rule = f"{kind} moves weights by a common step, and {own} sends something else beside them"
             raise refuse("System", "codec", kind, rule, "Qsgd, or plain Sgd")

@@ -15,14 +15,11 @@ import warnings
 
 import attrs
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.global_generators import alone
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.local_training.sgd import Sgd
 from cosim.learning.network.dropout import dropping_layers
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.network.weights import own_weights
@@ -30,8 +27,7 @@ from cosim.learning.own_networks import OwnNetworks
 from cosim.learning.probe.kept import close, largest
 from cosim.learning.probe.memory import moved
 from cosim.learning.probe.outputs import told
-from cosim.learning.programs.sgd import SgdProgram
-from cosim.learning.programs.steps import Gradient, Step
+from cosim.learning.programs.gradients import gradients_of
 from cosim.learning.tasks.task import Task
 from cosim.learning.training_set import TrainingSet, batching_of
 
@@ -113,20 +109,6 @@ def _untrainable(error: Exception, dataset: Dataset, task: Task) -> Configuratio
     )
 
 
-class _Noted(Step):
-    """Keeps gradients in place of steps, so that the second is of the same weights."""
-
-    def __init__(self) -> None:
-        super().__init__({})
-        self.gradients: dict[str, list[Tensor]] = {}
-
-    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        self.gradients.setdefault(name, []).append(gradient.values_C.clone())
-
-    def of_first(self, num_clients: int) -> "_Noted":
-        return self
-
-
 class _Trial:
     """Two clients of a few samples, from all over a training set."""
 
@@ -147,26 +129,15 @@ class _Trial:
 
         By name, shapes (clients, ...).
         """
-        noted = _Noted()
-        cohort = [
-            PendingUpdate(
-                client=f"client-{client}",
-                start=PendingModel(),
-                samples=self._samples[client],
-                num_steps=NUM_STEPS,
-                training=Sgd(batch_size=BATCH_SIZE),
-                key=client,
-            )
-            for client in clients
-        ]
-        weights_C = {
-            name: torch.stack([self._weights[client][name] for client in clients])
-            for name in self._weights[0]
-        }
-        with torch.no_grad():
-            network = self._networks.of_this_thread().train()
-            SgdProgram(lambda *_: noted).train(network, weights_C, self._data, cohort)
-        return {name: [values_C, *noted.gradients.get(name, ())] for name, values_C in weights_C.items()}
+        return gradients_of(
+            self._networks.of_this_thread().train(),
+            [self._weights[client] for client in clients],
+            self._data,
+            [self._samples[client] for client in clients],
+            clients,
+            num_steps=NUM_STEPS,
+            batch_size=BATCH_SIZE,
+        )
 
     def why_apart(self) -> str | None:
         """Why these cannot be trained together; None: they can."""

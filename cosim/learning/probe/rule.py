@@ -43,9 +43,7 @@ def check_rule(rule: LocalTraining, network: nn.Module, shape: NetworkShape, dat
         training=rule,
         key=0,
     )
-    beside = {
-        name: torch.zeros(size, device=data.x_ND.device) for name, size in rule.companions(shape).items()
-    }
+    beside = {name: torch.zeros(size, device=data.x_ND.device) for name, size in rule.beside(shape).items()}
     weights_C = {name: values.clone()[None] for name, values in (beside | start).items()}
     try:
         program_of(update.training).train(network, weights_C, data, [update])

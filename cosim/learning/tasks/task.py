@@ -164,7 +164,8 @@ class Task(Port, ABC):
     def fit(self, system: Any) -> None:
         """Refuse metrics of own models where clients have none."""
         rules = [part for part in parts_of(system) if isinstance(part, LocalTraining)]
-        if self.reads_own_models and not (system.personal or any(rule.keeps_tensors for rule in rules)):
+        by_hand = any(rule.personal_tensors is not None for rule in rules)
+        if self.reads_own_models and not (system.personal or by_hand):
             names = [type(metric).__name__ for metric in named_metrics(self.metrics) if metric.is_personal]
             rule = (
                 f"{names[0]} is of clients' own models, and clients keep nothing of the model to themselves"
