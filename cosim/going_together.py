@@ -4,7 +4,7 @@ A part that lacks one says so in `lacks`, a part that cannot do without one in `
 own. `docs/parts.md` prints which of ours do.
 """
 
-from cosim.configuration import Ask, Word
+from cosim.configuration import Ask, Word, asks_in
 
 EVERY_UPDATE = Word(
     "every update", of="uplink", lacking="some uploads never end", fix="an uplink without outages and losses"
@@ -51,13 +51,34 @@ MEANS = Word(
     lacking="no edge server takes the mean of what arrives",
     fix="HFedAvg with EdgeTraining",
 )
+COMMON_ROUNDS = Word(
+    "common rounds",
+    of="protocol",
+    lacking="the work of clients differs in more than cycles",
+    fix="HFedAvg with EdgeTraining",
+)
+GLOBAL_ROUNDS = Word(
+    "global rounds",
+    of="protocol",
+    lacking="it plays no global rounds",
+    fix="a protocol that does, such as HFedAvg",
+)
+LEARNING = Word(
+    "learning", of="evaluation", lacking="only times are asked for", fix="evaluation = EveryVersions"
+)
+SHARED_CYCLES = Word(
+    "cycles by share",
+    of="cycles",
+    lacking="a part of a network need not cost its share of the parameters",
+    fix="cycles = CyclesPerStep",
+)
 
 EVERY_UPDATE_ASKED = Ask(
     EVERY_UPDATE,
     "waits for every one",
     "a deadline",
     "no time after which updates are given up",
-    lambda own: not own.waiting.gives_up,
+    lambda own: asks_in(own.waiting, EVERY_UPDATE),
 )
 ONE_BY_ONE_ASKED = Ask(ONE_BY_ONE, "needs them one by one", "protocol Hist or HFedAvg")
 BITS_ASKED = Ask(
@@ -66,6 +87,7 @@ BITS_ASKED = Ask(
     "codec = Uncompressed",
     at="codec",
 )
+LOSSES_ASKED = Ask(LEARNING, "reads losses", "another selection")
 PLANS = (
     Ask(KNOWN_TIMES, "plans how long uploads take", "a protocol that does not plan"),
     Ask(DOWNLOADS_APART, "plans how long jobs take", "a protocol that does not plan"),

@@ -195,7 +195,6 @@ def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
         flops=learner.flops,
         codec=system.codec,
         costs=Costs(sim, system.cycles),
-        in_parameters=system.cycles.in_parameters,
         model_codec=system.model_codec,
     )
 

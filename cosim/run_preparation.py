@@ -22,6 +22,7 @@ from cosim.folders import alone_in
 from cosim.global_generators import seeded
 from cosim.ground import ground_of
 from cosim.kept_model import kept_by
+from cosim.learning.tasks.metric import named_metrics
 from cosim.named_files.sources import sources_of
 from cosim.names import CLOUD
 from cosim.network import cells_of, cloud_of
@@ -144,7 +145,8 @@ class _Samples:
     def _loaded(self) -> Loaded:
         system = self._system
         found = load(system.data, system.seed, self._data_dir, Simulation(system.seed))
-        if system.task is None or not system.task.reads_owners:
+        metrics = () if system.task is None else named_metrics(system.task.metrics)
+        if not any(metric.reads_owners for metric in metrics):
             return found
         own = Simulation(system.seed)  # so that nobody's draws move
         with seeded(own.key(CLOUD, "test owners")):

@@ -26,7 +26,7 @@ from cosim.beforehand.needs import clock_by_size
 from cosim.configuration import ConfigurationError, asks_in, configuration
 from cosim.draws import Numbers, normals
 from cosim.engine.rounds.on_arrays import RoundTimes
-from cosim.going_together import DOWNLOADS_APART
+from cosim.going_together import DOWNLOADS_APART, EVERY_UPDATE, ONE_BY_ONE
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
@@ -242,11 +242,11 @@ def systems(draw) -> cosim.System:
     sizes = tuple(draw(st.lists(st.integers(2, 9), min_size=1, max_size=3)))
     seconds = draw(st.floats(0.01, 0.3))
     waiting = draw(waitings(seconds))
-    loses = waiting.gives_up
+    loses = not asks_in(waiting, EVERY_UPDATE)
     kinds = [cosim.FixedShares]
     if waiting.upload_s is None:
         kinds += [cosim.RedividedShares, cosim.RedividedShares]
-        if not waiting.leaves_out:
+        if not asks_in(waiting, ONE_BY_ONE):
             kinds += [cosim.OverTheAir, cosim.OverTheAir]
         kinds += FEW_BLOCKS
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6])))
@@ -324,7 +324,7 @@ def ties(draw) -> cosim.System:
     kinds = [cosim.FixedShares]
     if not waiting.upload_s:
         kinds += [cosim.RedividedShares, *FEW_BLOCKS]
-    if not waiting.upload_s and not waiting.leaves_out:
+    if not waiting.upload_s and not asks_in(waiting, ONE_BY_ONE):
         kinds.append(cosim.OverTheAir)
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([1, size])) * 4096 / send_s)
     is_flat = draw(st.booleans())

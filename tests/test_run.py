@@ -44,8 +44,9 @@ from cosim import (
     evolve,
     run,
 )
-from cosim.configuration import from_dict, to_dict
+from cosim.configuration import from_dict, lacks_in, to_dict
 from cosim.devices.local_steps import SameSteps
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.links.link import Job
 from cosim.records import DONE, Span
 from cosim.rows.row_groups import RowGroups
@@ -101,11 +102,11 @@ def small(system: System) -> System:
     if isinstance(system.protocol, RawHfl):
         protocol = evolve(system.protocol, num_edge_rounds=2, max_local_rounds=3)
         return evolve(system, protocol=protocol, end=AfterRounds(num_global_rounds=2))
-    rounds, training = system.protocol.plays_rounds, system.protocol.training
+    rounds, training = not lacks_in(system.protocol, GLOBAL_ROUNDS), system.protocol.training
     training = evolve(
         training, **({"steps": SameSteps(num_local_steps=4)} if rounds else {"num_local_steps": 4})
     )
-    end = AfterRounds(num_global_rounds=3) if system.protocol.plays_rounds else AfterUpdates(num_updates=60)
+    end = AfterRounds(num_global_rounds=3) if rounds else AfterUpdates(num_updates=60)
     system = evolve(system, protocol=evolve(system.protocol, training=training), end=end)
     if isinstance(system.data, FashionMnist):
         system = evolve(system, data=Synthetic(split=system.data.split), model="relu-12-24-4")

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from cosim.beforehand.needs import ClockKind, RecordsKind, clock_by_size
-from cosim.configuration import ConfigurationError, form_of
+from cosim.configuration import ConfigurationError, form_of, lacks_in
 from cosim.devices.assignment import Route
 from cosim.devices.fleet import Clients
+from cosim.going_together import COMMON_ROUNDS
 from cosim.system import System
 
 
@@ -62,7 +63,7 @@ def plays_on(
 def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]]) -> str | None:
     """The part that has not said how it is played on arrays; None: all have."""
     fleet = cells[0][1].fleet
-    if not system.protocol.plays_common_rounds:
+    if lacks_in(system.protocol, COMMON_ROUNDS):
         return f"System.protocol = {type(system.protocol).__name__}"
     if (presence := fleet.devices.come_and_go) is not None:
         return f"{type(presence).__name__}, the presence of clients,"

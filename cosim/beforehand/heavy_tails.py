@@ -14,12 +14,16 @@ Validation: tests/beforehand/test_heavy_tails.py, by integrals.
 
 from typing import Any
 
+from cosim.configuration import asks_in
+from cosim.going_together import EVERY_UPDATE
+
 FIX = "Usual fix: quantiles, a deadline (waiting = Deadline), or at least 3 antennas."
 
 
 def remark_on_times(system: Any) -> str | None:
     """What a reader of means of times and their intervals must know; None: nothing."""
-    if system.protocol.waiting.gives_up or system.end.latest_s is not None:
+    gives_up = not asks_in(system.protocol.waiting, EVERY_UPDATE)
+    if gives_up or system.end.latest_s is not None:
         return None
     moments = system.uplink.finite_moments
     if moments < 1:

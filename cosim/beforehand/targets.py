@@ -13,8 +13,9 @@ Validation: tests/beforehand/test_targets_asked.py.
 from collections.abc import Sequence
 from pathlib import Path
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, asks_in
 from cosim.data.loading import load
+from cosim.going_together import LEARNING
 from cosim.learning.tasks.suggested import task_for
 from cosim.learning.tasks.task import Task
 from cosim.records import Measure
@@ -40,7 +41,7 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
     beyond = [target for target in targets if not 0.0 <= target <= 1.0]
     if beyond:
         headline_of(system, data_dir).check_target(beyond[0])
-    if system.end.reads_scores:
+    if asks_in(system.end, LEARNING):
         headline, end = headline_of(system, data_dir), type(system.end).__name__
         system.end.check(headline)
         for target in targets:

@@ -53,11 +53,13 @@ class Lack:
     Attributes:
         where: With which values of its fields, in words; empty: always.
         applies: Whether a part of the class has such values.
+        at: The path in the system at which it lacks it; None: wherever it stands.
     """
 
     word: Word
     where: str = ""
     applies: Callable[[Any], bool] = _always
+    at: str | None = None
 
 
 @attrs.frozen(eq=False)
@@ -87,7 +89,12 @@ def check_asks(system: Any) -> None:
         ConfigurationError: Both parts, why they do not go together, and the usual fix.
     """
     placed = [*_placed(system, ""), ("", system)]
-    lacking = [(path, part, lack.word) for path, part in placed for lack in part.lacks if lack.applies(part)]
+    lacking = [
+        (path, part, lack.word)
+        for path, part in placed
+        for lack in part.lacks
+        if lack.at in (None, path) and lack.applies(part)
+    ]
     if not lacking:
         return
     for asked_at, asking in placed:
@@ -117,8 +124,8 @@ def _field(path: str) -> str:
 def lacks_in(config: Any, word: Word) -> bool:
     """True if a configuration, or a part of it, lacks a word."""
     return any(
-        lack.word is word and lack.applies(part)
-        for part in (config, *(part for _, part in _placed(config, "")))
+        lack.word is word and (part is config or lack.at in (None, path)) and lack.applies(part)
+        for path, part in (("", config), *_placed(config, ""))
         for lack in part.lacks
     )
 

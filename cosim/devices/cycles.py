@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import (
     ConfigurationError,
+    Lack,
     Port,
     at_least,
     configuration,
@@ -42,6 +43,7 @@ from cosim.configuration import (
 )
 from cosim.configuration.values import in_range
 from cosim.draws import Draws, Numbers, uniforms
+from cosim.going_together import SHARED_CYCLES
 from cosim.simulation import Simulation
 
 
@@ -63,10 +65,7 @@ class LocalStep(NamedTuple):
 class Cycles(Port, ABC):
     """What a local step costs a client's processor."""
 
-    @property
-    def in_parameters(self) -> bool:
-        """Whether a part costs its share of the trained parameters; plans of sizes count on it."""
-        return False
+    lacks = (Lack(SHARED_CYCLES),)
 
     @property
     def rule(self) -> str:
@@ -90,12 +89,9 @@ class CyclesPerStep(Cycles):
         step_cycles: Cycles of one local step on the whole model. [HIST journal, Section VI-C]
     """
 
-    step_cycles: float = field(positive, default=1e6)
+    lacks = ()
 
-    @property
-    def in_parameters(self) -> bool:
-        """A part costs its share."""
-        return True
+    step_cycles: float = field(positive, default=1e6)
 
     @property
     def rule(self) -> str:
@@ -116,13 +112,10 @@ class CyclesPerBit(Cycles):
         sample_bits: Size of a sample. [no source]
     """
 
+    lacks = ()
+
     cycles_per_bit: tuple[float, ...] = field(one_or_range, positive, default=(25.0, 40.0))
     sample_bits: int = field(at_least(1), default=1408)
-
-    @property
-    def in_parameters(self) -> bool:
-        """A part costs its share."""
-        return True
 
     @property
     def rule(self) -> str:

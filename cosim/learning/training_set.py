@@ -57,7 +57,7 @@ class TrainingSet:
         self.y_N = None if dataset.train_y is None else torch.tensor(dataset.train_y, device=device)
         self.num_classes, self.num_features = dataset.num_classes, dataset.num_features
         self.num_sample_numbers = dataset.num_sample_numbers
-        self.loss, self.is_cross_entropy = task.loss, task.is_cross_entropy
+        self.loss, self.is_cross_entropy = task.loss, task.form == "cross_entropy"
         self.batching = batching_of(dataset, task)
 
     def labelled(self, samples: NDArray[np.int64]) -> tuple[Tensor, Tensor]:

@@ -6,9 +6,9 @@ The server is the cloud's, with the clients of all cells or with whole cells (`t
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
 
-from cosim.configuration import configuration
+from cosim.configuration import Lack, configuration
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.protocol import Protocol
 from cosim.protocols.servers import Cloud
@@ -28,8 +28,7 @@ class Asynchronous(Protocol, ABC):
         starts: Who begins a job, and when. [no source: everyone, again and again]
     """
 
-    plays_rounds: ClassVar[bool] = False
-    lacks = ()
+    lacks = (Lack(GLOBAL_ROUNDS, at="protocol"),)
     asks = ()
 
     training: Trainers = Clients()
@@ -39,11 +38,6 @@ class Asynchronous(Protocol, ABC):
     def waiting(self) -> Waiting:
         """As those who train."""
         return self.training.waiting
-
-    @property
-    def plays_common_rounds(self) -> bool:
-        """As those who train: clients do not."""
-        return self.training.plays_common_rounds
 
     @property
     def period_s(self) -> float | None:

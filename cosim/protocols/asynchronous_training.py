@@ -13,7 +13,8 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration import configuration, refuse
+from cosim.configuration import asks_in, configuration, refuse
+from cosim.going_together import GLOBAL_ROUNDS, LEARNING
 from cosim.instants import deadline_after
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part
@@ -57,13 +58,14 @@ class AsynchronousTraining(CellTraining):
 
     def fit(self, system: Any) -> None:
         """Refuse turns that never end, cells of cells, and more in flight than the smallest cell has."""
-        if self.turn.counts_rounds:
-            kind, rule = type(self.turn).__name__, "the server of a cell plays no global rounds"
-            raise refuse(type(self), "turn", kind, rule, "AfterVersions, AfterUpdates or AfterSeconds")
-        if self.turn.reads_scores:
-            kind, rule = type(self.turn).__name__, "the model of a cell is not evaluated"
-            raise refuse(type(self), "turn", kind, rule, "AfterVersions, AfterUpdates or AfterSeconds")
-        if not self.protocol.training.in_cells:
+        for word, rule in (
+            (LEARNING, "the model of a cell is not evaluated"),
+            (GLOBAL_ROUNDS, "the server of a cell plays no global rounds"),
+        ):
+            if asks_in(self.turn, word):
+                kind, fix = type(self.turn).__name__, "AfterVersions, AfterUpdates or AfterSeconds"
+                raise refuse(type(self), "turn", kind, rule, fix)
+        if self.protocol.training.of_cell is None:
             kind = type(self.protocol.training).__name__
             raise refuse(
                 type(self), "protocol.training", kind, "below a cell there are clients", "kind Clients"

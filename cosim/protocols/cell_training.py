@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from cosim.configuration import Lack, Port, configuration, said_of
-from cosim.going_together import EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
+from cosim.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import Part
 from cosim.protocols.servers import Cloud, EdgeServer
@@ -15,19 +15,14 @@ from cosim.simulation import Process, Simulation
 class CellTraining(Port, ABC):
     """What one cell does from the model that it gets until it sends one back."""
 
-    lacks = (Lack(MEANS),)
+    lacks = (Lack(MEANS), Lack(COMMON_ROUNDS))
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
-    claims = said_of(plays_common_rounds=("play",), num_jobs=("play",))
+    claims = said_of(num_jobs=("play",))
 
     @property
     def waiting(self) -> Waiting:
         """How long its edge server waits for clients."""
         return WaitForAll()
-
-    @property
-    def plays_common_rounds(self) -> bool:
-        """Whether participants of its edge rounds differ in cycles only, which may be played on arrays."""
-        return False
 
     def num_jobs(self, num_clients: int) -> int | None:
         """Local rounds of so many clients of a cell in a global round, at most; None: nobody knows before."""

@@ -58,11 +58,6 @@ class EdgeTraining(CellTraining):
     selection: Selection = Everyone()
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
 
-    @property
-    def plays_common_rounds(self) -> bool:
-        """They are."""
-        return True
-
     def fit(self, system: Any) -> None:
         """Refuse parts that do not go together."""
         self.waiting.fit_round(self.selection.most(min(system.sizes())))

@@ -12,7 +12,8 @@ as the HIST journal paper uses it (Section VI-B).
 
 from typing import Any
 
-from cosim.configuration import configuration, refuse
+from cosim.configuration import asks_in, configuration, refuse
+from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.combinations import mean_of_models
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.server_updates.means import Mean
@@ -35,7 +36,7 @@ class HFedAvg(Hierarchical):
 
     def fit(self, system: Any) -> None:
         """Refuse a rule that wants updates one by one, for the cloud gets a model of each cell."""
-        if not self.server.weighs_equally:
+        if asks_in(self.server, ONE_BY_ONE):
             kind = type(self.server).__name__
             rule = f"{kind} wants clients' updates one by one, and the cloud gets a model from each cell"
             raise refuse("HFedAvg", "server", kind, rule, "Mean, or EdgeTraining.server")

@@ -32,11 +32,6 @@ class Hierarchical(Protocol, ABC):
         """As its cells wait."""
         return self.training.waiting
 
-    @property
-    def plays_common_rounds(self) -> bool:
-        """As its cells do."""
-        return self.training.plays_common_rounds
-
     def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
         """Those of all cells."""
         found = [self.training.num_jobs(size) for size in cell_sizes]

@@ -21,11 +21,10 @@ Usage::
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
 
 from cosim.configuration import Lack, Port, configuration, said_of
 from cosim.devices.load import Load
-from cosim.going_together import EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
+from cosim.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.protocols.servers import Cloud
 from cosim.servers.waiting import WaitForAll, Waiting
 from cosim.simulation import Process, Simulation
@@ -35,27 +34,18 @@ from cosim.simulation import Process, Simulation
 class Protocol(Port, ABC):
     """Who works when, and what the server makes of what arrives.
 
-    Unless a class says otherwise (`asks`, `lacks`), it needs updates one by one, and no edge server takes
-    their mean.
-
-    Attributes:
-        plays_rounds: Whether it closes global rounds; a class says so.
+    Unless a class says otherwise (`asks`, `lacks`), it needs updates one by one, no edge server takes their
+    mean, and its rounds are played by events.
     """
 
     claims = said_of(jobs_per_round=("play",))
-    plays_rounds: ClassVar[bool] = True
-    lacks = (Lack(MEANS),)
+    lacks = (Lack(MEANS), Lack(COMMON_ROUNDS))
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
 
     @property
     def waiting(self) -> Waiting:
         """How long its servers wait in an edge round."""
         return WaitForAll()
-
-    @property
-    def plays_common_rounds(self) -> bool:
-        """Whether participants of its edge rounds differ in cycles only, which may be played on arrays."""
-        return False
 
     def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
         """Local rounds of clients in a global round; None: nobody knows beforehand."""

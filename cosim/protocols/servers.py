@@ -156,11 +156,6 @@ class Workload(Protocol):
         """What updates are on their way."""
         ...
 
-    @property
-    def in_parameters(self) -> bool:
-        """True if a part costs its share of the trained parameters."""
-        ...
-
     def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:
         """Of a part; of None: of the whole model.
 

@@ -21,8 +21,8 @@ Source: HIST journal paper, Section IV-B.
 from abc import ABC, abstractmethod
 
 from cosim.allocation.submodel_sizes import latency_optimal_sizes
-from cosim.configuration import ConfigurationError, Port, configuration, field, positive, refuse
-from cosim.going_together import PLANS
+from cosim.configuration import Ask, ConfigurationError, Port, configuration, field, positive, refuse
+from cosim.going_together import PLANS, SHARED_CYCLES
 from cosim.learning.network.submodels import Counts, even_counts, proportional_counts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.servers import Cloud
@@ -93,7 +93,7 @@ class LatencyOptimal(SubmodelSizes):
             eps_th = 9 delta_1^2]
     """
 
-    asks = PLANS
+    asks = (*PLANS, Ask(SHARED_CYCLES, "plans by parameters", "EqualSizes"))
 
     largest: float = field(positive, default=1.5)
 
@@ -104,11 +104,6 @@ class LatencyOptimal(SubmodelSizes):
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what no plan knows the times of."""
-        if not cloud.workload.in_parameters:
-            raise ConfigurationError(
-                "LatencyOptimal: plans by parameters, and System.cycles do not follow them. Usual fix: "
-                "cycles = CyclesPerStep, or EqualSizes."
-            )
         if cloud.edges[0].route.uplink.link.known_to("LatencyOptimal").num_at_once is not None:
             raise ConfigurationError(
                 "LatencyOptimal: this uplink makes clients wait for each other, and no plan knows how long. "

@@ -11,10 +11,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 
-from cosim.configuration import Lack, Port, at_least, configuration, field, lasting, said_of
+from cosim.configuration import Lack, Port, at_least, configuration, field, lasting, optional
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Client
-from cosim.going_together import EDGE_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
+from cosim.going_together import COMMON_ROUNDS, EDGE_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.instants import instant_after
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -33,24 +33,13 @@ from cosim.simulation import Dropped, Process, Simulation
 class Trainers(Port, ABC):
     """Who trains for an asynchronous server."""
 
-    lacks = (Lack(EDGE_ROUNDS), Lack(MEANS))
+    lacks = (Lack(EDGE_ROUNDS), Lack(MEANS), Lack(COMMON_ROUNDS))
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
-    claims = said_of(plays_common_rounds=("of", "of_cell"))
 
     @property
     def waiting(self) -> Waiting:
         """How long somebody waits for an update."""
         return WaitForAll()
-
-    @property
-    def in_cells(self) -> bool:
-        """Whether a cell's own server may have them, too (`of_cell`)."""
-        return False
-
-    @property
-    def plays_common_rounds(self) -> bool:
-        """Whether participants of edge rounds differ in cycles only, which may be played on arrays."""
-        return False
 
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts."""
@@ -59,6 +48,7 @@ class Trainers(Port, ABC):
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
         """Those in these cells, in the order of their numbers, as the cloud has them."""
 
+    @optional
     def of_cell(
         self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
     ) -> Sequence[Trainee]:
@@ -67,7 +57,7 @@ class Trainers(Port, ABC):
         Args:
             global_round: Gives the one that a job begins in.
         """
-        raise NotImplementedError
+        ...
 
 
 @configuration
@@ -89,11 +79,6 @@ class Clients(Trainers):
         """For each upload so long."""
         deadline_s = self.upload_deadline_s
         return WaitForAll() if deadline_s is None else UploadDeadline(after_s=deadline_s)
-
-    @property
-    def in_cells(self) -> bool:
-        """It may."""
-        return True
 
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""
@@ -203,11 +188,6 @@ class Cells(Trainers):
     def waiting(self) -> Waiting:
         """As its cells wait."""
         return self.training.waiting
-
-    @property
-    def plays_common_rounds(self) -> bool:
-        """As its cells do."""
-        return self.training.plays_common_rounds
 
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""

@@ -28,7 +28,7 @@ from cosim.configuration import ConfigurationError, Lack, at_least, configuratio
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Clients
 from cosim.devices.load import Load
-from cosim.going_together import MEANS, ONE_BY_ONE_ASKED, ONE_MODEL
+from cosim.going_together import ONE_BY_ONE_ASKED, ONE_MODEL
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.vertical import VerticalSgd
@@ -52,7 +52,7 @@ class Vhfl(Protocol):
         waiting: How long the server waits for them. [VHFL, Section IV: T_p for each upload]
     """
 
-    lacks = (Lack(MEANS), Lack(ONE_MODEL))
+    lacks = (*Protocol.lacks, Lack(ONE_MODEL))
     asks = (ONE_BY_ONE_ASKED,)
 
     num_local_epochs: int = field(at_least(1), default=20)
@@ -64,7 +64,7 @@ class Vhfl(Protocol):
     def fit(self, system: Any) -> None:
         """Refuse rounds that its rule of waiting does not go with."""
         self.waiting.fit_round(self.num_senders or min(system.sizes()))
-        if system.codec.changes_values:
+        if system.codec.form != "uncoded":
             kind = type(system.codec).__name__
             rule = f"{kind} changes what arrives, and the server's model moves by gradients that come along"
             raise refuse("System", "codec", kind, rule, "Uncompressed")

@@ -78,11 +78,6 @@ class Discipline(Port):
 
     forms = one_of(in_order=(), queue=("queue",))
 
-    @property
-    def in_order(self) -> bool:
-        """Whether all are served, in the order in which they have come."""
-        return self.form == "in_order"
-
     def queue(self) -> Queue:
         """An empty queue; here one line."""
         return Line()

@@ -73,7 +73,9 @@ class PublicNetwork(Link):
 
     def fit(self, system: Any) -> None:
         """Refuse a start that does not go with the order of service."""
-        self.start.check_order("PublicNetwork", in_line=self.num_servers == 1 and self.discipline.in_order)
+        self.start.check_order(
+            "PublicNetwork", in_line=self.num_servers == 1 and self.discipline.form == "in_order"
+        )
 
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
         """Build the stations, and the link of each cell.

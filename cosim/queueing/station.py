@@ -87,7 +87,7 @@ class Station:
         self.name = name
         self.load = arrival_rate_per_s * service.mean_s / num_servers
         start.check(f"Station {name!r}", self.load)
-        start.check_order(f"Station {name!r}", in_line=num_servers == 1 and discipline.in_order)
+        start.check_order(f"Station {name!r}", in_line=num_servers == 1 and discipline.form == "in_order")
         self.initial_work_s = start.draw_work_s(self.load, service, sim.stream(name, "start"))
         self.num_served = 0
         self.packets: list[Packet] | None = [] if keep_packets else None

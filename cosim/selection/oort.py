@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import at_least, between, configuration, field, not_negative, positive
 from cosim.devices.cell import Clients, Edge
+from cosim.going_together import LOSSES_ASKED
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients, drawn
 from cosim.simulation import Simulation
@@ -82,7 +83,7 @@ class Oort(SomeClients):
         least_exploration: What it does not fall below. [Lai et al., Section 7.1]
     """
 
-    reads_losses = True
+    asks = (LOSSES_ASKED,)
 
     wanted_s: float = field(positive, default=1.0)
     pacer_step_s: float = field(not_negative, default=0.2)

@@ -16,6 +16,7 @@ import numpy as np
 
 from cosim.configuration import at_least, configuration, field, refuse
 from cosim.devices.cell import Clients, Edge
+from cosim.going_together import LOSSES_ASKED
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients, drawn
 from cosim.simulation import Simulation
@@ -30,7 +31,7 @@ class PowerOfChoice(SomeClients):
             more]
     """
 
-    reads_losses = True
+    asks = (LOSSES_ASKED,)
 
     num_candidates: int = field(at_least(1), default=10)
 

@@ -25,7 +25,7 @@ Validation: tests/selection, each rule by hand; tests/test_clocks.py: the same o
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,20 +38,7 @@ from cosim.simulation import Process, Simulation
 
 @configuration
 class Selection(Port, ABC):
-    """Who takes part in an edge round.
-
-    Attributes:
-        reads_losses: Whether it asks for losses; a class says so, and is refused where nobody learns.
-    """
-
-    reads_losses: ClassVar[bool] = False
-
-    def fit(self, system: Any) -> None:
-        """Refuse to read losses where only times are asked for."""
-        if self.reads_losses and not system.evaluation.learns:
-            kind, off = type(self).__name__, type(system.evaluation).__name__
-            rule = f"only times are asked for, and {kind} reads losses"
-            raise refuse("System", "evaluation", off, rule, "EveryVersions, or another selection")
+    """Who takes part in an edge round; a rule that reads losses asks for learning (`LOSSES_ASKED`)."""
 
     def most(self, num_clients: int) -> int:
         """Participants of a cell of so many clients in an edge round, at most."""
@@ -84,7 +71,6 @@ class SomeClients(Selection, ABC):
 
     def fit(self, system: Any) -> None:
         """Refuse more participants than the smallest cell has."""
-        super().fit(system)
         smallest = min(system.sizes())
         if self.num_participants > smallest:
             rule = f"the smallest cell has {smallest} clients"

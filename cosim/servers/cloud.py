@@ -23,6 +23,7 @@ from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.network.submodels import NetworkShape
 from cosim.learning.own_models import OwnModels
 from cosim.learning.schedules.schedule import in_round
+from cosim.learning.tasks.metric import named_metrics
 from cosim.links.link import Job
 from cosim.links.payload import Payload
 from cosim.names import CLOUD, codec_of, personal_of
@@ -140,7 +141,7 @@ class Cloud(Server):
     def request(
         self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
-        codec = self.workload.codec if self.workload.codec.changes_values else None
+        codec = self.workload.codec if self.workload.codec.form != "uncoded" else None
         training = in_round(training, start.round)
         update = partial(PendingUpdate, start=start, round=start.round, training=training, codec=codec)
         if not self.evaluation.learns:
@@ -272,7 +273,9 @@ class Cloud(Server):
             evaluation = known.evaluation_of(progress.version, progress.time_s)
         else:
             self.learner.compute(last.model, *last.states.values(), *last.living.values())
-            own = self.own_models.of_all(last.states) if self.learner.task.reads_own_models else None
+            metrics = named_metrics(self.learner.task.metrics)
+            are_asked = any(metric.is_personal for metric in metrics)
+            own = self.own_models.of_all(last.states) if are_asked else None
             scores, measures = self.learner.evaluate(last.model, own), self.learner.measures
             evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
         sim.recorder.record(evaluation)

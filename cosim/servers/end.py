@@ -14,9 +14,9 @@ the cut, as with a deadline.
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
-from cosim.configuration import Port, configuration, refuse, said_of
+from cosim.configuration import Port, configuration, said_of
 from cosim.records import Evaluation, Measure
 
 
@@ -48,29 +48,11 @@ class Counted(NamedTuple):
 
 @configuration
 class End(Port, ABC):
-    """When a run is over.
-
-    Attributes:
-        counts_rounds: Whether it needs global rounds; a class says so.
-        reads_scores: Whether it asks for evaluations; a class says so, and is refused where nobody learns.
-    """
+    """When a run is over."""
 
     claims = said_of(
         most_rounds=("counted", "is_reached"), most_versions=("counted", "is_reached", "most_rounds")
     )
-    counts_rounds: ClassVar[bool] = False
-    reads_scores: ClassVar[bool] = False
-
-    def fit(self, system: Any) -> None:
-        """Refuse protocols without rounds where it counts them, and timing only where it reads scores."""
-        if self.reads_scores and not system.evaluation.learns:
-            kind, off = type(self).__name__, type(system.evaluation).__name__
-            rule = f"only times are asked for, and the end {kind} reads scores"
-            raise refuse("System", "evaluation", off, rule, "EveryVersions, or end = AfterRounds")
-        if self.counts_rounds and not system.protocol.plays_rounds:
-            protocol, end = type(system.protocol).__name__, type(self).__name__
-            rule = f"{protocol} plays no global rounds"
-            raise refuse("System", "end", end, rule, "AfterVersions, AfterUpdates or AfterSeconds")
 
     def check(self, headline: Measure) -> None:
         """Refuse the score that a run has at its head, before the clock starts.

@@ -1,8 +1,9 @@
 """Ends: after so many rounds, versions or updates, at an instant, with a score."""
 
-from typing import Any, ClassVar
+from typing import Any
 
-from cosim.configuration import at_least, below, configuration, field, lasting
+from cosim.configuration import Ask, at_least, below, configuration, field, lasting
+from cosim.going_together import GLOBAL_ROUNDS, LEARNING
 from cosim.instants import LATEST_S, deadline_after
 from cosim.learning.tasks.suggested import task_for
 from cosim.records import Measure
@@ -17,7 +18,7 @@ class AfterRounds(End):
         num_global_rounds: Global rounds. [no source]
     """
 
-    counts_rounds: ClassVar[bool] = True
+    asks = (Ask(GLOBAL_ROUNDS, "counts them", "AfterVersions, AfterUpdates or AfterSeconds", at="end"),)
 
     num_global_rounds: int = field(at_least(1), default=40)
 
@@ -100,7 +101,7 @@ class AfterTarget(End):
         at_the_latest: The end of a run that does not get there. [no source]
     """
 
-    reads_scores: ClassVar[bool] = True
+    asks = (Ask(LEARNING, "reads scores", "end = AfterRounds", at="end"),)
 
     target: float = 0.8
     held: int = field(at_least(1), default=1)
@@ -108,7 +109,6 @@ class AfterTarget(End):
 
     def fit(self, system: Any) -> None:
         """Refuse a target that no score can have, too, where no data need be read to know."""
-        super().fit(system)
         outline = system.data.outline
         task = system.task if outline is None else task_for(system.task, outline)
         headline = None if task is None else task.headline_of(outline)

@@ -6,7 +6,8 @@ The first and the last version always are, where anything is learned at all.
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from cosim.configuration import Port, at_least, configuration, field, lasting
+from cosim.configuration import Lack, Port, at_least, configuration, field, lasting
+from cosim.going_together import LEARNING
 from cosim.instants import num_periods
 from cosim.servers.end import Progress
 
@@ -19,6 +20,7 @@ class EvaluationTimes(Port, ABC):
         learns: Whether any is; else only times are asked for, and nothing is learned.
     """
 
+    lacks = (Lack(LEARNING, "learns = false", lambda own: not own.learns),)
     learns: ClassVar[bool] = True
 
     @abstractmethod

@@ -55,15 +55,15 @@ class Waiting(Port):
             EVERY_UPDATE,
             "waits for every one",
             "waiting = Deadline",
-            "gives_up = false",
-            lambda own: not own.gives_up,
+            "without a deadline",
+            lambda own: own.most_s == math.inf and own.upload_s is None,
         ),
         Ask(
             ONE_BY_ONE,
             "leaves out updates that have arrived",
             "waiting = WaitForAll or Deadline",
-            "leaves_out = true",
-            lambda own: own.leaves_out,
+            "num_wanted",
+            lambda own: own.num_wanted is not None,
         ),
     )
 
@@ -86,16 +86,6 @@ class Waiting(Port):
     def upload_s(self) -> float | None:
         """How long after its own start an upload is given up; None: never. Of either form."""
         return None
-
-    @property
-    def gives_up(self) -> bool:
-        """True if the server stops waiting for missing updates."""
-        return self.most_s < math.inf or self.upload_s is not None
-
-    @property
-    def leaves_out(self) -> bool:
-        """True if updates that have arrived are left out."""
-        return self.num_wanted is not None
 
     def fit_round(self, num_participants: int) -> None:
         """Refuse edge rounds of so many participants.
@@ -201,6 +191,7 @@ class AtLeast(Waiting):
     """
 
     wraps = "rule"
+    asks = ()
 
     lasting_s: float = field(lasting, default=1.0)
     rule: Waiting = WaitForAll()
@@ -224,16 +215,6 @@ class AtLeast(Waiting):
     def upload_s(self) -> float | None:
         """As the rule."""
         return self.rule.upload_s
-
-    @property
-    def gives_up(self) -> bool:
-        """As the rule."""
-        return self.rule.gives_up
-
-    @property
-    def leaves_out(self) -> bool:
-        """As the rule."""
-        return self.rule.leaves_out
 
     def fit_round(self, num_participants: int) -> None:
         """Refuse what the rule refuses."""

@@ -36,14 +36,12 @@ class Workload:
         flops: Operations of training.
         costs: What a local step costs.
         model_codec: What models are on their way down; None: what they are elsewhere.
-        in_parameters: Whether a part costs its share of the trained parameters.
     """
 
     shape: NetworkShape
     flops: "TrainingFlops"
     codec: Codec
     costs: Costs
-    in_parameters: bool
     model_codec: ModelCodec | None = None
 
     def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:

@@ -36,7 +36,7 @@ def check_code(codec: Codec) -> None:
             where = f"a payload of {payload.bits} bits for {num_values} values, which have {bits}"
             raise broken("bits", where, "a payload of its own; bits are rounded up")
     num_values = math.prod(SHAPE)
-    if not codec.changes_values:
+    if codec.form == "uncoded":
         if codec.bits(num_values) < num_values:
             where = f"{codec.bits(num_values):g} bits for {num_values} values, all of which arrive"
             raise broken("code", where, "fewer bits than values, and no `transmit` that says what is lost")

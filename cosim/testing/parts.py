@@ -6,8 +6,10 @@ from typing import Any
 import attrs
 import numpy as np
 
+from cosim.configuration import lacks_in
 from cosim.data.data import Data
 from cosim.devices.presence import Presence
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.learning.codecs.codec import Codec
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
@@ -42,7 +44,8 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
         BrokenLaw: The first law that is broken.
     """
     if system is None:
-        check_in_small(network, plays_rounds=protocol.plays_rounds, protocol=protocol)
+        has_rounds = not lacks_in(protocol, GLOBAL_ROUNDS)
+        check_in_small(network, plays_rounds=has_rounds, protocol=protocol)
     else:
         check_system(attrs.evolve(system, protocol=protocol), network)
 

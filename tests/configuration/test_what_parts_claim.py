@@ -81,7 +81,7 @@ def test_every_claim_of_ours_is_void_below_a_mixin():
     found = dict.fromkeys(claims_of(Claims))
     assert {claim for _, claim, _ in found} == {
         *("num_gradients", "takes_no_answers", "relative_variance", "outline"),
-        *("most_rounds", "most_versions", "jobs_per_round", "num_jobs", "plays_common_rounds"),
+        *("most_rounds", "most_versions", "jobs_per_round", "num_jobs"),
     }
     for cls, claim, method in found:
         if any(method in of for form, of in cls.forms.items() if form != cls.form):

@@ -27,8 +27,9 @@ from cosim import (
     TorchFunction,
     evolve,
 )
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, asks_in, configuration
 from cosim.data.synthetic import Synthetic
+from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
@@ -192,7 +193,7 @@ def test_more_than_weights_are_refused():
     for rule in (FedAvgM(), FedNova()):
         with pytest.raises(ConfigurationError, match=r"FedNova\.weighted = .*is more than weights"):
             FedNova(weighted=rule).fit(None)
-    assert not FedNova().weighs_equally
+    assert asks_in(FedNova(), ONE_BY_ONE)
     assert MeanBySamples() == FedNova().weighted
 
 

@@ -9,8 +9,9 @@ from data_sets import loaded
 
 import cosim
 import models
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, asks_in
 from cosim.data.synthetic import Synthetic
+from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.learner import Learner
@@ -104,10 +105,8 @@ def test_a_rule_that_trains_one_by_one_and_together_cannot_be_made(kind):
 
 
 def test_a_loss_of_a_mixin_is_no_cross_entropy():
-    assert cosim.Classification().is_cross_entropy
-    assert cosim.NextToken().is_cross_entropy
-    assert not Indifferent().is_cross_entropy
-    assert not Unmoved().is_cross_entropy
+    kinds = cosim.Classification, cosim.NextToken, Indifferent, Unmoved
+    assert [kind.form for kind in kinds] == ["cross_entropy", "cross_entropy", "loss", "loss"]
 
 
 class OnlyTheFirst:
@@ -135,7 +134,7 @@ def test_weights_are_asked_in_every_rule_that_has_them(rule):
     first = learner.weights(mean(asked[:1]))
     for name in first:
         np.testing.assert_allclose(found[name], first[name], rtol=0.0, atol=1e-7)
-    assert not rule.weighs_equally
+    assert asks_in(rule, ONE_BY_ONE)
 
 
 class Halves(cosim.RandomK):

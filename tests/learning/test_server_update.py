@@ -10,8 +10,9 @@ import cosim
 import models
 from cosim import EveryVersions
 from cosim.checkpoint import Checkpoint
-from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, asks_in, configuration, field, not_negative
 from cosim.data.synthetic import Synthetic
+from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.learner import Learner
@@ -119,9 +120,9 @@ def test_means_weigh_equally_or_by_samples():
         received = mean(asked, rule.weights(asked))
         assert rule.moved(start, received, None, key=1) == (received, None)
         assert_same(learner.weights(received), learner.weights(mean(updates(start, 0), weights)))
-    assert Mean().weighs_equally
-    assert not MeanBySamples().weighs_equally
-    assert not Noisy().weighs_equally
+    assert not asks_in(Mean(), ONE_BY_ONE)
+    assert asks_in(MeanBySamples(), ONE_BY_ONE)
+    assert asks_in(Noisy(), ONE_BY_ONE)
 
 
 @pytest.mark.parametrize(

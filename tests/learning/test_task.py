@@ -137,7 +137,7 @@ def test_a_class_with_a_loss_of_its_own_leaves_the_programs_of_cross_entropy():
             return super().measures()
 
     kinds = (cosim.Classification, Renamed, Steep, cosim.Regression)
-    assert [kind().is_cross_entropy for kind in kinds] == [True, True, False, False]
+    assert [kind.form == "cross_entropy" for kind in kinds] == [True, True, False, False]
 
 
 def test_vertical_training_minimises_it_too():

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim import ConfigurationError, HoldLast, InTurns, Never, RateTrace, RefusePastEnd, RepeatTrace
+from cosim.configuration import lacks_in
 from cosim.engine.ways.of_link import ways_of
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
 from cosim.named_files.sources import sources_of
@@ -244,7 +246,7 @@ def test_the_contracts(tmp_path):
 def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
     trace = RateTrace(file=written(tmp_path, steps(5, 50, 0.01)), past_end=RepeatTrace())
     system = attrs.evolve(
-        small_system(plays_rounds=protocol.plays_rounds),
+        small_system(plays_rounds=not lacks_in(protocol, GLOBAL_ROUNDS)),
         uplink=cosim.TracedLink(trace=trace),
         downlink=cosim.TracedLink(trace=trace),
         protocol=protocol,

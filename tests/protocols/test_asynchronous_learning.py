@@ -32,7 +32,8 @@ from cosim import (
     evolve,
     run,
 )
-from cosim.configuration import configuration
+from cosim.configuration import configuration, lacks_in
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.learning.learner import Learner
 from cosim.learning.resolver import Resolver
 from cosim.testing import check_local_training, check_protocol
@@ -127,7 +128,9 @@ def test_our_asynchronous_systems_keep_the_laws(protocol) -> None:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_run_stopped_after_any_version_ends_as_if_it_had_not_been(name: str, tmp_path: Path) -> None:
     protocol = PROTOCOLS[name]
-    end = AfterRounds(num_global_rounds=4) if protocol.plays_rounds else AfterVersions(num_versions=5)
+    end = AfterVersions(num_versions=5)
+    if not lacks_in(protocol, GLOBAL_ROUNDS):
+        end = AfterRounds(num_global_rounds=4)
     system = spread(protocol=protocol, end=end, num_cells=2)
     usual = run(system)
     last = int(usual.evaluations["version"].iloc[-1])

@@ -18,6 +18,8 @@ import models
 from cosim import Never, Result, Simulation, System, evolve, run
 from cosim.beforehand.clock import HowPlayed
 from cosim.beforehand.needs import ClockKind
+from cosim.configuration import lacks_in
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.ground import ground_of
 from cosim.learning.nothing_learned import NothingLearned
 from cosim.names import by_number
@@ -199,7 +201,7 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
     """Counted at every version of the global model."""
     most: dict[int, int] = {}
     for num in (20, 200):
-        rounds = SYSTEMS[name].protocol.plays_rounds
+        rounds = not lacks_in(SYSTEMS[name].protocol, GLOBAL_ROUNDS)
         end = cosim.AfterRounds(num_global_rounds=num) if rounds else cosim.AfterVersions(num_versions=num)
         system, counts = evolve(SYSTEMS[name], evaluation=Never(), end=end), list[int]()
         how = HowPlayed(clock)

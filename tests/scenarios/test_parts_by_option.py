@@ -27,7 +27,7 @@ from cosim.configuration import (
     to_dict,
     with_kind,
 )
-from cosim.going_together import EVERY_UPDATE
+from cosim.going_together import EVERY_UPDATE, GLOBAL_ROUNDS
 from cosim.testing import small_system
 from scenarios import command_line
 from scenarios.command_line import playing
@@ -66,7 +66,7 @@ def in_place(name: str, part: Any, system: System | None = None) -> System:
         return cosim.evolve(system, devices=cosim.evolve(system.devices, presence=part))  # type: ignore[call-arg]
     if name == "uplink" and lacks_in(part, EVERY_UPDATE):
         system = cosim.evolve(system, protocol=small_system(cosim.Deadline(after_s=1.0)).protocol)
-    if name == "protocol" and not part.plays_rounds:
+    if name == "protocol" and lacks_in(part, GLOBAL_ROUNDS):
         system = cosim.evolve(BASE, protocol=part, end=cosim.AfterVersions(num_versions=2))
     if type(system.end) is cosim.AfterRounds:
         system = cosim.evolve(system, end=BASE.end, evaluation=BASE.evaluation)

@@ -6,6 +6,8 @@ import pytest
 import worlds
 
 import cosim
+from cosim.configuration import Lack
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.records import END_OF_RUN, Evaluation, Measure
 from cosim.servers.end import Progress
 from cosim.testing import check_system, small_system
@@ -143,9 +145,9 @@ def test_ends_and_evaluation_times_keep_the_laws():
 
 def test_rounds_do_not_end_a_protocol_that_has_none():
     class Roundless(cosim.HFedAvg):
-        plays_rounds = False
+        lacks = (Lack(GLOBAL_ROUNDS),)
 
-    with pytest.raises(cosim.ConfigurationError, match="Roundless plays no global rounds") as refused:
+    with pytest.raises(cosim.ConfigurationError, match="Roundless: it plays no global rounds") as refused:
         attrs.evolve(USUAL, protocol=Roundless())
     assert "AfterSeconds" in str(refused.value)
     assert attrs.evolve(USUAL, protocol=Roundless(), end=cosim.AfterVersions(num_versions=1)).end
@@ -257,12 +259,12 @@ def test_a_run_to_a_target_keeps_the_laws():
 
 def test_an_end_that_reads_scores_is_refused_where_there_are_none():
     end = cosim.AfterTarget()
-    with pytest.raises(cosim.ConfigurationError, match="only times are asked for, and the end AfterTarget"):
+    with pytest.raises(cosim.ConfigurationError, match="only times are asked for, and Sys"):
         attrs.evolve(USUAL, end=end, evaluation=cosim.Never())
     training = cosim.AsynchronousTraining(turn=end)
     with pytest.raises(cosim.ConfigurationError, match=r"AsynchronousTraining.turn = .*is not evaluated"):
         attrs.evolve(USUAL, protocol=cosim.HFedAvg(training=training))
-    with pytest.raises(cosim.ConfigurationError, match="FedAsync plays no global rounds"):
+    with pytest.raises(cosim.ConfigurationError, match="FedAsync: it plays no global rounds"):
         attrs.evolve(USUAL, protocol=cosim.FedAsync(), end=end)
 
 

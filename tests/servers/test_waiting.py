@@ -205,7 +205,7 @@ def check_some_are_dropped(usual: System, rule: Waiting) -> None:
 class Doubling(Waiting):
     """A deadline that comes twice as late where fewer than half have arrived."""
 
-    gives_up = True
+    asks = ()
 
     after_s: float = field(positive, default=18e-3)
 

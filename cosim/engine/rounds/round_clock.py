@@ -12,7 +12,7 @@ class RoundClock:
     """How the edge rounds of a run are played.
 
     Attributes:
-        on_arrays: Whether it is on arrays; else by events.
+        on_arrays: Whether it is on arrays, where clients differ in cycles at most; else by events.
         learns: Whether what is learned is read.
         why: Why they are played so, in a few words.
     """
@@ -23,6 +23,6 @@ class RoundClock:
 
     def play(self, sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
         """Play an edge round that begins now; returns what `Became` of its clients."""
-        if self.on_arrays:
+        if self.on_arrays and asked.each.keys() <= {"cycles"}:
             return on_arrays.play(sim, edge, asked, learns=self.learns)
         return by_events.play(sim, edge, asked)

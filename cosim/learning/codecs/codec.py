@@ -76,7 +76,7 @@ class Codec(Port, ABC):
 
     def model_bits(self, num_values: float) -> float:
         """Bits of so many values of a model that somebody downloads, or that cells and cloud send."""
-        return num_values * FLOAT_BITS if self.changes_values else self.bits(num_values)
+        return num_values * FLOAT_BITS if self.form != "uncoded" else self.bits(num_values)
 
     def cycles(self, num_values: int) -> float:
         """Cycles that coding an update of so many values takes the client's processor, after its training."""
@@ -104,11 +104,6 @@ class Codec(Port, ABC):
     def step(self) -> float | None:
         """By how much every value moves, up or down, where only signs are sent; None: values are."""
         return None
-
-    @property
-    def changes_values(self) -> bool:
-        """Whether something else arrives than what was sent."""
-        return self.form != "uncoded"
 
     def check(self, shape: "NetworkShape") -> None:
         """Refuse a network whose updates cannot be coded, before the clock starts.

@@ -46,7 +46,7 @@ class ErrorFeedback(Codec):
 
     def __attrs_post_init__(self) -> None:
         kind = type(self.codec).__name__
-        if not self.codec.changes_values:
+        if self.codec.form == "uncoded":
             raise refuse("ErrorFeedback", "codec", kind, f"{kind} leaves nothing out", f"{kind} itself")
         if method := self.codec.void.get("relative_variance"):
             rule = f"what arrives is {method}'s, and its relative_variance that of another class"

@@ -77,7 +77,7 @@ def manner_of(network: nn.Module, shape: NetworkShape, dataset: Dataset, task: T
     Raises:
         ConfigurationError: They cannot be.
     """
-    if getattr(network, "relu_layers", None) is not None and task.is_cross_entropy:
+    if getattr(network, "relu_layers", None) is not None and task.form == "cross_entropy":
         return Manner(True, "fully connected layers with ReLU between, whose products are batched by hand")
     trial = _Trial(network, shape, dataset, task)
     try:

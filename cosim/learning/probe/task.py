@@ -37,7 +37,7 @@ def check_task(task: Task, dataset: Dataset) -> None:
             it says.
     """
     task.check(dataset)
-    if task.is_cross_entropy and dataset.num_classes is None:
+    if task.form == "cross_entropy" and dataset.num_classes is None:
         raise ConfigurationError(
             f"{type(task).__name__}: has no loss of its own, so it is cross entropy, and the targets of "
             f"{dataset.name!r} are quantities. Usual fix: a method loss(self, outputs, targets)."

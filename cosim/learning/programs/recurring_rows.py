@@ -59,7 +59,7 @@ class RecurringRows:
 
     def suits(self, task: Task) -> bool:
         """Cross entropy alone."""
-        return task.is_cross_entropy
+        return task.form == "cross_entropy"
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         """About the number of rows."""

@@ -59,7 +59,7 @@ class ServerUpdate(Port):
             "needs them one by one",
             "server = Mean",
             "updates that do not all weigh the same",
-            lambda own: not own.weighs_equally,
+            lambda own: own.averaging.form not in ("mean", "step"),
         ),
     )
 
@@ -86,11 +86,6 @@ class ServerUpdate(Port):
     def averaging(self) -> "ServerUpdate":
         """The rule of the mean from which this one goes on: itself, or a part of it."""
         return self
-
-    @property
-    def weighs_equally(self) -> bool:
-        """Whether all updates weigh the same, whatever they are, so that their mean is enough."""
-        return self.averaging.form in ("mean", "step")
 
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int

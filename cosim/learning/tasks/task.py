@@ -104,11 +104,6 @@ class Task(Port, ABC):
         """Outputs that a network must have for a sample: one per class, or one per quantity."""
         return dataset.num_targets
 
-    @property
-    def is_cross_entropy(self) -> bool:
-        """Whether the loss is that of the port, for which there are faster programs."""
-        return self.form == "cross_entropy"
-
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Mean loss of a batch; here the cross entropy of class scores.
 
@@ -151,22 +146,12 @@ class Task(Port, ABC):
         """
         return {column: test[column] / test["num_samples"] for column in self.measures()}
 
-    @property
-    def reads_owners(self) -> bool:
-        """Whether a metric asks to whose test share samples belong."""
-        return any(metric.reads_owners for metric in named_metrics(self.metrics))
-
-    @property
-    def reads_own_models(self) -> bool:
-        """Whether a metric is of clients' own models."""
-        return any(metric.is_personal for metric in named_metrics(self.metrics))
-
     def fit(self, system: Any) -> None:
         """Refuse metrics of own models where clients have none."""
         rules = [part for part in parts_of(system) if isinstance(part, LocalTraining)]
         by_hand = any(rule.personal_tensors is not None for rule in rules)
-        if self.reads_own_models and not (system.personal or by_hand):
-            names = [type(metric).__name__ for metric in named_metrics(self.metrics) if metric.is_personal]
+        names = [type(metric).__name__ for metric in named_metrics(self.metrics) if metric.is_personal]
+        if names and not (system.personal or by_hand):
             rule = (
                 f"{names[0]} is of clients' own models, and clients keep nothing of the model to themselves"
             )

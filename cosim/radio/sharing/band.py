@@ -103,12 +103,10 @@ class Sharing(Port, ABC):
     """How the clients of a cell share its band.
 
     Attributes:
-        adds_up: True if only the mean of what a cell's clients send arrives.
         needs_exact_channels: True if channels must be known exactly and stay while an upload lasts.
         follows_gains: True if an upload lasts the longer the weaker its channel is.
     """
 
-    adds_up: ClassVar[bool] = False
     needs_exact_channels: ClassVar[bool] = False
     follows_gains: ClassVar[bool] = True
 

@@ -46,7 +46,6 @@ class OverTheAir(Sharing):
 
     lacks = (Lack(ONE_BY_ONE),)
 
-    adds_up: ClassVar[bool] = True
     needs_exact_channels: ClassVar[bool] = True
     follows_gains: ClassVar[bool] = False
     bandwidth_hz: float = field(positive, default=20e6)

@@ -14,8 +14,9 @@ from cosim import AfterSeconds, Never, WaitForAll
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.remarks import remarks_on
 from cosim.beforehand.targets import task_of
-from cosim.configuration import ConfigurationError, kind_of
+from cosim.configuration import ConfigurationError, asks_in, kind_of
 from cosim.files import place, shown
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.progress import say
 from cosim.run_network import network_of
 from cosim.studies.designs import Design, check_typed, paths_of, value_at
@@ -112,7 +113,7 @@ def check_end(base: System, options: Options, found: Sequence[Design]) -> None:
     Raises:
         ConfigurationError: Which designs these are, and the words that mend it.
     """
-    if not base.end.counts_rounds or all(design.system is not None for design in found):
+    if not asks_in(base.end, GLOBAL_ROUNDS) or all(design.system is not None for design in found):
         return
     try:
         timed = asked(evolve(base, end=AfterSeconds()), options).designs

@@ -6,8 +6,10 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, Never, SlottedAloha
+from cosim.configuration import lacks_in
 from cosim.draws import uniforms
 from cosim.engine.ways.of_link import ways_of
+from cosim.going_together import GLOBAL_ROUNDS
 from cosim.links.link import Cell, Job
 from cosim.links.payload import Payload
 from cosim.records import UP
@@ -149,7 +151,7 @@ def test_sending_takes_power_in_its_slots_only():
 def test_the_contract_and_every_protocol():
     check_link(radio(bandwidth_hz=1e7, num_channels=2))
     for protocol in (cosim.Hist(training=small_system().protocol.training), cosim.FedBuff()):
-        small = small_system(plays_rounds=protocol.plays_rounds)
+        small = small_system(plays_rounds=not lacks_in(protocol, GLOBAL_ROUNDS))
         check_system(attrs.evolve(small, protocol=protocol, uplink=radio(bandwidth_hz=1e7)))
 
 

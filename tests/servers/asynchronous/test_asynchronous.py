@@ -286,7 +286,7 @@ REFUSED = {
         {"protocol": GeneralisedAsync(starts=Dispatched(shares=(0.5, 0.5)))},
         "shares = .*2 values for 3 clients",
     ),
-    "rounds": ({"end": cosim.AfterRounds()}, "FedBuff plays no global rounds. Usual fix: AfterVersions"),
+    "rounds": ({"end": cosim.AfterRounds()}, "FedBuff: it plays no global rounds"),
     "sums": (
         {"uplink": cosim.Radio(sharing=cosim.OverTheAir())},
         "only the mean of a cell's updates arrives, and .* = Clients needs them one by one",
