@@ -15,7 +15,8 @@ Who is away when a plan is made has no link for it, so it is not able.
 Records written: `Allotment`, one per client and edge round.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import attrs
@@ -123,70 +124,93 @@ def _common(clients: Sequence[Client], name: str) -> float:
     return values.pop()
 
 
+class Planned(NamedTuple):
+    """The plan of an edge round.
+
+    Attributes:
+        plan: Of all cells.
+        places: Number of a client -> its place in the plan.
+        budgets_j: Energy budgets of the clients, in the order of the plan.
+    """
+
+    plan: Plan
+    places: Mapping[int, int]
+    budgets_j: NDArray[np.float64]
+
+    def selects(self, client: Client) -> bool:
+        """True if a client is to train."""
+        return bool(self.plan.is_selected[self.places[client.number]])
+
+    def share_of(self, client: Client) -> Share:
+        """What a client is to do that is selected."""
+        place, plan = self.places[client.number], self.plan
+        return Share(
+            client,
+            int(plan.num_steps[place]),
+            float(plan.frequency_hz[place]),
+            float(plan.power_w[place]),
+            float(self.budgets_j[place]),
+        )
+
+
 class Planner:
-    """Plans the edge rounds of a run, all cells together."""
+    """Plans the edge rounds of a run, all cells together; what it knows of clients goes by their numbers."""
 
     def __init__(self, sim: Simulation, cloud: Cloud, terms: Terms) -> None:
         self._sim, self._cloud, self._terms = sim, cloud, terms
-        self._clients = [client for edge in cloud.edges for client in edge.clients]
-        shares = [sim.of_client(client.name, "energy budget", uniforms) for client in self._clients]
-        self._fixed = attrs.evolve(
-            terms.problem(cloud),
-            energy_budget_j=np.array([in_range(terms.energy_budget_j, share) for share in shares]),
-        )
-        self._solve = terms.policy.solver_for(self._fixed.cell)
-        self._num_planned = np.zeros(len(self._clients), dtype=np.int64)
-        self._num_arrived = np.zeros(len(self._clients), dtype=np.int64)
-        self._plans: dict[Job, Plan] = {}
+        shares = {
+            client.number: sim.of_client(client.name, "energy budget", uniforms)
+            for edge in cloud.edges
+            for client in edge.clients
+        }
+        self._budgets_j = {number: in_range(terms.energy_budget_j, share) for number, share in shares.items()}
+        begin = terms.problem(cloud)
+        self._solve, self._num_selected = terms.policy.solver_for(begin.cell), begin.num_selected
+        self._num_planned: Counter[int] = Counter()
+        self._num_arrived: Counter[int] = Counter()
+        self._plans: dict[Job, Planned] = {}
 
     def shares(self, edge: EdgeServer, job: Job) -> list[Share]:
         """What the clients of a cell that are selected for an edge round are to do, by name."""
-        plan = self._plan(job)
-        places = [client.number for client in edge.clients]
-        return [
-            Share(
-                self._clients[place],
-                int(plan.num_steps[place]),
-                float(plan.frequency_hz[place]),
-                float(plan.power_w[place]),
-                float(self._fixed.energy_budget_j[place]),
-            )
-            for place in places
-            if plan.is_selected[place]
-        ]
+        planned = self._planned(job)
+        return [planned.share_of(client) for client in edge.clients if planned.selects(client)]
 
     def num_wanted(self, edge: EdgeServer) -> int:
         """How many clients of a cell an edge round is meant to have."""
-        return min(self._fixed.num_selected, len(edge.clients))
+        return min(self._num_selected, len(edge.clients))
 
     def success_probability(self, client: Client) -> float:
         """Estimate of how often a client's planned update arrives."""
         number = client.number
-        return float((self._num_arrived[number] + 1) / (self._num_planned[number] + 1))
+        return (self._num_arrived[number] + 1) / (self._num_planned[number] + 1)
 
     def count(self, client: Client, arrived: bool) -> None:
         """Take note of what became of a planned update."""
         self._num_planned[client.number] += 1
-        self._num_arrived[client.number] += arrived
+        self._num_arrived[client.number] += int(arrived)
 
-    def _plan(self, job: Job) -> Plan:
+    def _planned(self, job: Job) -> Planned:
         """The plan of an edge round, made when the first cell asks for it."""
         if job not in self._plans:
             last = next(reversed(self._plans.values()), None)
             if job.edge_round == 0:
                 self._plans.clear()  # all cells have ended the last global round
+            clients = [client for edge in self._cloud.edges for client in edge.clients]
             there = np.concatenate([edge.clients.are_there for edge in self._cloud.edges])
             problem = attrs.evolve(
                 self._terms.problem(self._cloud),  # anew, for a step costs what it costs now
-                energy_budget_j=self._fixed.energy_budget_j,
+                energy_budget_j=np.array([self._budgets_j[client.number] for client in clients]),
                 snr_per_w=self._terms.known_snr_per_w(self._cloud, job) * there,
-                is_repeated=self._fixed.is_repeated if last is None else last.is_selected,
             )
-            self._plans[job] = self._solve(problem)
-            self._record(problem, self._plans[job], job)
+            if last is not None:
+                repeated = [last.selects(client) for client in clients]
+                problem = attrs.evolve(problem, is_repeated=np.array(repeated))
+            plan, places = self._solve(problem), {one.number: place for place, one in enumerate(clients)}
+            self._plans[job] = Planned(plan, places, problem.energy_budget_j)
+            self._record(problem, plan, clients, job)
         return self._plans[job]
 
-    def _record(self, problem: Problem, plan: Plan, job: Job) -> None:
+    def _record(self, problem: Problem, plan: Plan, clients: Sequence[Client], job: Job) -> None:
         columns = (
             exact.able(problem).tolist(),
             plan.is_selected.tolist(),
@@ -198,5 +222,5 @@ class Planner:
         )
         edges = [edge.name for edge in self._cloud.edges for _ in edge.clients]
         rounds = job.global_round, job.edge_round
-        for client, edge, *values in zip(self._clients, edges, *columns, strict=True):
+        for client, edge, *values in zip(clients, edges, *columns, strict=True):
             self._sim.recorder.record(Allotment(client.name, edge, *rounds, self._sim.now_s, *values))

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from cosim.configuration import at_least, between, configuration, field, not_negative, positive
 from cosim.devices.cell import Clients, Edge
 from cosim.going_together import LOSSES_ASKED
+from cosim.selection.by_client import ByClient
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients, drawn
 from cosim.simulation import Simulation
@@ -39,34 +40,27 @@ CUT_OFF = 0.95
 
 @attrs.define(eq=False)
 class Memory:
-    """What a server knows of its clients; arrays have shape (clients,).
+    """What a server knows of its clients.
 
     Attributes:
         wanted_s: T.
-        utility: U; not a number: no update has arrived.
-        round: L, from 1.
-        duration_s: D.
-        asked: Utilities of who takes part at present.
         arrived: Sum of the utilities that arrived in each round that is over.
+        clients: Of each `utility`, U (not a number: no update has arrived); `round`, L, from 1; `duration_s`,
+            D; `asked`, its utility where it takes part at present.
     """
 
     wanted_s: float
-    utility: NDArray[np.float64]
-    round: NDArray[np.int64]
-    duration_s: NDArray[np.float64]
-    asked: NDArray[np.float64]
     arrived: list[float] = attrs.field(factory=list)
+    clients: ByClient = attrs.field(
+        factory=lambda: ByClient(utility=math.nan, round=0, duration_s=math.nan, asked=math.nan)
+    )
 
-    @classmethod
-    def of(cls, num_clients: int, wanted_s: float) -> "Memory":
-        """At the beginning."""
-        unknown = np.full(num_clients, math.nan)
-        return cls(wanted_s, unknown, np.zeros(num_clients, dtype=np.int64), unknown.copy(), unknown.copy())
-
-    def worth(self, now: int, alpha: float) -> NDArray[np.float64]:
-        """Worth of each client in a round; not a number where no update has arrived."""
-        stale = np.sqrt(0.1 * math.log(now) / np.maximum(self.round, 1))
-        return (self.utility + stale) * np.minimum(1.0, self.wanted_s / self.duration_s) ** alpha
+    def worth(self, places: NDArray[np.int64], now: int, alpha: float) -> NDArray[np.float64]:
+        """Worth of clients in a round, shape (clients,), of which updates have arrived."""
+        of = self.clients
+        stale = np.sqrt(0.1 * math.log(now) / np.maximum(of["round"][places], 1))
+        speed = np.minimum(1.0, self.wanted_s / of["duration_s"][places])
+        return (of["utility"][places] + stale) * speed**alpha
 
 
 @configuration
@@ -95,22 +89,25 @@ class Oort(SomeClients):
 
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw; asks those drawn for their samples and losses."""
-        memory = edge.kept.setdefault(self, Memory.of(len(edge.clients), self.wanted_s))
-        self._observe(memory, edge, coming)
-        chosen = edge.clients.some(self._choice(sim, edge, coming, memory))
-        memory.asked[chosen.places_in(edge.clients)] = coming.num_samples(chosen) * coming.losses(chosen)
+        memory = edge.kept.setdefault(self, Memory(self.wanted_s))
+        self._observe(memory, coming)
+        chosen = coming.clients.some(self._choice(sim, edge, coming, memory))
+        places = memory.clients.places(chosen)
+        memory.clients["asked"][places] = coming.num_samples(chosen) * coming.losses(chosen)
         return chosen
 
-    def _observe(self, memory: Memory, edge: Edge, coming: ComingRound) -> None:
+    def _observe(self, memory: Memory, coming: ComingRound) -> None:
         """Take note of who arrived last, and let the pacer look."""
         last = coming.last
         if last is None:
             return
-        who = _places(last.clients, edge)[last.arrived]
-        memory.utility[who] = memory.asked[who]
-        memory.duration_s[who] = last.durations_s[last.arrived]
-        memory.arrived.append(math.fsum(memory.asked[who]))
-        memory.round[who] = len(memory.arrived)
+        of = memory.clients
+        arrived = of.places(last.clients)[last.arrived]
+        asked = of["asked"][arrived]
+        of["utility"][arrived] = asked
+        of["duration_s"][arrived] = last.durations_s[last.arrived]
+        memory.arrived.append(math.fsum(asked))
+        of["round"][arrived] = len(memory.arrived)
         num, window = len(memory.arrived), self.pacer_rounds
         if num % window == 0 and num >= 2 * window:
             before, lately = memory.arrived[-2 * window : -window], memory.arrived[-window:]
@@ -118,27 +115,22 @@ class Oort(SomeClients):
                 memory.wanted_s += self.pacer_step_s
 
     def _choice(self, sim: Simulation, edge: Edge, coming: ComingRound, memory: Memory) -> NDArray[np.int64]:
-        """Places of the participants."""
+        """Places of the participants among the clients that are there."""
         rng = sim.stream(edge.name, "participants", coming.job.number)
         now = len(memory.arrived) + 1
-        is_new = np.isnan(memory.utility)
-        there = _places(coming.clients, edge)
-        known, unknown = there[~is_new[there]], there[is_new[there]]
-        num = min(self.num_participants, len(there))
+        places = memory.clients.places(coming.clients)
+        is_new = np.isnan(memory.clients["utility"][places])
+        known, unknown = np.flatnonzero(~is_new), np.flatnonzero(is_new)
+        num = min(self.num_participants, len(places))
         share = max(self.least_exploration, self.exploration * self.exploration_decay ** (now - 1))
         num_new = min(round(share * num), len(unknown))
         num_best = min(num - num_new, len(known))
         num_new = num - num_best
-        worth = memory.worth(now, self.slowness_penalty)[known]
+        worth = memory.worth(places[known], now, self.slowness_penalty)
         best = np.empty(0, dtype=np.int64)
         if num_best:
             least = CUT_OFF * np.sort(worth)[-num_best]
             best = known[drawn(rng, np.where(worth >= least, worth, 0.0), num_best)]
-        speeds = 1.0 / coming.training_s(edge.clients.some(unknown))
+        speeds = 1.0 / coming.training_s(coming.clients.some(unknown))
         new = unknown[drawn(rng, speeds, num_new)]
         return np.concatenate([best, new])
-
-
-def _places(clients: Clients, edge: Edge) -> NDArray[np.int64]:
-    """Where they are among the clients of a cell, shape (clients,)."""
-    return np.arange(len(edge.clients))[clients.places_in(edge.clients)]

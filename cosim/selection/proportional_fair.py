@@ -11,23 +11,14 @@ Source: Yang et al., "Scheduling policies for federated learning in wireless net
 2020 (arXiv 1908.06287), Section II-C.
 """
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from cosim.configuration import configuration
 from cosim.devices.cell import Clients, Edge
+from cosim.selection.by_client import ByClient
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.selection import SomeClients
 from cosim.simulation import Simulation
-
-
-class _Known(NamedTuple):
-    """Mean SNR so far, and of how many rounds, shape (cell's clients,)."""
-
-    mean: NDArray[np.float64]
-    num_rounds: NDArray[np.int64]
 
 
 @configuration
@@ -38,8 +29,9 @@ class ProportionalFair(SomeClients):
         """The best now, for them; asks for the channel of every client."""
         clients, num = coming.clients, len(edge.clients)
         snr, own = coming.known_snr(clients), clients.places_in(edge.clients)
-        known = edge.kept.setdefault(self, _Known(np.zeros(num), np.zeros(num, dtype=np.int64)))
-        known.num_rounds[own] += 1
-        known.mean[own] += (snr - known.mean[own]) / known.num_rounds[own]
+        known = edge.kept.setdefault(self, ByClient(num_rounds=0, mean=0.0))
+        places = known.places(clients)
+        known["num_rounds"][places] += 1
+        known["mean"][places] += (snr - known["mean"][places]) / known["num_rounds"][places]
         chance = sim.stream(edge.name, "participants", coming.job.number).random(num)[own]
-        return clients.some(np.lexsort((chance, -snr / known.mean[own]))[: self.num_participants])
+        return clients.some(np.lexsort((chance, -snr / known["mean"][places]))[: self.num_participants])
