@@ -20,7 +20,7 @@ MODELS = "models know torch, and transformers where a model is one of its"
 ANALYSIS = "analysis reads records and never drives the engine"
 ORACLE = "closed forms are an independent oracle"
 TORCH = "torch only in the learner and the models"
-SIMPY = "simpy only in the clock, the radio and the queues"
+SIMPY = "simpy only in the clock"
 CVXPY = "cvxpy only in the allocation"
 PARTS = "parts never import the engine"
 KINDS = "the engine imports ports, never kinds"
@@ -49,6 +49,7 @@ BANNED = [
     ("analysis/new.py", "import torch", TORCH),
     ("scenarios/new.py", "import torch", TORCH),
     ("cosim/protocols/new.py", "import simpy", SIMPY),
+    ("cosim/queueing/new.py", "import simpy", SIMPY),
     ("cosim/learning/new.py", "from simpy.events import NORMAL", SIMPY),
     ("cosim/radio/new.py", "import cvxpy", CVXPY),
     ("scenarios/new.py", "import cvxpy", CVXPY),
@@ -59,7 +60,6 @@ BANNED = [
 ]
 ALLOWED = [
     ("cosim/learning/new.py", "import torch"),
-    ("cosim/queueing/new.py", "import simpy"),
     ("cosim/allocation/new.py", "import cvxpy"),
     ("cosim/selection/new.py", "from cosim.servers.waiting import Waiting"),
     ("cosim/engine/new.py", "from cosim.learning.codecs.codec import Codec"),
@@ -121,6 +121,34 @@ def test_new_files_may_import_what_is_their_own(tree: Path):
     for number, (path, code) in enumerate(ALLOWED):
         (tree / numbered(path, number)).write_text(code + "\n")
     assert linted(tree)[0] == set()
+
+
+def importers(root: Path, library: str) -> set[str]:
+    """Modules below a folder that import a library anywhere, in annotations' imports too."""
+    wanted = re.compile(rf"^\s*(?:from|import) {library}\b", re.MULTILINE)
+    files = (path for package in LINTER["root_packages"] for path in (root / package).rglob("*.py"))
+    found = [path for path in files if wanted.search(path.read_text(encoding="utf-8"))]
+    return {".".join(path.relative_to(root).with_suffix("").parts) for path in found}
+
+
+def strangers(root: Path, contract: str) -> set[str]:
+    """Importers that the law of a library does not allow."""
+    law = CONTRACTS[contract]
+    (library,) = law["protected_modules"]
+    let_out = {line.partition(" -> ")[0] for line in law.get("ignore_imports", ())}
+    rooms = tuple(f"{room}." for room in law["allowed_importers"])
+    return {name for name in importers(root, library) - let_out if not f"{name}.".startswith(rooms)}
+
+
+@pytest.mark.parametrize("contract", [TORCH, SIMPY, CVXPY])
+def test_the_law_of_a_library_holds_for_names_of_types_too(contract: str, tree: Path):
+    """The linter leaves out what is imported for type checkers only; of a library that is no way round."""
+    assert strangers(ROOT, contract) == set()
+    (library,) = CONTRACTS[contract]["protected_modules"]
+    file = tree / "cosim" / "topology" / "new_names.py"
+    file.write_text(f"from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from {library} import it\n")
+    assert strangers(tree, contract) == {"cosim.topology.new_names"}
+    file.unlink()
 
 
 def test_every_folder_is_a_package():
