@@ -108,12 +108,9 @@ def test_steps_cost_the_operations_where_the_user_asks_for_it():
     training = play(whole).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(1.0) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
-    planned = evolve(by_flops, protocol=evolve(RESNET.protocol, submodel_sizes=LatencyOptimal()))
-    with pytest.raises(
-        ConfigurationError,
-        match=r"LatencyOptimal plans by parameters\. Usual",
-    ):
-        play(planned)
+    sizes = evolve(RESNET.protocol, submodel_sizes=LatencyOptimal())
+    with pytest.raises(ConfigurationError, match=r"LatencyOptimal plans by parameters\. Usual"):
+        evolve(by_flops, protocol=sizes)
 
 
 @pytest.mark.parametrize("model", ["lenet5-10", "resnet18grey-2-8-10"])
