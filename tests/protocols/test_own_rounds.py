@@ -1,0 +1,81 @@
+"""A cell training with a `play` of its own is played on arrays where it may be, with the same tables."""
+
+import attrs
+import numpy as np
+import pytest
+
+import cosim
+from cosim.configuration import configuration
+from cosim.devices.assignment import Assignment
+from cosim.learning.graph.combinations import mean
+from cosim.links.link import Job
+from cosim.protocols.edge_training import EdgeTraining
+from cosim.testing import small_system
+from cosim.testing.laws import same_tables
+
+
+class Once(EdgeTraining):
+    """One edge round in a global round, in which clients differ in more than cycles."""
+
+    def play(self, sim, cloud, edge, model, part, global_round):
+        load, clients = cloud.workload.of(part), edge.clients
+        job, model = Job.of_round(global_round, 0, 1), cloud.sent_down(model)
+        yield from edge.receive(sim, load.model.bits)
+        work = Assignment(
+            route=edge.route,
+            job=job,
+            request=cloud.request(model, 3, self.local),
+            cycles=0.0,
+            download=load.download,
+            payload=load.upload,
+        )
+        updates = yield from self.updates(sim, edge, clients, work, load)
+        model = mean(updates) if updates else model
+        yield from edge.send(sim, load.model.bits)
+        return model
+
+    def each(self, clients, load):
+        cycles = 3 * np.broadcast_to(load.step_cycles(clients.names, self.local.batch_size), len(clients))
+        return {"cycles": cycles}
+
+    def updates(self, sim, edge, clients, work, load):
+        return (yield from edge.play(sim, clients, work, self.each(clients, load), self.waiting)).updates
+
+
+@configuration
+class AlikeButForCycles(Once):
+    """Only in cycles."""
+
+
+@configuration
+class OwnPowers(Once):
+    """In powers, too."""
+
+    def each(self, clients, load):
+        powers = [0.1 + 0.02 * place for place in range(len(clients))]
+        return super().each(clients, load) | {"tx_power_w": powers}
+
+
+@configuration
+class ByHand(Once):
+    """Without an edge round."""
+
+    def updates(self, sim, edge, clients, work, load):
+        own = self.each(clients, load)["cycles"].tolist()
+        jobs = [
+            client.local_round(sim, attrs.evolve(work, cycles=cycles))
+            for client, cycles in zip(clients, own, strict=True)
+        ]
+        return (yield from sim.together(jobs))
+
+
+@pytest.mark.parametrize("kind", [AlikeButForCycles, OwnPowers, ByHand])
+def test_own_rounds_have_the_same_tables_on_both_clocks(kind):
+    system = attrs.evolve(
+        small_system(),
+        protocol=cosim.HFedAvg(training=kind(local=cosim.Sgd(batch_size=10))),
+        evaluation=cosim.Never(),
+    )
+    by_events, on_arrays = (cosim.run(system, clock=clock) for clock in ("events", "arrays"))
+    same_tables("clocks", by_events, on_arrays, "a round of its own", learned=False)
+    assert len(by_events.fates)
