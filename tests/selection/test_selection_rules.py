@@ -186,7 +186,7 @@ def test_oort_weighs_utility_staleness_and_slowness():
     memory = told.edge.kept[told.rule]
     utility = [10.0 * (1 + place) for place in first]
     stale = math.sqrt(0.1 * math.log(2) / 1)
-    worth = memory.worth(2, 2.0)
+    worth = memory.worth(np.arange(6), 2, 2.0)
     assert worth[first[0]] == pytest.approx(utility[0] + stale, rel=1e-12)
     assert worth[first[1]] == pytest.approx((utility[1] + stale) / 4, rel=1e-12)
     assert np.isnan(worth[first[2]]), "never arrived, so nobody knows"
