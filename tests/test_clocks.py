@@ -424,14 +424,6 @@ class Slack(cosim.Waiting):
         return (yield from jobs.cut("very late"))
 
 
-class OwnWay(cosim.EdgeTraining):
-    """A turn of a cell of its own, though its base knows arrays."""
-
-    def play(self, sim, cloud, edge, model, part, global_round):
-        yield from sim.spend(edge.name, "idle", 0.01)
-        return (yield from super().play(sim, cloud, edge, model, part, global_round))
-
-
 def slack() -> cosim.System:
     return small_system(Slack())
 
@@ -512,12 +504,6 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
         (attrs.evolve(small_system(), uplink=own_parts.Constant()), r"System\.uplink = Constant"),
         (attrs.evolve(small_system(), downlink=own_parts.CableDown()), r"System\.downlink = CableDown"),
         (cosim.System(protocol=cosim.RawHfl()), r"System\.protocol = RawHfl"),
-        (
-            attrs.evolve(
-                small_system(), protocol=cosim.HFedAvg(training=OwnWay(local=cosim.Sgd(batch_size=5)))
-            ),
-            r"System\.protocol = HFedAvg",
-        ),
     ],
 )
 def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are_large):

@@ -69,7 +69,16 @@ class ByHand(Once):
         return (yield from sim.together(jobs))
 
 
-@pytest.mark.parametrize("kind", [AlikeButForCycles, OwnPowers, ByHand])
+@configuration
+class Later(EdgeTraining):
+    """As usual, after a while."""
+
+    def play(self, sim, cloud, edge, model, part, global_round):
+        yield from sim.spend(edge.name, "idle", 0.01)
+        return (yield from super().play(sim, cloud, edge, model, part, global_round))
+
+
+@pytest.mark.parametrize("kind", [AlikeButForCycles, OwnPowers, ByHand, Later])
 def test_own_rounds_have_the_same_tables_on_both_clocks(kind):
     system = attrs.evolve(
         small_system(),
