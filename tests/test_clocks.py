@@ -558,6 +558,21 @@ def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):
     assert by_events.summary.time_s > cosim.run(attrs.evolve(system, **usual)).summary.time_s
 
 
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"codec": cosim.ErrorFeedback()},
+        {"protocol": cosim.HFedAvg(training=attrs.evolve(TRAINING, local=cosim.Scaffold(batch_size=10)))},
+    ],
+)
+def test_what_clients_keep_is_kept_on_both_clocks(parts):
+    """By those that have trained, though their updates do not arrive; a deadline cuts some."""
+    system = attrs.evolve(small_system(), **parts)
+    late = attrs.evolve(system.protocol.training, waiting=cosim.Deadline(after_s=0.0015))
+    for of in (system, attrs.evolve(system, protocol=cosim.HFedAvg(training=late))):
+        assert_same(*both(of))
+
+
 def test_steps_of_a_mixin_are_trained():
     own, usual = (
         cosim.run(attrs.evolve(small_system(), protocol=steps(rule)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import worlds
+from test_clocks import assert_same, both
 from worlds import BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
 import cosim
@@ -141,6 +142,18 @@ def test_a_least_time_that_is_over_at_once_changes_nothing(rule: Waiting) -> Non
         both = AtLeast(lasting_s=lasts_s[0], rule=AtLeast(lasting_s=lasts_s[1], rule=rule))
         assert ends_s(played(both)) == [exactly(0.05)]
         assert fates(played(both)) == fates(usual)
+
+
+def test_an_upload_that_is_given_up_never_arrives_though_its_round_goes_on() -> None:
+    """Client 0 would arrive after 1 + 16.384 ms, and is given up at 11 ms; client 1 ends the round later."""
+    of_two = worlds.one_cell(3e9, 0.15e9, uplink=worlds.still(0.414, 3.0), evaluation=Never())
+    training = worlds.training(num_edge_rounds=1, waiting=UploadDeadline(after_s=10e-3))
+    by_events, on_arrays = both(evolve(of_two, protocol=HFedAvg(training=training)))
+    assert_same(by_events, on_arrays)
+    assert fates(by_events) == [
+        ("deadline", exactly(11e-3)),
+        (DONE, exactly(20e-3 + BITS / 1e6)),
+    ]
 
 
 def test_as_many_as_take_part_is_for_all() -> None:
