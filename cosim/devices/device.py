@@ -40,6 +40,8 @@ def _must(fits: Callable[[Any], Any], rule: str, fix: str = "check the table of 
     """Refuses numbers that do not fit."""
 
     def check(_device: object, attribute: Any, value: Any) -> None:
+        if isinstance(value, float) and fits(value):
+            return
         values = np.asarray(value, dtype=float)
         wrong = ~np.asarray(fits(values))
         if wrong.any():
