@@ -81,7 +81,7 @@ class CarriedUpload(Upload):
     _closed_s: float | None = None
 
     def __init__(self, sim: Simulation, bits: float, carrier: Carrier, wait_s: float = 0.0) -> None:
-        start_s = instant_after(sim.now_s, wait_s)
+        start_s = instant_after(sim.now_s, wait_s) if wait_s else sim.now_s
         end_s = carrier.end_s(start_s, bits)
         self.granted = sim.at(start_s) if wait_s > 0.0 else None
         self.done: Event = sim.event() if end_s == math.inf else sim.at(end_s)

@@ -43,7 +43,7 @@ class ClientFading:
 
     def block(self, job: Job) -> Block:
         """The block that a job meets at this instant."""
-        return self.block_at(job, self._sim.now_s)
+        return self._of_job(job) if self._at is None else self._at(self._sim.now_s)  # type: ignore[misc]
 
     def block_at(self, job: Job, time_s: float) -> Block:
         """The block that a job meets at an instant."""

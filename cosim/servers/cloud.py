@@ -242,10 +242,12 @@ class Cloud(Server):
 
     def _new_version(self, sim: Simulation, progress: Progress, model: PendingModel) -> PendingModel:
         standing, known = self._standing, self.known
-        if not self.evaluation.learns:
+        if self.evaluation.learns:
+            others = {name: other for name, other in self.living.items() if other is not model}
+        else:
+            others = dict(self.living)
             model = PendingModel()  # nobody will read it, so let go of what it would be made of
         model.version = progress.version
-        others = {name: other for name, other in self.living.items() if other is not model}
         moment = sim.recorder.moment(progress.time_s, progress.num_global_rounds)
         if known and progress.version == known.version:
             known.check_rows(progress.time_s, {} if self.digest is None else self.digest.at(moment))
