@@ -23,7 +23,7 @@ from cosim.simulation import Barrier, Dropped, Interrupt, Process, Simulation, r
 from cosim.units import ENERGY_ROUNDING
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False)
 class Client:
     """A device and its samples.
 

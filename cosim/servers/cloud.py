@@ -81,7 +81,7 @@ class _Standing:
     rest_j: float = 0.0
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False)
 class Cloud(Server):
     """The cloud server: its cells, the learner, and when the global model is evaluated.
 

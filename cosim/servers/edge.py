@@ -25,7 +25,7 @@ from cosim.simulation import Process, Simulation
 from cosim.topology.topology import Topology
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False)
 class EdgeServer(Server):
     """The server of one cell.
 
@@ -34,6 +34,7 @@ class EdgeServer(Server):
         clients: Those whom the links of the route know by their places, in the order of their numbers.
         rounds: How edge rounds are played; one for all cells of a run.
         receives_first: Whether all participants have received before a round's clock starts.
+        last_round: What became of its last edge round; None: there was none.
     """
 
     route: Route
@@ -41,12 +42,7 @@ class EdgeServer(Server):
     backhaul: Topology
     rounds: RoundClock
     receives_first: bool = False
-    _past: list[PastRound] = attrs.field(factory=list, init=False)
-
-    @property
-    def last_round(self) -> PastRound | None:
-        """What became of its last edge round; None: there was none."""
-        return self._past[0] if self._past else None
+    last_round: PastRound | None = attrs.field(default=None, init=False)
 
     def gathered(self, sim: Simulation) -> Process:
         while not (present := self.clients.present):
@@ -74,7 +70,7 @@ class EdgeServer(Server):
         start_s, num_present, num, job = sim.now_s, len(self.clients.present), len(clients), work.job
         with sim.recorder.open_round(start_s):
             became = yield from self.rounds.play(sim, self, asked)
-        self._past[:] = [PastRound(clients, job, start_s, became.ends_s, became.counts)]
+        self.last_round = PastRound(clients, job, start_s, became.ends_s, became.counts)
         sim.recorder.record(
             Round(
                 level="edge",

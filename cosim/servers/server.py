@@ -49,7 +49,7 @@ class Kept(UserDict[Any, Any]):
         return self._key(part) in self.data
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.define(kw_only=True, eq=False)
 class Server:
     """What an edge server and the cloud share.
 
