@@ -74,7 +74,8 @@ def _typed(owner: type, fields: list["attrs.Attribute[Any]"]) -> list["attrs.Att
             raise refuse(owner, attribute.name, value, rule, fix) from None
         except (ValueError, TypeError) as error:
             expected = type_name(attribute.type)
-            message = f"must be {expected}" + (f" ({error})" if isinstance(error, Mismatch) else "")
+            why = f" ({error.of_field(attribute.name)})" if isinstance(error, Mismatch) else ""
+            message = f"must be {expected}{why}"
             fix = example(value, attribute) or attribute.default
             raise refuse(owner, attribute.name, value, message, fix) from None
 

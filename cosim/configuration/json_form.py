@@ -138,7 +138,7 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     try:
         cls = _chosen(kind, options)
     except Mismatch as error:
-        rule = f"must be {type_name(attribute.type)} ({error})"  # type: ignore[union-attr]
+        rule = f"must be {type_name(attribute.type)} ({error.of_field(name)})"  # type: ignore[union-attr]
         raise refuse(type(config), name, {"kind": kind}, rule, attribute.default) from None  # type: ignore[union-attr]
     return draft(type(config), _values_of(config) | {name: draft(cls, _kept(before, cls))})
 
@@ -219,7 +219,7 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
         if only is None or is_base(only) or is_configuration(type(values)):
-            raise Mismatch(_no_kind(values, options))
+            raise NoKind(values, options)
         raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
     if "kind" not in values and only is not None and not is_base(only):
         return _structure_fields(values, only)
@@ -235,12 +235,12 @@ def _chosen(kind: Any, options: tuple[type, ...]) -> Any:
         if cls is not None and issubclass(cls, options):
             check_whole(kind, cls, options)
     if cls is None or not issubclass(cls, options) or is_base(cls):
-        raise Mismatch(_no_kind(kind, options))
+        raise NoKind(kind, options)
     return cls
 
 
-def _no_kind(kind: Any, options: tuple[type, ...]) -> str:
-    known = known_kinds(options)
+def _no_kind(kind: Any, options: tuple[type, ...], field: str = "") -> str:
+    known = known_kinds(options, field)
     ours = f"one of {', '.join(known)}, or " if known else ""
     rule = f"its 'kind' must be {ours}module:Class of your own"
     cls = (class_of(kind) if isinstance(kind, str) and kind.isidentifier() else None) or type(kind)
@@ -342,6 +342,21 @@ def _parts_with(cls: Any, name: str) -> Iterator[str]:
 
 class Mismatch(ValueError):
     """A value that is not of the wanted type, with a word on why."""
+
+    def of_field(self, field: str) -> str:
+        """Why, in a field of this name."""
+        return str(self)
+
+
+class NoKind(Mismatch):
+    """A kind that a field does not take which names these options."""
+
+    def __init__(self, kind: Any, options: tuple[type, ...]) -> None:
+        super().__init__(_no_kind(kind, options))
+        self._kind, self._options = kind, options
+
+    def of_field(self, field: str) -> str:
+        return _no_kind(self._kind, self._options, field)
 
 
 def plain(value: Any) -> Any:

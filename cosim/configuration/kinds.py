@@ -56,12 +56,22 @@ def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     return [cls for _, cls in sorted(_ours.items()) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
 
 
-def known_kinds(options: tuple[type, ...]) -> list[str]:
-    """The names of what a field takes that names these: ours, then those of others that are loaded."""
+def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
+    """The names of what a field takes that names these: ours, then those of others that are loaded.
+
+    Args:
+        field: Its name, by which a class may say that it is not for it (`Port.may_be`).
+    """
     named = [option.__name__ for option in options if not is_base(option)]
     ours = [cls.__name__ for cls in kinds_of(options)]
     theirs = {kind_of(cls) for cls in _below(options) if cls not in options and _is_found(cls)}
-    return list(dict.fromkeys([*named, *ours, *sorted(theirs)]))
+    known = dict.fromkeys([*named, *ours, *sorted(theirs)])
+    return [kind for kind in known if _may_be(kind, field)]
+
+
+def _may_be(kind: str, field: str) -> bool:
+    may_be = getattr(class_of(kind), "may_be", None)
+    return not field or may_be is None or may_be(field)
 
 
 def _below(classes: Iterable[type]) -> Iterator[type]:

@@ -57,17 +57,11 @@ def parts_of(config: Any, prefix: str = "") -> Iterator[tuple[str, Any, tuple[ty
 
 def other_kinds_of(place: str, part: Any, options: tuple[type, ...]) -> list[str]:
     """Names of the classes that a field takes beside its part's; not the port where there are kinds of it."""
-    known = known_kinds(options)
+    known = known_kinds(options, place.rpartition(".")[2])
     ours = [kind for kind in known if ":" not in kind]
     left_out = [kind for kind in ours if len(ours) > 1 and Port in (class_of(kind) or Port).__bases__]
     own = kind_of(type(part)) if is_configuration(type(part)) else None
-    field = place.rpartition(".")[2]
-    return [kind for kind in known if kind != own and kind not in left_out and _is_for(field, kind)]
-
-
-def _is_for(field: str, kind: str) -> bool:
-    cls = class_of(kind)
-    return cls is None or not issubclass(cls, Port) or cls.may_be(field)
+    return [kind for kind in known if kind != own and kind not in left_out]
 
 
 def kind_shown(part: Any) -> str:
