@@ -732,6 +732,18 @@ def test_who_rests_until_all_have_received_is_played_by_events():
     assert set(cosim.run(system).spans["activity"]) >= {"receive", "idle", "train", "send"}
 
 
+def test_who_has_received_together_with_all_others_does_not_rest_and_is_played_on_arrays():
+    devices = cosim.DrawnDevices(idle_w=0.3)
+    first = {"downlink": cosim.Broadcast(bandwidth_hz=1e6), "downloads_count": False}
+    system = attrs.evolve(small_system(), **first, devices=devices, evaluation=Never())
+    by_events, on_arrays = both(system)
+    assert_same(by_events, on_arrays)
+    of_job = by_events.spans[by_events.spans["job"] == 0]
+    for _, own in of_job.groupby("node"):
+        assert own["activity"].tolist() == ["receive", "train", "send"]
+        assert own["start_s"].tolist()[1:] == own["end_s"].tolist()[:-1]
+
+
 @configuration
 class Odd(cosim.DrawnTime):
     """One client's number is none that time can take."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import worlds
 
 import cosim
 from cosim import ConfigurationError, Never, evolve
@@ -86,7 +87,14 @@ def test_what_is_read_is_in_the_tables_on_both_clocks(waiting):
         spans = result.spans[result.spans["node"] == name]
         of_jobs = [(name, job) in jobs for job in spans["job"]]
         assert past.energy_j[place] == pytest.approx(spans[of_jobs]["energy_j"].sum(), rel=1e-12)
+        last = own[own["job"] == own["job"].max()]
+        assert past.last_s[place] == pytest.approx((last["end_s"] - last["start_s"]).sum(), rel=1e-12)
+        of_last = spans[spans["job"].isin(last["job"])]
+        assert past.last_j[place] == pytest.approx(of_last["energy_j"].sum(), rel=1e-12)
     assert past.num_jobs.sum() > 0
+    before = seen[0][1]  # what was read at first is what it was
+    assert not any(getattr(before, name).any() for name in Past._fields[:-1])
+    assert not any(counts.any() for counts in before.outcomes.values())
     for way in WAYS[1:]:
         _, others = read(system(waiting), **way)
         assert len(others) == len(seen)
@@ -97,6 +105,19 @@ def test_what_is_read_is_in_the_tables_on_both_clocks(waiting):
                 {key: of.tolist() for key, of in past.outcomes.items() if of.any()} for past in (one, other)
             ]
             assert counted[0] == counted[1]
+
+
+@pytest.mark.parametrize("clock", ["events", "arrays"])
+def test_what_has_come_and_is_left_out_has_not_arrived(clock):
+    """Three arrive at one instant, of which the first by number counts."""
+    training = worlds.training(
+        num_edge_rounds=2, selection=Frugal(num_participants=3), waiting=cosim.FirstK(num_updates=1)
+    )
+    of = worlds.one_cell(1e9, 1e9, 1e9, protocol=cosim.HFedAvg(training=training), evaluation=Never())
+    _, seen = read(of, clock=clock)
+    past = seen[-1][1]
+    assert past.num_arrived.tolist() == [1, 0, 0]
+    assert past.outcomes["after the first 1"].tolist() == [0, 1, 1]
 
 
 def test_a_rule_that_does_not_say_so_reads_no_history():
