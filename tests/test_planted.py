@@ -473,7 +473,7 @@ class Singular(Ways):
         def __init__(self, sim):
             super().__init__(sim, 1e6)
 
-        def upload(self, places, begins_s, payload, tx_power_w, job):
+        def begin_rounds(self, num_clients, ends_s):
             return None
 
 
@@ -481,7 +481,7 @@ NAMES = {
     "method": (lambda: server_of(Weigth()), "Weigth.weigths overrides nothing, and weights is asked"),
     "what a class says": (lambda: server_of(KeepState()), "keep_state overrides nothing, and keeps_state is"),
     "field": (lambda: check_local_training(Learing()), "learing_rate overrides nothing, and learning_rate"),
-    "of a link": (lambda: check_link(Singular()), "link.upload overrides nothing, and uploads is asked"),
+    "of a link": (lambda: check_link(Singular()), "link.begin_rounds overrides nothing, and begin_round is"),
 }
 
 
