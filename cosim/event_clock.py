@@ -41,9 +41,10 @@ class Clock(simpy.Environment):
         """Let an event come at an instant."""
         heappush(self._queue, (time_s, priority, next(self._eid), event))
 
-    def at(self, time_s: float) -> simpy.Event:
-        """An event that comes at an instant."""
-        event = simpy.Event(self)
+    def at(self, time_s: float, event: simpy.Event | None = None) -> simpy.Event:
+        """An event that comes at an instant, a given one or a new one."""
+        if event is None:
+            event = simpy.Event(self)
         event._ok, event._value = True, None
         self.schedule_at(event, NORMAL, time_s)
         return event

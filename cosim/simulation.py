@@ -242,12 +242,16 @@ class Simulation(Draws):
         event._ok, event._value = True, None
         self._environment.schedule(event, NORMAL, delay_s)
 
-    def at(self, time_s: float) -> Event:
-        """An event that comes at a time, as the nearest instant (`cosim.instants`)."""
+    def at(self, time_s: float, event: Event | None = None) -> Event:
+        """An event that comes at a time, as the nearest instant (`cosim.instants`).
+
+        Args:
+            event: Of this clock, not triggered yet; None: a new one.
+        """
         time_s = instant_after(0.0, time_s)
         if not time_s >= self.now_s:
             raise _backwards(time_s - self.now_s)
-        return self._environment.at(time_s)
+        return self._environment.at(time_s, event)
 
     def end_of_instant(self) -> Event:
         """An event that comes when all else of this instant is over, alarms included.

@@ -46,6 +46,7 @@ class Machine(Forms):
         next_change_s: When the next change comes by itself; infinity: never.
         is_settled: False if something waits for the end of the instant.
         granted_s: Number -> when it was granted, of uploads since the caller has emptied it.
+        due_s: Number -> when it will end, likewise, where only its own stop can change that; or left empty.
         ends_s: Number -> when it ended, likewise.
         left_bits: Number -> bits left when it was stopped, likewise.
     """
@@ -57,6 +58,7 @@ class Machine(Forms):
     def __init__(self) -> None:
         self.next_change_s, self.is_settled = math.inf, True
         self.granted_s: dict[int, float] = {}
+        self.due_s: dict[int, float] = {}
         self.ends_s: dict[int, float] = {}
         self.left_bits: dict[int, float] = {}
 

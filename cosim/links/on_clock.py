@@ -1,10 +1,10 @@
 """On a clock: uploads of a machine, by timers.
 
-A timer comes at the machine's next change; of several that a change has set the last one counts.
+A timer comes at the machine's next change, unless an earlier one is on its way, or the `done` of an upload
+whose end is certain.
 """
 
 import math
-from collections.abc import Sequence
 
 from cosim.links.machine import NOBODY, Machine
 from cosim.links.upload import Upload
@@ -21,12 +21,14 @@ class OnClock:
     def __init__(self, sim: Simulation, machine: Machine) -> None:
         self._sim, self._machine = sim, machine
         self._uploads: dict[int, MachineUpload] = {}
-        self._due_s, self._is_settling = -1.0, False
+        self._timer_s, self._dues_s, self._is_settling = math.inf, set[float](), False
 
     def open(self, number: int, bits: float) -> "MachineUpload":
         """Begin an upload of the client with this number."""
         upload = self._uploads[number] = MachineUpload(self, self._sim, number, bits, self._machine.has_turns)
-        self._go_on((self._sim.now_s,), (number,))
+        now_s = self._sim.now_s
+        self._machine.play((now_s,), (number,), now_s)
+        self._tell()
         return upload
 
     def close(self, upload: "MachineUpload") -> None:
@@ -34,15 +36,9 @@ class OnClock:
         number = upload.number
         if self._uploads.get(number) is upload:
             del self._uploads[number]
-            self._go_on(NOBODY, NOBODY, (number,))
-            upload.left = self._machine.left_bits.pop(number)
-
-    def _go_on(
-        self, begins_s: Sequence[float], numbers: Sequence[int], stops: Sequence[int] = NOBODY
-    ) -> None:
-        """Bring the machine up to this instant."""
-        self._machine.play(begins_s, numbers, self._sim.now_s, stops)
-        self._tell()
+            self._machine.play(NOBODY, NOBODY, self._sim.now_s, (number,))
+            self._tell()
+            upload.stopped_bits = self._machine.left_bits.pop(number)
 
     def _tell(self) -> None:
         """Say what has come, first by number, and come again at the next change."""
@@ -51,23 +47,35 @@ class OnClock:
             for number in sorted(machine.granted_s):
                 self._uploads[number].granted.succeed()  # type: ignore[union-attr]
             machine.granted_s.clear()
+        if machine.due_s:
+            for number in sorted(machine.due_s):
+                due_s, done = machine.due_s[number], self._uploads[number].done
+                done.callbacks.append(self._come)  # type: ignore[union-attr]
+                self._sim.at(due_s, done)
+                self._dues_s.add(due_s)
+            machine.due_s.clear()
         if machine.ends_s:
             for number in sorted(machine.ends_s):
-                self._uploads.pop(number).done.succeed()
+                done = self._uploads.pop(number).done
+                if not done.triggered:
+                    done.succeed()
             machine.ends_s.clear()
         next_s = machine.next_change_s
-        if next_s != self._due_s:
-            self._due_s = next_s
-            if next_s < math.inf:
-                self._sim.at(next_s).callbacks.append(lambda _: self._come(next_s))  # type: ignore[union-attr]
+        if next_s < self._timer_s and next_s not in self._dues_s:
+            self._timer_s = next_s
+            self._sim.at(next_s).callbacks.append(self._come)  # type: ignore[union-attr]
         if not (machine.is_settled or self._is_settling):
             self._is_settling = True
             self._sim.end_of_instant().callbacks.append(self._settle)  # type: ignore[union-attr]
 
-    def _come(self, time_s: float) -> None:
-        if time_s == self._due_s:
-            self._due_s = -1.0
-            self._go_on(NOBODY, NOBODY)
+    def _come(self, _event: Event) -> None:
+        now_s = self._sim.now_s
+        self._dues_s.discard(now_s)
+        if self._timer_s <= now_s:
+            self._timer_s = math.inf
+        if self._machine.next_change_s <= now_s:
+            self._machine.play(NOBODY, NOBODY, now_s)
+        self._tell()
 
     def _settle(self, _event: Event) -> None:
         self._is_settling = False
@@ -80,17 +88,21 @@ class MachineUpload(Upload):
     """An upload of a machine.
 
     Attributes:
-        left: Bits that were left when it was stopped.
+        stopped_bits: Bits that were left when it was stopped; None: it was not.
     """
 
+    stopped_bits: float | None = None
+
     def __init__(self, way: OnClock, sim: Simulation, number: int, bits: float, has_turns: bool) -> None:
-        self.number, self.left, self._way = number, float(bits), way
+        self.number, self._way, self._bits = number, way, float(bits)
         self.done: Event = sim.event()
         self.granted: Event | None = sim.event() if has_turns else None
 
     @property
     def bits_left(self) -> float:
-        return 0.0 if self.done.processed else self.left
+        if self.stopped_bits is not None:
+            return self.stopped_bits
+        return 0.0 if self.done.processed else self._bits
 
     def close(self) -> None:
         self._way.close(self)

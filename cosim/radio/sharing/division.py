@@ -97,7 +97,7 @@ class Division(Machine):
                 _, number, (bits, flat_bps, fade_s) = starts.pop()
                 start_s = starts[-1][0] if starts else math.inf
                 if flat_bps is None:
-                    others.start(number, bits, fade_s)
+                    others.start(number, bits, fade_s, now_s)
                     continue
                 end_hz_s = virtual_hz_s + bits / flat_bps if flat_bps else math.inf
                 sending[number] = end_hz_s, bits, flat_bps, fade_s

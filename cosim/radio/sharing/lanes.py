@@ -81,8 +81,11 @@ class Lanes(Machine):
         rate_bps = self._senders.rate_bps(number, self._width_hz)
         end_s = instant_after(now_s, left_bits / rate_bps) if rate_bps else math.inf
         self._sending[number] = left_bits, now_s, rate_bps, end_s, fade_s
-        if (when_s := min(end_s, fade_s)) < math.inf:
-            heappush(self._changes, (when_s, number))
+        if end_s <= fade_s and end_s < math.inf:
+            self.due_s[number] = end_s
+            heappush(self._changes, (end_s, number))
+        elif fade_s < math.inf:
+            heappush(self._changes, (fade_s, number))
 
     def _stop(self, number: int, now_s: float) -> float:
         """What is left of one that is on its way, or waits."""

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 from cosim.instants import instant_after
 from cosim.radio.sharing.senders import Senders
 
+_NOTHING = np.array(0.0)
+"""As an array, since numpy takes half as long again for a float."""
+
 
 class Reshared:
     """Those who send, and what is left of each.
@@ -18,50 +21,56 @@ class Reshared:
 
     def __init__(self, senders: Senders) -> None:
         self._senders, self.num = senders, 0
-        self._starting: list[tuple[int, float, float]] = []
+        self._rooms: list[NDArray] = [np.empty(16, dtype=np.int64), *(np.empty(16) for _ in range(4))]
+        self._since_s: float | NDArray[np.float64] = 0.0
+        """When their rates last changed; shape (num,), where some have faded alone."""
         self._fades = False
-        self._hold(16)
-
-    def _hold(self, most: int) -> None:
-        """Make room for so many; in the order of their starts."""
-        self._numbers = np.empty(most, dtype=np.int64)
-        self._table = np.empty((5, most))
-        self._num_joined = 0
         self._view()
 
     def _view(self) -> None:
-        """Of each that has joined, in rows: bits left, rate, since when, when it ends, when it fades."""
-        self._joined = self._numbers[: self._num_joined]
-        table = self._table[:, : self._num_joined]
-        self._left_bits, self._rate_bps, self._since_s, self._end_s, self._fade_s = table
+        """Of each, in any order: number, bits left at its last change, rate, how long it lasts, next fade."""
+        num = self.num
+        numbers, left_bits, rate_bps, lasts_s, fade_s = self._rooms
+        self._numbers, self._left_bits, self._rate_bps = numbers[:num], left_bits[:num], rate_bps[:num]
+        self._lasts_s, self._fade_s = lasts_s[:num], fade_s[:num]
 
-    def start(self, number: int, bits: float, fade_s: float) -> None:
-        """Let one send from the next `go_on` on."""
+    def start(self, number: int, bits: float, fade_s: float, now_s: float) -> None:
+        """Let one send from the next `go_on` on, in the same instant."""
+        place, self.num = self.num, self.num + 1
+        if place == len(self._rooms[0]):
+            self._rooms = [np.append(room, room) for room in self._rooms]
+        for room, own in zip(self._rooms, (number, bits, 0.0, math.inf, fade_s), strict=True):
+            room[place] = own
+        if not place:
+            self._since_s = now_s
+        elif not isinstance(self._since_s, float):
+            self._since_s = np.append(self._since_s, now_s)
+        self._fades |= fade_s < math.inf
         self._senders.note(number)
-        self._starting.append((number, bits, fade_s))
-        self.num += 1
+        self._view()
 
     def end(self, now_s: float, ended_s: dict[int, float]) -> bool:
         """Note those that have ended, and forget them; True if there are any."""
-        has_ended = self._end_s <= now_s
-        if not np.count_nonzero(has_ended):
-            return False
-        ended_s.update(dict.fromkeys(self._joined[has_ended].tolist(), now_s))
-        self._keep(~has_ended)
-        return True
+        num = self.num
+        while self.num:
+            place, end_s = self._first()
+            if end_s > now_s:
+                break
+            ended_s[self._numbers.item(place)] = now_s
+            self._forget(place)
+        return self.num < num
 
     def stop(self, number: int, now_s: float) -> float | None:
         """Forget one and say what is left of it; None: it is not there."""
-        self._join(now_s)
-        (places,) = np.nonzero(self._joined == number)
+        places = np.flatnonzero(self._numbers == number)
         if not len(places):
             return None
-        place = places[0]
-        left_bits, passed_s = float(self._left_bits[place]), now_s - float(self._since_s[place])
-        if passed_s > 0.0:
-            left_bits = max(0.0, left_bits - float(self._rate_bps[place]) * passed_s)
-            left_bits = 0.0 if self._end_s[place] <= now_s else left_bits
-        self._keep(self._joined != number)
+        place = places.item(0)
+        since_s, left_bits = self._since_of(place), self._left_bits.item(place)
+        if now_s > since_s:
+            left_bits = max(0.0, left_bits - self._rate_bps.item(place) * (now_s - since_s))
+            left_bits = 0.0 if instant_after(since_s, self._lasts_s.item(place)) <= now_s else left_bits
+        self._forget(place)
         return left_bits
 
     def go_on(self, now_s: float, share_hz: float, is_redivided: bool) -> float:
@@ -70,55 +79,51 @@ class Reshared:
         Args:
             is_redivided: True if the share is not what it was, at any time in this instant.
         """
-        self._join(now_s)
-        which: slice | NDArray[np.bool_] = slice(None)
-        fades = self._fade_s <= now_s if self._fades else None
-        if fades is not None and np.count_nonzero(fades):
-            fading = self._joined[fades].tolist()
+        if not self.num:
+            return math.inf
+        since_s, passed_s = now_s, now_s - self._since_s
+        if self._fades and np.count_nonzero(fades := self._fade_s <= now_s):
+            fading = self._numbers[fades].tolist()
             self._fade_s[fades] = [self._senders.fade(number, now_s) for number in fading]
             for number in fading:
                 self._senders.note(number)
-            which = which if is_redivided else fades
+            if not is_redivided:
+                since_s, passed_s = np.where(fades, now_s, self._since_s), np.where(fades, passed_s, 0.0)
         elif not is_redivided:
             return self._next_s()
-        left_bits = self._left_bits[which] - self._rate_bps[which] * (now_s - self._since_s[which])
-        left_bits = self._left_bits[which] = np.maximum(0.0, left_bits)
-        rate_bps = self._rate_bps[which] = self._senders.rates_bps(self._joined[which], share_hz)
-        self._since_s[which] = now_s
-        if np.count_nonzero(rate_bps) == len(rate_bps):
-            lasts_s = left_bits / rate_bps
+        left_bits, rate_bps, lasts_s = self._left_bits, self._rate_bps, self._lasts_s
+        left_bits -= rate_bps * passed_s
+        np.maximum(left_bits, _NOTHING, out=left_bits)
+        rate_bps[:] = self._senders.rates_bps(self._numbers, share_hz)
+        if np.count_nonzero(rate_bps) == self.num:
+            np.divide(left_bits, rate_bps, out=lasts_s)
         else:
-            lasts_s = np.full(len(left_bits), math.inf)
+            lasts_s[:] = math.inf
             np.divide(left_bits, rate_bps, out=lasts_s, where=rate_bps > 0.0)
-        self._end_s[which] = instant_after(now_s, lasts_s)
+        self._since_s = since_s
         return self._next_s()
 
     def _next_s(self) -> float:
-        if not self.num:
-            return math.inf
-        end_s = self._end_s.item(self._end_s.argmin())
+        _, end_s = self._first()
         return min(end_s, self._fade_s.item(self._fade_s.argmin())) if self._fades else end_s
 
-    def _join(self, now_s: float) -> None:
-        if not self._starting:
-            return
-        first, self._num_joined = self._num_joined, self._num_joined + len(self._starting)
-        if self._num_joined > len(self._numbers):
-            numbers, table, num = self._numbers, self._table, self._num_joined
-            self._hold(2 * num)
-            self._numbers[:first], self._table[:, :first] = numbers[:first], table[:, :first]
-            self._num_joined = num
-        for place, (number, bits, fade_s) in enumerate(self._starting, first):
-            self._numbers[place] = number
-            self._table[:, place] = bits, 0.0, now_s, math.inf, fade_s
-            self._fades |= fade_s < math.inf
-        self._starting.clear()
-        self._view()
+    def _first(self) -> tuple[int, float]:
+        """Place and end of the one that ends first."""
+        since_s, lasts_s = self._since_s, self._lasts_s
+        place = int((lasts_s if isinstance(since_s, float) else since_s + lasts_s).argmin())
+        return place, instant_after(self._since_of(place), lasts_s.item(place))
 
-    def _keep(self, which: NDArray[np.bool_]) -> None:
-        joined, table = self._joined[which], self._table[:, : self._num_joined][:, which]
-        self._num_joined = len(joined)
-        self._numbers[: self._num_joined], self._table[:, : self._num_joined] = joined, table
-        self.num = self._num_joined + len(self._starting)
-        self._fades = self._fades and self.num > 0
+    def _since_of(self, place: int) -> float:
+        since_s = self._since_s
+        return since_s if isinstance(since_s, float) else since_s.item(place)
+
+    def _forget(self, place: int) -> None:
+        """Let the last take the place of one."""
+        last = self.num = self.num - 1
+        for room in self._rooms:
+            room[place] = room[last]
+        if not isinstance(self._since_s, float):
+            self._since_s[place] = self._since_s[last]
+            self._since_s = self._since_s[:last]
+        self._fades = self._fades and last > 0
         self._view()

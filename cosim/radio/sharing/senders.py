@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.links.link import Job, Sender, Sent
-from cosim.radio.channel import Channel, bps_per_hz, no_snr
+from cosim.links.link import Sender, Sent
+from cosim.radio.channel import Channel, Met, bps_per_hz, no_snr
 from cosim.radio.redrawn import Block
 
 Starting = tuple[float, float | None, float]
@@ -63,9 +63,12 @@ class OneByOne(Senders):
     def __init__(self, sent: Sent, begins_with: Callable[[Sender], tuple[Channel, Block]]) -> None:
         self._sent, self._begins_with = sent, begins_with
         self._known: dict[int, tuple[Sender, Channel, Block]] = {}
-        self._jobs: dict[int, Job | None] = {}
-        self._places, self._met = np.empty(0, dtype=np.int64), np.empty((3, 0))
-        """Of each that has been noted: its place, and in rows its power, its factor and its gain."""
+        self._met: Met | None = None
+        """Of the last that has been noted."""
+        self._of_job: set[int] = set()
+        """Those that have been noted for the same job as the last."""
+        self._noted = [np.empty(0, dtype=np.int64), *(np.empty(0) for _ in range(3))]
+        """Of each that has been noted: its place, its power, its factor and its gain."""
 
     def _of(self, number: int) -> tuple[Sender, Channel, Block]:
         """The sender of a number, and what it meets now; another one by the next upload."""
@@ -97,30 +100,32 @@ class OneByOne(Senders):
 
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
         each = numbers.tolist()
-        jobs = set(map(self._jobs.__getitem__, each))
-        job = jobs.pop() if len(jobs) == 1 else None
-        met = None if job is None else self._of(each[0])[1].met
-        if job is None or met is None:
+        if not self._of_job.issuperset(each):
             return np.array([self.rate_bps(number, bandwidth_hz) for number in each])
-        powers_w, factors, gains = self._met.take(numbers, axis=1)
-        snr = met.cell.snr_in(self._places.take(numbers), powers_w, factors, bandwidth_hz, job) * gains
-        if np.count_nonzero(fits := snr >= 0.0) < len(each):
-            wrong = int(fits.argmin())
+        places, powers_w, factors, gains = [own[numbers] for own in self._noted]
+        assert self._met is not None
+        snr = self._met.cell.snr_in(places, powers_w, factors, bandwidth_hz, self._met.job) * gains
+        if not snr.item(snr.argmin()) >= 0.0:
+            wrong = int((snr >= 0.0).argmin())
             raise no_snr(self._sent[each[wrong]].client, snr.item(wrong))
         return bandwidth_hz * bps_per_hz(snr)
 
     def note(self, number: int) -> None:
         _, channel, block = self._of(number)
         met = channel.met
-        self._jobs[number] = None if met is None else met.job
         if met is None:
+            self._of_job.discard(number)
             return
-        if (lacking := number + 1 - len(self._places)) > 0:
-            more = max(lacking, len(self._places))
-            self._places = np.append(self._places, np.zeros(more, dtype=np.int64))
-            self._met = np.append(self._met, np.zeros((3, more)), axis=1)
-        self._places[number] = met.place
-        self._met[:, number] = met.tx_power_w, met.factor, channel.fading.gain(block)
+        if self._met is None or met.job != self._met.job:
+            self._of_job = set()
+        self._met = met
+        self._of_job.add(number)
+        if (lacking := number + 1 - len(self._noted[0])) > 0:
+            more = max(lacking, len(self._noted[0]))
+            self._noted = [np.append(own, np.zeros(more, dtype=own.dtype)) for own in self._noted]
+        of_own = met.place, met.tx_power_w, met.factor, channel.fading.gain(block)
+        for own, value in zip(self._noted, of_own, strict=True):
+            own[number] = value
 
     def fade(self, number: int, now_s: float) -> float:
         sender, channel, block = self._of(number)

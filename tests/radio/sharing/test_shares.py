@@ -29,10 +29,10 @@ class CountedSimulation(Simulation):
 
     num_timers = 0
 
-    def at(self, time_s: float) -> Any:
+    def at(self, time_s: float, event: Any = None) -> Any:
         self.num_timers += 1
         assert self.num_timers < 100_000
-        return super().at(time_s)
+        return super().at(time_s, event)
 
 
 class Sent(NamedTuple):
