@@ -26,7 +26,7 @@ from cosim.beforehand.needs import clock_by_size
 from cosim.configuration import ConfigurationError, asks_in, configuration
 from cosim.draws import Numbers, normals
 from cosim.engine.rounds.on_arrays import RoundTimes
-from cosim.going_together import DOWNLOADS_APART, EVERY_UPDATE, ONE_BY_ONE
+from cosim.going_together import DOWNLOADS_APART, EVERY_UPDATE, ONE_BY_ONE, SHARED_CYCLES
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
@@ -273,6 +273,9 @@ def systems(draw) -> cosim.System:
         sizes_of = cosim.LatencyOptimal()
         protocols.append(cosim.Hist(training=training, submodel_sizes=sizes_of))
     protocol, downlink = draw(st.sampled_from(protocols)), draw(downlinks)
+    cycles = [cosim.CyclesPerStep(), cosim.CyclesPerBit(), Costlier()]
+    if not asks_in(protocol, SHARED_CYCLES):
+        cycles.append(cosim.CyclesPerOperation())
     counts = not downlink.takes_time or (not asks_in(protocol, DOWNLOADS_APART) and draw(st.booleans()))
     cut = cosim.AfterSeconds(duration_s=2 * seconds)
     rest = draw(at_rest)
@@ -296,11 +299,7 @@ def systems(draw) -> cosim.System:
             power_control=draw(st.sampled_from([None, own_parts.Fractional()])),
             **rest,
         ),
-        cycles=draw(
-            st.sampled_from(
-                [cosim.CyclesPerStep(), cosim.CyclesPerBit(), cosim.CyclesPerOperation(), Costlier()]
-            )
-        ),
+        cycles=draw(st.sampled_from(cycles)),
         protocol=protocol,
         topology=draw(st.sampled_from([cosim.Topology(), Wide()])),
         end=draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=2), cut])),
