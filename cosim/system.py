@@ -1,13 +1,16 @@
 """System: the whole configuration of a run, and the network of nodes that it describes.
 
-The defaults are those of the HIST journal paper, Section VI. A variation is `attrs.evolve` of a system.
+The defaults are those of the HIST journal paper, Section VI.
 
 Usage::
 
     system = System(num_cells=2, uplink=PublicNetwork(), protocol=HFedAvg())
+    wider = system.but(num_clients=24, bandwidth_hz=2e6)
+    chosen = system.but({"selection.kind": "Oort"})
 """
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 import attrs
 
@@ -26,6 +29,7 @@ from cosim.configuration import (
     own_function,
     refuse,
 )
+from cosim.configuration.changes import changed
 from cosim.data.data import Data
 from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.devices.cycles import Cycles, CyclesPerStep
@@ -154,6 +158,19 @@ class System:
         kinds = ("protocol", "data", "devices", "uplink", "end")
         size = {"clients": f"{self.num_clients:,}", "cells": str(self.num_cells), "model": self.model}
         return {name: type(getattr(self, name)).__name__ for name in kinds} | size | {"seed": str(self.seed)}
+
+    def but(self, changes: Mapping[str, Any] | None = None, /, **values: Any) -> Self:
+        """The same system with other values of some fields, of its own or of its parts.
+
+        Args:
+            changes: Path of a field, or as much of its end as tells it from the others -> its value, such as
+                {"selection.kind": "Oort"}; for names with a dot.
+            values: The same by name, such as bandwidth_hz=2e6.
+
+        Raises:
+            ConfigurationError: There is no such field, a name fits several, or a value breaks a rule.
+        """
+        return changed(self, {} if changes is None else changes, **values)
 
     def sizes(self) -> tuple[int, ...]:
         """Clients of each cell."""

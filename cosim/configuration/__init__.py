@@ -20,6 +20,7 @@ from cosim.configuration.json_form import (
     options_of,
     takes,
     takes_number,
+    takes_of_number,
     to_dict,
     with_kind,
 )
@@ -103,6 +104,7 @@ __all__ = [
     "said_of",
     "takes",
     "takes_number",
+    "takes_of_number",
     "to_dict",
     "with_kind",
 ]

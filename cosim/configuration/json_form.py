@@ -9,7 +9,7 @@ import math
 import os
 import types
 import typing
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import attrs
@@ -133,8 +133,10 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
                 f"{type(config).__name__}.{name}: {why}, so it has no parts. Usual fix: {name}.kind before."
             )
         return draft(type(config), _values_of(config) | {name: with_kind(before, inner, kind)})
-    if isinstance(kind, float) and takes_number(attribute.type):  # type: ignore[union-attr]
-        return draft(type(config), _values_of(config) | {name: kind})
+    if isinstance(kind, (int, float)):
+        number = of_number(attribute.type, kind)  # type: ignore[union-attr]
+        if number is not None:
+            return draft(type(config), _values_of(config) | {name: number})
     try:
         cls = _chosen(kind, options)
     except Mismatch as error:
@@ -146,6 +148,27 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
 def takes_number(annotation: Any) -> bool:
     """Whether a field takes a plain number where there are kinds of numbers, too."""
     return bool(options_of(annotation)) and float in typing.get_args(annotation)
+
+
+def of_number(annotation: Any, number: float) -> Any:
+    """What a plain number is in a field that takes kinds: itself, or the kind that it stands for; None: none.
+
+    A port says by a class method `of_number` which kind a number stands for.
+    """
+    if takes_number(annotation):
+        return strict.structure(number, float)
+    made = _made_of_number(annotation)
+    return None if made is None else made(number)
+
+
+def takes_of_number(annotation: Any) -> bool:
+    """True if a field that takes kinds takes a plain number, too, as itself or for a kind."""
+    return takes_number(annotation) or _made_of_number(annotation) is not None
+
+
+def _made_of_number(annotation: Any) -> Callable[[float], Any] | None:
+    found = (getattr(option, "of_number", None) for option in options_of(annotation))
+    return next((made for made in found if made is not None), None)
 
 
 def draft(cls: type[C], values: Mapping[str, Any]) -> C:
@@ -214,8 +237,12 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
         return values
     if values is None and types.NoneType in typing.get_args(annotation):
         return None
-    if takes_number(annotation) and not isinstance(values, dict | str | list | tuple):
-        return strict.structure(values, float)  # a plain number where there are kinds of numbers, too
+    number = plain(values)
+    if isinstance(number, int | float) and not isinstance(number, bool):
+        if (found := of_number(annotation, number)) is not None:
+            return found
+    elif takes_number(annotation) and not isinstance(values, dict | str | list | tuple):
+        return strict.structure(values, float)  # refuses it
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
         if only is None or is_base(only) or is_configuration(type(values)):
@@ -435,7 +462,8 @@ def type_name(annotation: Any) -> str:
     if arguments:
         return " or ".join("none (off)" if o is types.NoneType else type_name(o) for o in arguments)
     name = str(getattr(annotation, "__name__", annotation))
-    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    number = "" if _made_of_number(annotation) is None else "a number or "
+    return f"{number}{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
 def _converter_with_strict_types() -> cattrs.Converter:

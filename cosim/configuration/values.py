@@ -31,7 +31,12 @@ def in_range(ends: Sequence[float], share: Share) -> Share:
 
 @configuration
 class Values(Port, ABC):
-    """A number for each client."""
+    """A number for each client; a plain number is that of all."""
+
+    @classmethod
+    def of_number(cls, number: float) -> "PerGroup":
+        """The same number for all clients."""
+        return PerGroup(values=(number,))
 
     @property
     @abstractmethod

@@ -28,7 +28,15 @@ from cosim.units import most_whole
 
 @configuration
 class LocalSteps(Port):
-    """How many steps each client takes in an edge round: one number for all, or each its own."""
+    """How many steps each client takes in an edge round: one number for all, or each its own.
+
+    A plain number is that of all.
+    """
+
+    @classmethod
+    def of_number(cls, number: float) -> "SameSteps":
+        """The same number for all clients."""
+        return SameSteps(num_local_steps=number)  # type: ignore[arg-type]
 
     forms = one_of(same=("of_all",), numbers=("of_clients",))
 

@@ -35,6 +35,7 @@ import pandas as pd
 from cosim.beforehand.needs import RecordsKind
 from cosim.beforehand.targets import check_targets
 from cosim.configuration import ConfigurationError, check_reloads, checked_call, to_dict
+from cosim.configuration.changes import with_full_paths
 from cosim.configuration.rules import shown
 from cosim.files import place
 from cosim.folders import alone_in
@@ -53,7 +54,6 @@ from cosim.studies.designs import (
     designs,
     grid_of,
     systems_by_name,
-    with_full_paths,
 )
 from cosim.studies.executors import played, pool
 from cosim.studies.job import play
@@ -63,7 +63,7 @@ from cosim.studies.watch import watch
 
 
 def _by_full_paths(grid: Any, study: Any) -> Grid:
-    return with_full_paths(study.systems, grid_of(grid))
+    return with_full_paths(study.systems.values(), grid_of(grid))
 
 
 def _targets(given: Any) -> tuple[float, ...]:

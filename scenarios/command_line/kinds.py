@@ -23,7 +23,7 @@ from cosim.configuration import (
     known_kinds,
     options_of,
     paths_of,
-    takes_number,
+    takes_of_number,
     with_kind,
 )
 
@@ -154,14 +154,14 @@ def _scheduled(config: Any, prefix: str = "") -> Iterator[str]:
     for attribute in attrs.fields(type(config)):
         part = getattr(config, attribute.name)
         if is_configuration(type(part)):
-            if takes_number(attribute.type):
+            if takes_of_number(attribute.type):
                 yield prefix + attribute.name
             yield from _scheduled(part, f"{prefix}{attribute.name}.")
 
 
 def _number(word: str | None) -> float:
     try:
-        return float(word or "")
+        return int(word or "") if (word or "").isdigit() else float(word or "")
     except ValueError:
         raise ConfigurationError(
             f"{word or 'nothing'}: must be a number, as the field has a kind of numbers. Usual fix: its "

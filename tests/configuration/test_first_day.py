@@ -24,8 +24,6 @@ from cosim.configuration.common_words import NAMES
         (lambda: cosim.Radio(cosim.FixedShares(), 2.0), "Radio(sharing=FixedShares, csi_error_db=2)."),
         (lambda: cosim.PerGroup(), "PerGroup lacks values: no default. Usual fix: values with a list, "),
         (lambda: cosim.PerGroup(values=1e9), "Usual fix: a list of one, (1e+09,)."),
-        (lambda: cosim.GivenSnr(snr_db=10), "Usual fix: for instance PerGroup(values=(10,))."),
-        (lambda: cosim.EdgeTraining(steps=3), "Usual fix: for instance SameSteps(num_local_steps=3)."),
         (lambda: cosim.System(end=30), "Usual fix: for instance AfterRounds(num_global_rounds=30)."),
         (
             lambda: cosim.System(uplink=cosim.FixedShares()),

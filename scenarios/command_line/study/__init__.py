@@ -115,7 +115,8 @@ def systems(base: "System", designs: Sequence[str]) -> "dict[str, System]":
         ConfigurationError: One without a name, with what is no field and value, or that breaks a rule; or a
             name given twice.
     """
-    from cosim.studies.designs import BASE, changed
+    from cosim.configuration.changes import changed
+    from cosim.studies.designs import BASE
 
     found: dict[str, System] = {}
     for option in designs:

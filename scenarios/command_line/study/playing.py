@@ -14,12 +14,13 @@ from cosim import AfterSeconds, Never, WaitForAll
 from cosim.beforehand.heavy_tails import remark_on_times
 from cosim.beforehand.remarks import remarks_on
 from cosim.beforehand.targets import task_of
-from cosim.configuration import ConfigurationError, asks_in, kind_of
+from cosim.configuration import ConfigurationError, asks_in, kind_of, paths_of
+from cosim.configuration.changes import value_at
 from cosim.files import place, shown
 from cosim.going_together import GLOBAL_ROUNDS
 from cosim.progress import say
 from cosim.run_network import network_of
-from cosim.studies.designs import Design, check_typed, paths_of, value_at
+from cosim.studies.designs import Design, check_typed
 from cosim.studies.study import Study
 from cosim.system import System
 from cosim.words import in_words
