@@ -41,6 +41,7 @@ from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
 from scenarios.command_line import looking, playing
+from scenarios.command_line import plot as plot_command
 from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import catalogue
 from scenarios.command_line.commands import COMMANDS
@@ -249,6 +250,7 @@ def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(looking, "report", lambda *_: 0)
     monkeypatch.setattr(looking, "trace", lambda *_: 0)
     monkeypatch.setattr(table_command, "table", lambda *_: 0)
+    monkeypatch.setattr(plot_command, "plot", lambda *_: 0)
     monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
     for module in (*catalogue("reproduce").values(), *catalogue("validate").values()):
         monkeypatch.setattr(importlib.import_module(module), "main", lambda _: 0)
