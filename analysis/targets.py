@@ -32,6 +32,7 @@ from typing import NamedTuple
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from analysis.intervals.medians import median_interval
 from analysis.intervals.shares import wilson
@@ -51,6 +52,7 @@ class Pairs(NamedTuple):
     losses: int
     undecided: int
 
+    @override
     def __str__(self) -> str:
         lost = "1 loss" if self.losses == 1 else f"{self.losses} losses"
         won = "1 win" if self.wins == 1 else f"{self.wins} wins"
@@ -77,6 +79,7 @@ class ToTarget:
     restricted_mean: Interval
     horizon: float
 
+    @override
     def __str__(self) -> str:
         return f"{self.num_reached} of {self.num_runs} reached"
 

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 import cosim
 import models
@@ -66,6 +67,7 @@ class Timed(Learner):
 
     wall_s = processor_s = 0.0
 
+    @override
     def compute(self, *values: Any) -> None:
         """Compute, by the clock on the wall."""
         begin_s, began_s = time.perf_counter(), time.process_time()

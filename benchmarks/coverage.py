@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 from scipy.signal import lfilter
+from typing_extensions import override
 
 from analysis.intervals.batch_means import batch_means
 from analysis.intervals.ranks import ranks
@@ -101,6 +102,7 @@ class Coverage(NamedTuple):
     covered: float
     covered_unflagged: float | None
 
+    @override
     def __str__(self) -> str:
         unflagged = "  ---" if self.covered_unflagged is None else f"{100 * self.covered_unflagged:5.1f}"
         return f"{100 * self.flagged:5.1f} {100 * self.covered:5.1f} {unflagged}"

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.names import ClientNames, SomeNames, by_number
 
@@ -73,9 +74,11 @@ class Numbers(Sequence[str]):
         places = which * BLOCK + np.array(numbers) % BLOCK
         return cls(clients, kinds[0], tuple(map(int, blocks)), places)
 
+    @override
     def __len__(self) -> int:
         return len(self.names)
 
+    @override
     def __getitem__(self, place: Any) -> Any:
         return self.names[place]
 
@@ -104,13 +107,16 @@ class SomeNumbers(Numbers):
     def __init__(self, whole: Numbers, which: NDArray[np.int64]) -> None:
         self.__dict__.update(_whole=whole, _which=which)
 
+    @override
     def __len__(self) -> int:
         return len(self._which)
 
+    @override
     def places_among(self, whole: Numbers) -> NDArray[np.int64] | slice:
         return self._which if whole.names is self._whole.names else super().places_among(whole)
 
     @property
+    @override
     def kind(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self._whole.kind
 

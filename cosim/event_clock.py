@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import simpy
 from simpy.events import NORMAL
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, instant_after
@@ -28,6 +29,7 @@ class Clock(simpy.Environment):
         # after all else of its instant
         heappush(self._queue, (LATEST_S, sys.maxsize + 8, next(self._eid), last))  # type: ignore[misc]
 
+    @override
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
         """Let an event come after a delay."""
         time_s = self._now
@@ -75,10 +77,12 @@ class ShuffledClock(Clock):
         super().__init__()
         self._order = np.random.Generator(np.random.Philox(key=seed))
 
+    @override
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
         """Let an event come after a delay."""
         self.schedule_at(event, priority, instant_after(self._now, delay) if delay else self._now)
 
+    @override
     def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
         """Let an event come at an instant."""
         order = (self._order.random(), next(self._eid))

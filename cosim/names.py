@@ -12,6 +12,7 @@ from typing import overload
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 CLOUD = "cloud"
 
@@ -44,6 +45,7 @@ class ClientNames(Sequence[str]):
     first: int
     num: int
 
+    @override
     def __len__(self) -> int:
         return self.num
 
@@ -51,6 +53,7 @@ class ClientNames(Sequence[str]):
     def __getitem__(self, place: int) -> str: ...
     @overload
     def __getitem__(self, place: slice) -> Sequence[str]: ...
+    @override
     def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         numbers = range(self.first, self.first + self.num)[place]
         return client_name(numbers) if isinstance(numbers, int) else tuple(map(client_name, numbers))
@@ -67,6 +70,7 @@ class SomeNames(Sequence[str]):
     names: Sequence[str]
     which: NDArray[np.int64]
 
+    @override
     def __len__(self) -> int:
         return len(self.which)
 
@@ -74,6 +78,7 @@ class SomeNames(Sequence[str]):
     def __getitem__(self, place: int) -> str: ...
     @overload
     def __getitem__(self, place: slice) -> Sequence[str]: ...
+    @override
     def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         if isinstance(place, slice):
             return [self.names[int(one)] for one in self.which[place]]

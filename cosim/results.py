@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.checkpoint import Checkpoint
 from cosim.configuration import ConfigurationError, checked_call
@@ -80,6 +81,7 @@ class Result:
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
     network: Any = attrs.field(default=None, repr=False)
 
+    @override
     def __repr__(self) -> str:
         return in_a_line("Result", self._shown())
 

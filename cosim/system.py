@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import attrs
+from typing_extensions import override
 
 from cosim.configuration import (
     Ask,
@@ -147,6 +148,7 @@ class System:
         check_asks(self)
         check_fit(self)
 
+    @override
     def __repr__(self) -> str:
         return in_a_line("System", self._shown())
 

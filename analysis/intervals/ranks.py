@@ -33,6 +33,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from typing_extensions import override
 
 from analysis.intervals.statistics import Interval, checked_level, familywise, quantile
 
@@ -47,6 +48,7 @@ class Ranks(NamedTuple):
     best: int
     worst: int
 
+    @override
     def __str__(self) -> str:
         return str(self.best) if self.best == self.worst else f"{self.best} to {self.worst}"
 

@@ -34,6 +34,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
+from typing_extensions import override
 
 ROUNDING = 1e-12
 """By which sums of the same numbers differ, relatively, at most."""
@@ -99,6 +100,7 @@ class Interval:
         remark = f", {'too noisy: ' if self.too_noisy else ''}{self.remark}" if self.remark else ""
         return f"{numbers} ({100 * self.level:.6g} %){remark}"
 
+    @override
     def __str__(self) -> str:
         return self.text()
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.allocation import common_steps
 from cosim.allocation.problem import Problem
@@ -94,6 +95,7 @@ class ResourceAware(Policy):
     margin_db: float = field(between(-100.0, 100.0), default=0.0)
     lowest_power_dbm: float | None = field(between(-100.0, 100.0), default=None)
 
+    @override
     def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
         """As many as it says, or as have a resource block."""
         smallest = min(sizes)
@@ -112,6 +114,7 @@ class ResourceAware(Policy):
             )
         return self.num_selected
 
+    @override
     def posed(self, problem: Problem) -> Problem:
         """With its weight of steps, its lowest power, and how many may be selected again."""
         lowest_w = 0.0 if self.lowest_power_dbm is None else dbm_to_w(self.lowest_power_dbm)
@@ -129,10 +132,12 @@ class ResourceAware(Policy):
             theta=self.theta,
         )
 
+    @override
     def trusted(self, snr_per_w: NDArray[np.float64]) -> NDArray[np.float64]:
         """The margin taken off."""
         return snr_per_w / db_to_linear(self.margin_db)
 
+    @override
     def solver_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another of clients in these cells."""
         return self.solver.solve_for(cell)
@@ -149,6 +154,7 @@ class CommonSteps(Policy):
 
     drop_stragglers: bool = True
 
+    @override
     def solver_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another."""
         return common_steps.without_stragglers if self.drop_stragglers else common_steps.all_or_nothing
@@ -159,10 +165,12 @@ class Unconstrained(Policy):
     """Everyone at full speed and power for the most steps, however long it takes (H-FedAvg-UB)."""
 
     @property
+    @override
     def keeps_limits(self) -> bool:
         """No deadline, no budget."""
         return False
 
+    @override
     def solver_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another."""
         return common_steps.unconstrained

@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.allocation import exact
 from cosim.allocation.problem import Plan, Problem
@@ -39,6 +40,7 @@ class Solver(Port, ABC):
 class ExactSolver(Solver):
     """The optimum."""
 
+    @override
     def solve_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another."""
         return exact.plan
@@ -56,6 +58,7 @@ class Algorithm2(Solver):
     penalty: float = field(positive, default=1.0)
     num_iterations: int = field(at_least(1), default=50)
 
+    @override
     def solve_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another."""
         # cvxpy takes half a second to import, and only this needs it

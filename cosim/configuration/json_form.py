@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 
 import attrs
 import cattrs
+from typing_extensions import override
 
 from cosim.configuration.common_words import NAMES
 from cosim.configuration.forms import is_base
@@ -382,6 +383,7 @@ class NoKind(Mismatch):
         super().__init__(_no_kind(kind, options))
         self._kind, self._options = kind, options
 
+    @override
     def of_field(self, field: str) -> str:
         return _no_kind(self._kind, self._options, field)
 

@@ -9,6 +9,8 @@ from functools import reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from typing_extensions import override
+
 from cosim.configuration import Port, configuration, field, not_empty, paths_of, refuse
 from cosim.configuration.rules import Rule
 
@@ -71,16 +73,19 @@ class PerGroup(Values):
     values: tuple[float, ...] = field(not_empty)
 
     @property
+    @override
     def numbers(self) -> tuple[float, ...]:
         """The values."""
         return self.values
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse more groups than cells."""
         if len(self.values) > max(2, system.num_cells):
             rule = f"{len(self.values)} values for {system.num_cells} cells"
             raise refuse(_place(self, system), "values", self.values, rule, "one for each cell, or PerClient")
 
+    @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         """The value of its cell's group for everybody."""
         num_cells = len(cell_sizes)
@@ -99,16 +104,19 @@ class PerClient(Values):
     values: tuple[float, ...] = field(not_empty)
 
     @property
+    @override
     def numbers(self) -> tuple[float, ...]:
         """The values."""
         return self.values
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse more or fewer values than clients."""
         if len(self.values) != system.num_clients:
             rule = f"{len(self.values)} values for {system.num_clients} clients"
             raise refuse(_place(self, system), "values", self.values, rule, "one per client, or PerGroup")
 
+    @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         """Everybody's own value."""
         ends = list(accumulate(cell_sizes))

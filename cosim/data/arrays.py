@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
 from cosim.configuration.rules import shown
@@ -46,6 +47,7 @@ class Arrays(SplitData):
 
     source: str = field(own_function, default="")
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """What the function returns now."""
         function = (
@@ -62,6 +64,7 @@ class Arrays(SplitData):
             )
         return Dataset.of(self.source, *found)
 
+    @override
     def __reduce__(self) -> tuple[Callable[..., "Arrays"], tuple[Any, ...]]:
         """Pickled along with its function, so that another process has the module loaded too."""
         try:

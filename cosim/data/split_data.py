@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.data.client_test_shares import owners_by_class
@@ -33,6 +34,7 @@ class SplitData(Data, ABC):
         """Whether samples have classes; None: known once they are loaded."""
         return None
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse a split by classes where there are none."""
         self._check_classes(self.has_classes)
@@ -46,6 +48,7 @@ class SplitData(Data, ABC):
         kind = type(self.split).__name__
         return refuse(type(self), "split", kind, rule, f"{first}another split, such as Iid")
 
+    @override
     def held(
         self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
     ) -> Sequence[Callable[[], NDArray[np.int64]]]:
@@ -70,6 +73,7 @@ class SplitData(Data, ABC):
             taken = dealt.__getitem__
         return [partial(taken, number) for number in range(num_clients)]
 
+    @override
     def test_owners(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> NDArray[np.int64]:
         """Those of the data set, where samples stay at their owners; else by classes that clients hold."""
         if self.split.needs_owners:

@@ -9,6 +9,7 @@ machines whose logarithms differ in the last bit agree.
 from pathlib import Path
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
@@ -28,6 +29,7 @@ class Synthetic(SplitData):
 
     split: Split = Shards()
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The samples; no stream of the run draws them, and there are no files to name."""
         num_train, num_test, num_classes = 1200, 400, 4

@@ -17,6 +17,8 @@ Usage, in a process::
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError
 from cosim.devices.cause import Cause
 from cosim.devices.presence import Window
@@ -47,6 +49,7 @@ class Windows(Cause):
         self._event_s = -math.inf
 
     @property
+    @override
     def is_there(self) -> bool:
         """By the window of this instant or the next."""
         now_s = self._sim.now_s
@@ -61,6 +64,7 @@ class Windows(Cause):
                 )
         return self._from_s <= now_s
 
+    @override
     def change(self) -> Event:
         """At the end of this window, or the beginning of the next."""
         next_s = self._to_s if self.is_there else self._from_s

@@ -17,6 +17,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.devices.battery import Battery
 from cosim.devices.cause import Cause
 from cosim.instants import deadline_after, duration_between, instant_after
@@ -69,6 +71,7 @@ class Charge(Cause):
         self._rest()
 
     @property
+    @override
     def is_there(self) -> bool:
         """Unless it is empty and has not charged to the level of its return."""
         self._catch_up()
@@ -92,6 +95,7 @@ class Charge(Cause):
         self._settle()
         return max(self._energy_j, 0.0)  # of an empty one, a rounding of the clock
 
+    @override
     def change(self) -> "Event":
         """When it is empty next, or has charged to the level of the return."""
         self._catch_up()

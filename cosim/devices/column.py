@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.configuration.values import Values
 from cosim.named_files.device_rows import table_of_devices
@@ -28,18 +30,22 @@ class Column(Values):
     column: str = ""
 
     @property
+    @override
     def numbers(self) -> tuple[float, ...]:
         """Those of all rows."""
         return tuple(table_of_devices(Column, self.file).values(self.column, least=-1e30).tolist())
 
+    @override
     def files(self) -> tuple[str, ...]:
         """The table."""
         return (self.file,)
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse a table of others than the system's clients."""
         self.of_clients(system.sizes())
 
+    @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         """Everybody's own value."""
         rows = table_of_devices(Column, self.file)

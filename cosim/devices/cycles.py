@@ -30,6 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import (
     ConfigurationError,
@@ -94,10 +95,12 @@ class CyclesPerStep(Cycles):
     step_cycles: float = field(positive, default=1e6)
 
     @property
+    @override
     def rule(self) -> str:
         """What decides the cycles of a local step, in one sentence."""
         return _whatever_the_network(f"{self.step_cycles:g} cycles", "step_cycles")
 
+    @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float:
         """The same for all."""
         return self.step_cycles * step.fraction
@@ -118,11 +121,13 @@ class CyclesPerBit(Cycles):
     sample_bits: int = field(at_least(1), default=1408)
 
     @property
+    @override
     def rule(self) -> str:
         """What decides the cycles of a local step, in one sentence."""
         per_bit = " to ".join(f"{cycles:g}" for cycles in self.cycles_per_bit)
         return _whatever_the_network(f"{per_bit} cycles for each bit of the mini-batch", "cycles_per_bit")
 
+    @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
         """By each client's own draw from the range."""
         return sim.rows(clients, self.sample_cycles) * step.batch_size * step.fraction
@@ -144,6 +149,7 @@ class CyclesPerOperation(Cycles):
     cycles_per_flop: float = field(positive, default=0.125)
 
     @property
+    @override
     def rule(self) -> str:
         """What decides the cycles of a local step, in one sentence."""
         return (
@@ -152,6 +158,7 @@ class CyclesPerOperation(Cycles):
             "(cycles.cycles_per_flop)."
         )
 
+    @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float:
         """By what they train, which costs all of them the same."""
         sample_flops = step.sample_flops()

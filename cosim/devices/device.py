@@ -24,6 +24,7 @@ from typing import Any, Generic, NoReturn, TypeVar, overload
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, Port, refuse
 from cosim.devices.battery import Battery
@@ -211,9 +212,11 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
         """Powers while computing at the highest frequency."""
         return computing_w(self, self.frequency_hz)
 
+    @override
     def __len__(self) -> int:
         return len(self.frequency_hz)
 
+    @override
     def __iter__(self) -> Iterator[Device]:
         return (self[place] for place in range(len(self)))
 
@@ -221,6 +224,7 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
     def __getitem__(self, place: int) -> Device: ...
     @overload
     def __getitem__(self, place: slice | NDArray[Any]) -> "DeviceArrays": ...
+    @override
     def __getitem__(self, place: Any) -> Any:
         numbers = {name: getattr(self, name)[place] for name in NUMBERS}
         parts = {name: getattr(self, name) for name in PARTS}

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 import attrs
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.devices.battery import Battery
@@ -55,10 +56,12 @@ class DeviceTable(Devices):
     training_time: TrainingTime | None = None
     presence: Presence | None = None
 
+    @override
     def files(self) -> tuple[str, ...]:
         """The table."""
         return (self.file,)
 
+    @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         """Everybody's row."""
         rows = table_of_devices(DeviceTable, self.file)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
 from cosim.configuration.values import PerGroup, Values, each
@@ -80,6 +81,7 @@ class DrawnDevices(Devices):
             rule = f"above min_frequency_hz = {slowest_hz:g}, the highest of some clients"
             raise refuse("DrawnDevices", "lowest_frequency_hz", self.lowest_frequency_hz, rule, 0.0)
 
+    @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         """Draws for each client."""
         lowest_hz, highest_hz = (

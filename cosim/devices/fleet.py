@@ -11,6 +11,7 @@ from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.devices import cell
 from cosim.devices.availability import Availability
@@ -99,9 +100,11 @@ class Clients(cell.Clients):
         self._names: Numbers | None = None
         self._numbers: NDArray[np.int64] | None = None if isinstance(which, slice) else which
 
+    @override
     def __len__(self) -> int:
         return len(self._order)
 
+    @override
     def __iter__(self) -> Iterator[Client]:
         return map(self.fleet.client, map(int, self._order))
 
@@ -109,12 +112,14 @@ class Clients(cell.Clients):
     def __getitem__(self, place: int) -> Client: ...
     @overload
     def __getitem__(self, place: slice) -> tuple[Client, ...]: ...
+    @override
     def __getitem__(self, place: int | slice) -> Client | tuple[Client, ...]:
         if isinstance(place, slice):
             return tuple(self.fleet.client(int(one)) for one in self._order[place])
         return self.fleet.client(int(self._order[place]))
 
     @property
+    @override
     def names(self) -> Numbers:
         if self._names is None:
             which = self.which
@@ -125,6 +130,7 @@ class Clients(cell.Clients):
         return self._names
 
     @property
+    @override
     def numbers(self) -> NDArray[np.int64]:
         if self._numbers is None:
             self._numbers = np.array(self._order, dtype=np.int64)
@@ -146,6 +152,7 @@ class Clients(cell.Clients):
         """The number of the first."""
         return int(self._order[0])
 
+    @override
     def places_in(self, others: cell.Clients) -> Places:
         assert isinstance(others, Clients)
         if self.which is others.which:
@@ -154,6 +161,7 @@ class Clients(cell.Clients):
             return self.numbers - others.which.start
         return np.searchsorted(others.which, self.numbers)
 
+    @override
     def planned_s(self, sim: Simulation, job: Job, cycles: NDArray[np.float64]) -> NDArray[np.float64]:
         return planned_s(sim, self, job, cycles)
 
@@ -166,23 +174,27 @@ class Clients(cell.Clients):
         return bool(np.isin(self.numbers, others.which).all())
 
     @property
+    @override
     def are_there(self) -> NDArray[np.bool_]:
         if (there := self.fleet.availabilities) is None:
             return np.ones(len(self), dtype=bool)
         return np.array([there[number].is_there for number in map(int, self._order)], dtype=bool)
 
     @property
+    @override
     def present(self) -> "Clients":
         if self.fleet.availabilities is None:
             return self
         there = self.are_there
         return self if there.all() else Clients(self.fleet, self.numbers[there])
 
+    @override
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
         numbers = self.numbers[chosen]
         numbers.sort()
         return Clients(self.fleet, numbers)
 
+    @override
     def these(self, clients: Sequence[cell.Client]) -> "Clients":
         return self.of(self.fleet, clients)
 

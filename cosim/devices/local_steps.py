@@ -18,6 +18,7 @@ Validation: tests/devices/test_local_steps.py.
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import Port, at_least, configuration, field, one_of, one_or_range, positive
 from cosim.devices.cell import Clients
@@ -69,6 +70,7 @@ class SameSteps(LocalSteps):
     num_local_steps: int = field(at_least(1), default=20)
 
     @property
+    @override
     def of_all(self) -> int:
         """That number."""
         return self.num_local_steps
@@ -84,6 +86,7 @@ class Epochs(LocalSteps):
 
     num_epochs: int = field(at_least(1), default=1)
 
+    @override
     def of_clients(
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
@@ -103,6 +106,7 @@ class DrawnSteps(LocalSteps):
 
     range_of_steps: tuple[int, ...] = field(one_or_range, at_least(1), default=(4, 20))
 
+    @override
     def of_clients(
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
@@ -124,6 +128,7 @@ class StepsInTime(LocalSteps):
 
     training_s: float = field(positive, default=0.1)
 
+    @override
     def of_clients(
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import between, configuration, field, parts_of
 from cosim.devices.device import NUMBERS, PARTS, DeviceArrays
@@ -48,6 +49,7 @@ class Mixture(Devices):
     some: Devices = DrawnDevices()
     others: Devices = DrawnDevices()
 
+    @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         """Each client's, of its kind."""
         one, other = (DeviceArrays.of(kind.of_clients(sim, cell_sizes)) for kind in (self.some, self.others))

@@ -29,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.instants import LATEST_S
@@ -87,6 +88,7 @@ class OnOff(Presence):
         """Share of time that a client is there in the long run."""
         return self.on.mean_s / (self.on.mean_s + self.off.mean_s)
 
+    @override
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
         """By draws of the client's own."""
         stays, absences = self._durations(sim, client, "on"), self._durations(sim, client, "off")

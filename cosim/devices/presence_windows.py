@@ -20,6 +20,7 @@ from functools import lru_cache
 from itertools import count
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration, field, lasting
 from cosim.devices.presence import Presence, Window
@@ -42,10 +43,12 @@ class PresenceWindows(Presence):
     file: str = ""
     period_s: float | None = field(lasting, default=None)
 
+    @override
     def files(self) -> tuple[str, ...]:
         """The table."""
         return (self.file,)
 
+    @override
     def check(self, clients: Sequence[str]) -> None:
         """Refuse a table that is not of these clients, or whose windows are longer than its period."""
         rows = table_of_devices(PresenceWindows, self.file)
@@ -55,6 +58,7 @@ class PresenceWindows(Presence):
             beyond = rows.values("to_s", most=math.inf) > self.period_s
             rows.check("to_s", beyond, f"is above period_s = {self.period_s:g}", "a longer period, or none")
 
+    @override
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
         """Those of its rows."""
         own = _windows(table_of_devices(PresenceWindows, self.file))[by_number(client)[1]]

@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import Port, between, configuration, field, positive, refuse
 from cosim.draws import Numbers
@@ -48,6 +49,7 @@ class DrawnTime(TrainingTime, ABC):
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
         """Real over planned times of `num` clients of consecutive numbers, shape (num,)."""
 
+    @override
     def training_s(
         self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
@@ -67,6 +69,7 @@ class LogNormalTime(DrawnTime):
 
     spread: float = field(positive, between(0.0, 10.0), default=0.2)
 
+    @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
         """Log-normal numbers of median 1."""
         return np.exp(self.spread * rng.standard_normal(num))
@@ -76,6 +79,7 @@ class LogNormalTime(DrawnTime):
 class ExponentialTime(DrawnTime):
     """Exponential; the mean is what was planned."""
 
+    @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
         """Exponential numbers of mean 1."""
         return rng.standard_exponential(num)
@@ -99,6 +103,7 @@ class HyperExponentialTime(DrawnTime):
             rule = "the law is exponential then"
             raise refuse("HyperExponentialTime", name, 1.0, rule, "ExponentialTime")
 
+    @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
         """Numbers of mean 1, the mean of each drawn first."""
         idle = 1.0 / (1.0 + self.busy_probability * (self.busy_factor - 1.0))
@@ -113,6 +118,7 @@ class HalfNormalTime(DrawnTime):
     That of |N(0, sigma^2)| is sigma sqrt(2 / pi).
     """
 
+    @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
         """Half-normal numbers of mean 1."""
         return math.sqrt(math.pi / 2.0) * np.abs(rng.standard_normal(num))

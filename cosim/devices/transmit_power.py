@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import Port, between, configuration, field, positive, refuse
 from cosim.draws import Numbers, uniforms
@@ -37,6 +38,7 @@ class SamePower(TransmitPower):
 
     power_w: float = field(positive, default=0.2)
 
+    @override
     def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         """The same for all."""
         return np.full(len(clients), self.power_w)
@@ -59,6 +61,7 @@ class PowerRange(TransmitPower):
             rule = f"lies above highest_dbm = {self.highest_dbm:g}"
             raise refuse("PowerRange", "lowest_dbm", self.lowest_dbm, rule, "swap them")
 
+    @override
     def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         """Draws between the two."""
         drawn = sim.of_clients(clients, "transmit power", uniforms)

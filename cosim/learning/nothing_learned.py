@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import numpy as np
 from torch import nn
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
@@ -78,17 +79,21 @@ class NothingLearned(Learner):
     manner = None
 
     @property
+    @override
     def evaluation_bytes(self) -> int:
         """None, as nothing is evaluated."""
         return 0
 
+    @override
     def try_rule(self, rule: LocalTraining) -> None:
         """Not where nothing is trained."""
 
+    @override
     def initial_model(self, key: int) -> PendingModel:
         """A model that nobody will read."""
         return PendingModel()
 
+    @override
     def compute(self, *values: PendingValue) -> NoReturn:
         """Refused."""
         raise ConfigurationError(

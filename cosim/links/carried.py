@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.instants import instant_after
 from cosim.links.link import Course
@@ -93,6 +94,7 @@ class CarriedUpload(Upload):
         return max(0.0, self._sim.now_s - self._start_s)
 
     @property
+    @override
     def bits_left(self) -> float:
         """Bits that have not been sent by now, or when it was closed."""
         if self.done.processed:
@@ -102,6 +104,7 @@ class CarriedUpload(Upload):
             return self._bits
         return min(self._bits, max(0.0, self._bits - self._carrier.bits(self._start_s, until_s)))
 
+    @override
     def close(self) -> None:
         """Note when it has ended, or been cut."""
         self._closed_s = self._sim.now_s
@@ -131,6 +134,7 @@ class CarriedUploads(Uploads):
         self._begins_s, self._bits, self._carrier = begins_s, bits, carrier
         self.ends_s = carrier.end_s(begins_s, bits)
 
+    @override
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """What has not been carried."""
         left = np.maximum(0.0, self._bits - self._carrier.bits(self._begins_s, cut_s))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.draws import Numbers
@@ -17,16 +18,19 @@ class Instantaneous(Link):
     """Everything arrives at once."""
 
     @property
+    @override
     def takes_time(self) -> bool:
         """None passes."""
         return False
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellLink]:
         """One of rates without limit."""
         return [_AtOnce()] * len(cells)
 
 
 class _AtOnce(CellLink):
+    @override
     def rates_bps(
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:

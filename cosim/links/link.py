@@ -39,6 +39,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, Forms, Port, configuration, one_of
 from cosim.draws import Numbers
@@ -313,6 +314,7 @@ class Link(Port, ABC):
     directions: ClassVar[tuple[str, ...]] = (UP, DOWN)
 
     @classmethod
+    @override
     def may_be(cls, field: str) -> bool:
         """Of uplink and downlink those of its directions."""
         return field.removesuffix("link") in cls.directions

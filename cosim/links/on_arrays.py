@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.instants import LATEST_S
 from cosim.links.machine import Machine
@@ -40,6 +41,7 @@ class MachineUploads(Uploads):
         first, last = (bisect_right(self._sorted_s, time_s) for time_s in (since_s, min(until_s, LATEST_S)))
         machine.play(self._sorted_s[first:last], self._numbers[first:last], until_s)
 
+    @override
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
         if isinstance(cut_s, np.ndarray):
             return self._left_at(np.unique(cut_s).tolist(), cut_s)

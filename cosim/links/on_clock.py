@@ -6,6 +6,8 @@ whose end is certain.
 
 import math
 
+from typing_extensions import override
+
 from cosim.links.machine import NOBODY, Machine
 from cosim.links.upload import Upload
 from cosim.simulation import Event, Simulation
@@ -99,10 +101,12 @@ class MachineUpload(Upload):
         self.granted: Event | None = sim.event() if has_turns else None
 
     @property
+    @override
     def bits_left(self) -> float:
         if self.stopped_bits is not None:
             return self.stopped_bits
         return 0.0 if self.done.processed else self._bits
 
+    @override
     def close(self) -> None:
         self._way.close(self)

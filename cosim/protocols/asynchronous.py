@@ -7,6 +7,8 @@ The server is the cloud's, with the clients of all cells or with whole cells (`t
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import Lack, configuration
 from cosim.going_together import GLOBAL_ROUNDS
 from cosim.learning.graph.pending import PendingModel
@@ -35,6 +37,7 @@ class Asynchronous(Protocol, ABC):
     starts: Starts = Restarts()
 
     @property
+    @override
     def waiting(self) -> Waiting:
         """As those who train."""
         return self.training.waiting
@@ -59,11 +62,13 @@ class Asynchronous(Protocol, ABC):
             num_clients: Those who may be given jobs.
         """
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what these nodes cannot play, before the clock starts."""
         self.training.check(cloud)
         self.starts.check(len(self.training.of(cloud, cloud.edges, self.starts)))
 
+    @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """The whole run; returns the global model."""
         trainees = self.training.of(cloud, cloud.edges, self.starts)

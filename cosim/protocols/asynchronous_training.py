@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
+from typing_extensions import override
 
 from cosim.configuration import asks_in, configuration, refuse
 from cosim.going_together import GLOBAL_ROUNDS, LEARNING
@@ -52,10 +53,12 @@ class AsynchronousTraining(CellTraining):
     turn: End = AfterVersions(num_versions=5)
 
     @property
+    @override
     def waiting(self) -> Waiting:
         """As its server waits."""
         return self.protocol.waiting
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse turns that never end, cells of cells, and more in flight than the smallest cell has."""
         for word, rule in (
@@ -72,10 +75,12 @@ class AsynchronousTraining(CellTraining):
             )
         self.protocol.starts.check(min(system.sizes()))
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""
         self.protocol.training.check(cloud)
 
+    @override
     def play(
         self,
         sim: Simulation,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
@@ -58,14 +59,17 @@ class EdgeTraining(CellTraining):
     selection: Selection = Everyone()
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse parts that do not go together."""
         self.waiting.fit_round(self.selection.most(min(system.sizes())))
 
+    @override
     def num_jobs(self, num_clients: int) -> int:
         """Local rounds of so many clients of a cell in a global round, at most."""
         return self.num_edge_rounds * self.selection.most(num_clients)
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what the clients cannot train, before the clock starts."""
         self.local.check(cloud.learner)
@@ -119,6 +123,7 @@ class EdgeTraining(CellTraining):
         backhaul_s = 2 * (edge.backhaul.backhaul_s(load.model.bits) - edge.backhaul.backhaul_s(0))
         return self.num_edge_rounds * slowest_s + backhaul_s
 
+    @override
     def play(
         self,
         sim: Simulation,

@@ -16,6 +16,8 @@ in Section 5.2.
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import between, configuration, field, positive
 from cosim.learning.graph.combinations import mixed
 from cosim.learning.graph.pending import PendingModel
@@ -41,10 +43,12 @@ class FedAsync(Asynchronous):
     share: Rate = field(positive, between(0.0, 1.0), default=0.6)
     staleness: Staleness = Polynomial()
 
+    @override
     def is_due(self, num_waiting: int) -> bool:
         """Every update makes a version."""
         return True
 
+    @override
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:

@@ -14,6 +14,8 @@ Algorithm 1; the scaling in Section 5.
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import at_least, configuration, field, positive
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
@@ -37,10 +39,12 @@ class FedBuff(Asynchronous):
     staleness: Staleness = Polynomial()
     server_rate: Rate = field(positive, default=1.0)
 
+    @override
     def is_due(self, num_waiting: int) -> bool:
         """Whether the buffer is full."""
         return num_waiting >= self.num_updates
 
+    @override
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:

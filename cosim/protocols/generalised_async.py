@@ -16,6 +16,8 @@ Source: Leconte et al., "Queueing dynamics of asynchronous federated learning", 
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, field, positive
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
@@ -37,10 +39,12 @@ class GeneralisedAsync(Asynchronous):
     starts: Dispatched = Dispatched()
     server_rate: Rate = field(positive, default=1.0)
 
+    @override
     def is_due(self, num_waiting: int) -> bool:
         """Every job makes a version."""
         return True
 
+    @override
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:

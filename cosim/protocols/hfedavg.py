@@ -12,6 +12,8 @@ as the HIST journal paper uses it (Section VI-B).
 
 from typing import Any
 
+from typing_extensions import override
+
 from cosim.configuration import asks_in, configuration, refuse
 from cosim.going_together import ONE_BY_ONE
 from cosim.learning.graph.combinations import mean_of_models
@@ -34,6 +36,7 @@ class HFedAvg(Hierarchical):
 
     server: ServerUpdate = Mean()
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse a rule that wants updates one by one, for the cloud gets a model of each cell."""
         if asks_in(self.server, ONE_BY_ONE):
@@ -41,6 +44,7 @@ class HFedAvg(Hierarchical):
             rule = f"{kind} wants clients' updates one by one, and the cloud gets a model from each cell"
             raise refuse("HFedAvg", "server", kind, rule, "Mean, or EdgeTraining.server")
 
+    @override
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Every cell's training, and the cloud's step; returns the next global model."""
         cells = [self.training.play(sim, cloud, edge, model, None, number) for edge in cloud.edges]

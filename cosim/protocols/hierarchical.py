@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.cell_training import CellTraining
@@ -28,10 +30,12 @@ class Hierarchical(Protocol, ABC):
     training: CellTraining = EdgeTraining()
 
     @property
+    @override
     def waiting(self) -> Waiting:
         """As its cells wait."""
         return self.training.waiting
 
+    @override
     def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
         """Those of all cells."""
         found = [self.training.num_jobs(size) for size in cell_sizes]
@@ -41,10 +45,12 @@ class Hierarchical(Protocol, ABC):
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """One global round, counted from 1; returns the next global model."""
 
+    @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """Global rounds until the run is over; returns the global model."""
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.training.check(cloud)

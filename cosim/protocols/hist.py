@@ -13,6 +13,8 @@ Source: HIST journal paper, Section II; conference paper, Section III.
 
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.devices.load import Load
 from cosim.learning.graph.combinations import assemble, submodel
@@ -37,6 +39,7 @@ class Hist(Hierarchical):
     training: EdgeTraining = EdgeTraining()
     submodel_sizes: SubmodelSizes = EqualSizes()
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         super().check(cloud)
@@ -66,10 +69,12 @@ class Hist(Hierarchical):
             )
         return parts
 
+    @override
     def loads(self, cloud: Cloud) -> Sequence[Load]:
         """The part of each cell."""
         return [cloud.workload.of(part) for part in self.parts(Simulation(seed=0), cloud, 0)]
 
+    @override
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Every cell trains its part; returns what they make together."""
         parts = self.parts(sim, cloud, number)

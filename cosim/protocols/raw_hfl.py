@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import attrs
+from typing_extensions import override
 
 from cosim.allocation import exact
 from cosim.allocation.policies import Policy, ResourceAware
@@ -79,6 +80,7 @@ class RawHfl(Protocol):
     success_probability: float | None = field(positive, between(0.0, 1.0), default=None)
 
     @property
+    @override
     def waiting(self) -> Waiting:
         """Until the deadline, also when all have arrived; and for all, where the policy keeps no limits."""
         rule = Deadline(after_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
@@ -100,6 +102,7 @@ class RawHfl(Protocol):
             energy_budget_j=self.energy_budget_j,
         )
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         self.local_round.check(cloud.learner)
@@ -114,6 +117,7 @@ class RawHfl(Protocol):
                 "or fewer num_mini_batches."
             )
 
+    @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """Global rounds until the run is over; returns the global model."""
         planner = Planner(sim, cloud, self.terms)

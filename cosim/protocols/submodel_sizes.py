@@ -20,6 +20,8 @@ Source: HIST journal paper, Section IV-B.
 
 from abc import ABC, abstractmethod
 
+from typing_extensions import override
+
 from cosim.allocation.submodel_sizes import latency_optimal_sizes
 from cosim.configuration import Ask, ConfigurationError, Port, configuration, field, positive, refuse
 from cosim.going_together import PLANS, SHARED_CYCLES
@@ -56,6 +58,7 @@ class SubmodelSizes(Port, ABC):
 class EqualSizes(SubmodelSizes):
     """Equal parts."""
 
+    @override
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
         """As even as they go."""
         return even_counts(cloud.shape.num_units, len(cloud.edges))
@@ -71,6 +74,7 @@ class Fractions(SubmodelSizes):
 
     values: tuple[float, ...] = field(positive, default=(0.5, 0.5))
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse another number of parts than of cells."""
         if len(self.values) != len(cloud.edges):
@@ -79,6 +83,7 @@ class Fractions(SubmodelSizes):
                 "one for each cell, or EqualSizes."
             )
 
+    @override
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
         """In proportion."""
         return proportional_counts(cloud.shape.num_units, self.values)
@@ -102,6 +107,7 @@ class LatencyOptimal(SubmodelSizes):
             rule = "parts below an equal one cannot add up to the model"
             raise refuse("LatencyOptimal", "largest", self.largest, rule, "at least 1")
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what no plan knows the times of."""
         if cloud.edges[0].route.uplink.link.known_to("LatencyOptimal").num_at_once is not None:
@@ -123,6 +129,7 @@ class LatencyOptimal(SubmodelSizes):
         """The group whose units have the most parameters."""
         return max(cloud.shape.num_units, key=cloud.shape.num_cut_parameters)
 
+    @override
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
         """The optimum of eq. 20; with sums over the air of eq. 39."""
         shape, widest = cloud.shape, self._widest(cloud)

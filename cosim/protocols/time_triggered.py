@@ -13,6 +13,8 @@ Source: Zhou et al., "Time-triggered federated learning over wireless networks",
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, field, lasting
 from cosim.learning.graph.combinations import moved_along
 from cosim.learning.graph.pending import PendingModel
@@ -33,6 +35,7 @@ class TimeTriggered(Asynchronous):
     period_s: float = field(lasting, default=1.0)  # pyright: ignore[reportIncompatibleMethodOverride]
     staleness: Staleness = Constant()
 
+    @override
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:

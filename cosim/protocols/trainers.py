@@ -11,6 +11,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import Lack, Port, at_least, configuration, field, lasting, optional
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Client
@@ -75,15 +77,18 @@ class Clients(Trainers):
     upload_deadline_s: float | None = field(lasting, default=None)
 
     @property
+    @override
     def waiting(self) -> Waiting:
         """For each upload so long."""
         deadline_s = self.upload_deadline_s
         return WaitForAll() if deadline_s is None else UploadDeadline(after_s=deadline_s)
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""
         self.local.check(cloud.learner)
 
+    @override
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
         """The clients of the cells, through their edge servers."""
         return [
@@ -97,6 +102,7 @@ class Clients(Trainers):
             for client in self._ready(edge, starts)
         ]
 
+    @override
     def of_cell(
         self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
     ) -> Sequence[Trainee]:
@@ -185,14 +191,17 @@ class Cells(Trainers):
     training: CellTraining = EdgeTraining()
 
     @property
+    @override
     def waiting(self) -> Waiting:
         """As its cells wait."""
         return self.training.waiting
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse a network that the clients cannot train, before the clock starts."""
         self.training.check(cloud)
 
+    @override
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
         """The cells."""
         return [Trainee(name=edge.name, edge=edge.name, play=self._turn(cloud, edge)) for edge in edges]

@@ -24,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, Lack, at_least, configuration, field, refuse
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Clients
@@ -61,6 +63,7 @@ class Vhfl(Protocol):
     num_needed: int | None = field(at_least(1), default=None)
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse rounds that its rule of waiting does not go with."""
         self.waiting.fit_round(self.num_senders or min(system.sizes()))
@@ -69,6 +72,7 @@ class Vhfl(Protocol):
             rule = f"{kind} changes what arrives, and the server's model moves by gradients that come along"
             raise refuse("System", "codec", kind, rule, "Uncompressed")
 
+    @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         if len(cloud.edges) != 1:
@@ -93,10 +97,12 @@ class Vhfl(Protocol):
                 "global_features = false, or a vertical network."
             )
 
+    @override
     def loads(self, cloud: Cloud) -> Sequence[Load]:
         """The clients' part."""
         return [cloud.workload.of_clients_part(0)]
 
+    @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
         """Global rounds until the run is over; returns the global model."""
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))

@@ -29,6 +29,8 @@ from abc import ABC, abstractmethod
 from collections import deque
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from cosim.configuration import Port, configuration, one_of
 from cosim.queueing.message import Message
 
@@ -65,9 +67,11 @@ class Line(Queue):
     def __init__(self) -> None:
         self._waiting: deque[Queued] = deque()
 
+    @override
     def enter(self, packet: Queued) -> None:
         self._waiting.append(packet)
 
+    @override
     def next(self, now_s: float) -> Queued | None:
         return self._waiting.popleft() if self._waiting else None
 

@@ -3,6 +3,8 @@
 Validation: `cosim validate delay-laws`.
 """
 
+from typing_extensions import override
+
 from cosim.configuration import Lack, configuration, field, positive
 from cosim.going_together import EVERY_UPDATE
 from cosim.instants import deadline_after
@@ -18,6 +20,7 @@ class FirstComeFirstServed(Discipline):
 class MessagesFirst(Discipline):
     """Messages of the learning system before packets of the public; among equals who has come first."""
 
+    @override
     def queue(self) -> Queue:
         """A line for each."""
         return _TwoLines(messages_first=True)
@@ -27,6 +30,7 @@ class MessagesFirst(Discipline):
 class PublicFirst(Discipline):
     """Packets of the public before messages of the learning system; among equals who has come first."""
 
+    @override
     def queue(self) -> Queue:
         """A line for each."""
         return _TwoLines(messages_first=False)
@@ -49,6 +53,7 @@ class Impatient(Discipline):
     patience_s: float = field(positive, default=1.0)
     order: Discipline = FirstComeFirstServed()
 
+    @override
     def queue(self) -> Queue:
         """That of the order."""
         return _ImpatientQueue(self.order.queue(), self.patience_s)
@@ -62,9 +67,11 @@ class _TwoLines(Queue):
         lines = self._messages, self._public
         self._first, self._second = lines if messages_first else lines[::-1]
 
+    @override
     def enter(self, packet: Queued) -> None:
         (self._public if packet.message is None else self._messages).enter(packet)
 
+    @override
     def next(self, now_s: float) -> Queued | None:
         packet = self._first.next(now_s)
         return self._second.next(now_s) if packet is None else packet
@@ -76,9 +83,11 @@ class _ImpatientQueue(Queue):
     def __init__(self, queue: Queue, patience_s: float) -> None:
         self._queue, self._patience_s = queue, patience_s
 
+    @override
     def enter(self, packet: Queued) -> None:
         self._queue.enter(packet)
 
+    @override
     def next(self, now_s: float) -> Queued | None:
         while (packet := self._queue.next(now_s)) is not None:
             if deadline_after(packet.arrival_s, self._patience_s) >= now_s:

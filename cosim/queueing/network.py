@@ -22,6 +22,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
 from cosim.links.link import Cell, CellLink, Job, Link
 from cosim.links.payload import Payload
@@ -71,12 +73,14 @@ class PublicNetwork(Link):
         """Share rho of the time that the public keeps a server busy, if below 1."""
         return self.arrival_rate_per_s * self.service.mean_s / self.num_servers
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse a start that does not go with the order of service."""
         self.start.check_order(
             "PublicNetwork", in_line=self.num_servers == 1 and self.discipline.form == "in_order"
         )
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
         """Build the stations, and the link of each cell.
 
@@ -125,6 +129,7 @@ class QueuedUpload(Upload):
         self._message = message
 
     @property
+    @override
     def bits_left(self) -> float:
         """Its bits, in proportion to the packets that have not left."""
         num_left = self._message.num_packets - self._message.num_served
@@ -144,6 +149,7 @@ class QueueLink(CellLink):
     def __init__(self, stations: Mapping[str, Station], packet_bits: int | None) -> None:
         self._stations, self._packet_bits = stations, packet_bits
 
+    @override
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> QueuedUpload:
         """Put a message into the client's queue; power and job change nothing, as a queue knows none."""
         num_packets = 1 if self._packet_bits is None else max(1, int(-(-payload.bits // self._packet_bits)))

@@ -13,6 +13,8 @@ Usage::
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import Port, configuration
 from cosim.links.link import Cell
 
@@ -30,6 +32,7 @@ class Paths(Port, ABC):
 class OwnPaths(Paths):
     """A queue for every client."""
 
+    @override
     def stations(self, cells: Sequence[Cell]) -> Mapping[str, str]:
         """One for each."""
         return {client: f"path-{client}" for cell in cells for client in cell.clients}
@@ -39,6 +42,7 @@ class OwnPaths(Paths):
 class SharedPath(Paths):
     """One queue for all."""
 
+    @override
     def stations(self, cells: Sequence[Cell]) -> Mapping[str, str]:
         """The same for each."""
         return {client: "path" for cell in cells for client in cell.clients}

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import (
     ConfigurationError,
@@ -79,6 +80,7 @@ class HyperExponential(ServiceLaw):
             )
 
     @property
+    @override
     def mean_s(self) -> float:
         """Mean duration."""
         fast_s, slow_s = self._mean_parts_s
@@ -88,10 +90,12 @@ class HyperExponential(ServiceLaw):
     def _mean_parts_s(self) -> tuple[float, float]:
         return self.weights[0] / self.rates_per_s[0], (1.0 - self.weights[0]) / self.rates_per_s[1]
 
+    @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
         """Durations in s, shape (count,)."""
         return self._mixture(rng, count, self.weights[0])
 
+    @override
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
         """Residuals in s, shape (count,): the stages weighted by the time spent in them."""
         return self._mixture(rng, count, self._mean_parts_s[0] / self.mean_s)
@@ -115,15 +119,18 @@ class Exponential(ServiceLaw):
     rate_per_s: float = field(positive, default=3.2)
 
     @property
+    @override
     def mean_s(self) -> float:
         """Mean duration."""
         return 1.0 / self.rate_per_s
 
+    @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
         """Durations in s, shape (count,)."""
         durations_s = rng.standard_exponential(count)
         return np.multiply(durations_s, self.mean_s, out=durations_s)
 
+    @override
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
         """Residuals in s, shape (count,): the law has no memory."""
         return self.draw(rng, count)
@@ -140,14 +147,17 @@ class Deterministic(ServiceLaw):
     duration_s: float = field(positive, default=0.3125)
 
     @property
+    @override
     def mean_s(self) -> float:
         """Mean duration."""
         return self.duration_s
 
+    @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
         """Durations in s, shape (count,); draws nothing."""
         return np.full(count, self.duration_s)
 
+    @override
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
         """Residuals in s, shape (count,): uniform."""
         return self.duration_s * rng.random(count)
@@ -166,14 +176,17 @@ class Erlang(ServiceLaw):
     rate_per_s: float = field(positive, default=6.4)
 
     @property
+    @override
     def mean_s(self) -> float:
         """Mean duration."""
         return self.num_stages / self.rate_per_s
 
+    @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
         """Durations in s, shape (count,)."""
         return rng.standard_gamma(self.num_stages, count) / self.rate_per_s
 
+    @override
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
         """Residuals in s, shape (count,): each stage is as likely as any to be the one in progress."""
         num_left = rng.integers(1, self.num_stages, count, endpoint=True)
@@ -201,14 +214,17 @@ class Empirical(ServiceLaw):
         return _read_durations_s(self.path)
 
     @property
+    @override
     def mean_s(self) -> float:
         """Mean duration."""
         return float(self.durations_s.mean())
 
+    @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
         """Durations in s, shape (count,)."""
         return self.durations_s[rng.integers(len(self.durations_s), size=count)]
 
+    @override
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
         """Residuals in s, shape (count,): a uniform part of a duration that is met by its length."""
         met_s = rng.choice(self.durations_s, size=count, p=self.durations_s / self.durations_s.sum())

@@ -26,6 +26,7 @@ Source: Kleinrock, "Queueing Systems", volume 1, Section 5.7 (expansion after Be
 from abc import ABC, abstractmethod
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, Port, configuration
 from cosim.queueing.service import ServiceLaw
@@ -67,6 +68,7 @@ class Start(Port, ABC):
 class StationaryStart(Start):
     """The work of a queue that has run for ever."""
 
+    @override
     def check_order(self, owner: str, in_line: bool) -> None:
         """Refuse another than that of one server, first come first served."""
         if not in_line:
@@ -75,6 +77,7 @@ class StationaryStart(Start):
                 "first come first served. Usual fix: start = EmptyStart, and a warm-up."
             )
 
+    @override
     def check(self, owner: str, load: float) -> None:
         """Refuse a load of 1 or more, or too close to it for the work to be drawn."""
         if load > 1.0 - CLOSEST_TO_1:
@@ -84,6 +87,7 @@ class StationaryStart(Start):
                 "EmptyStart."
             )
 
+    @override
     def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
         """The sum of a geometric number of residual services."""
         return float(service.draw_residual(rng, int(rng.geometric(1.0 - load)) - 1).sum())
@@ -93,6 +97,7 @@ class StationaryStart(Start):
 class EmptyStart(Start):
     """No work."""
 
+    @override
     def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
         """None."""
         return 0.0

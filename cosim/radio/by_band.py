@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.draws import Numbers
 from cosim.links.link import Cell, Job, Sent
@@ -33,9 +34,11 @@ class SteadyLink(RadioLink):
 
     _num_clients = 1
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         self._num_clients = max(1, num_clients)
 
+    @override
     def rates_bps(
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
@@ -47,9 +50,11 @@ class ChangingLink(RadioLink):
     """Each client in a bandwidth of its own, over a channel that changes while it sends."""
 
     @property
+    @override
     def stands_alone(self) -> bool:
         return True
 
+    @override
     def machine(self, sent: Sent) -> Lanes:
         return Lanes(self._band.steady_hz, None, self.senders(sent))
 
@@ -57,6 +62,7 @@ class ChangingLink(RadioLink):
 class SummedLink(RadioLink):
     """All at once, as over the air."""
 
+    @override
     def airtime_s(self, payload: Payload) -> float:
         return self._band.airtime_s(payload)
 
@@ -64,6 +70,7 @@ class SummedLink(RadioLink):
 class SharedLink(RadioLink):
     """As a machine of the band says."""
 
+    @override
     def machine(self, sent: Sent) -> Machine:
         return self._band.machine(self.senders(sent))
 
@@ -72,13 +79,16 @@ class LinkByEvents(RadioLink):
     """By uploads of the band's own."""
 
     @property
+    @override
     def by_events(self) -> str:
         """Because of its band."""
         return "sharing"
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         self._band.begin_round(num_clients, ends_s)
 
+    @override
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> Upload:
         channel = self.channel(client, tx_power_w, job)
         return self._band.open(client, channel, payload, channel.fading.block(job))

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.configuration.forms import one_of
@@ -88,6 +89,7 @@ def power(vectors: NDArray[Any]) -> NDArray[np.float64]:
 class NoFading(Fading):
     """Channels that stay at their mean, with one antenna."""
 
+    @override
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
         """Ones."""
         return np.ones(len(clients))
@@ -106,10 +108,12 @@ class Rayleigh(Fading):
     redrawn: Redrawn = EveryGlobalRound()  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
+    @override
     def finite_moments(self) -> float:
         """One less than antennas, where a deep fade lasts as long as the upload."""
         return math.inf if self.within_uploads else self.num_antennas - 1
 
+    @override
     def vectors(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[Any]:
         """Independent normal numbers for each antenna."""
         own, antennas = Numbers.of(clients), range(self.num_antennas)

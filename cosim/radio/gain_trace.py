@@ -32,6 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
@@ -63,14 +64,17 @@ class GainTrace(Fading):
     past_end: PastEnd = RefusePastEnd()
 
     @property
+    @override
     def redrawn(self) -> Blocks:
         """With every row."""
         return Rows(self)
 
+    @override
     def files(self) -> tuple[str, ...]:
         """That of the gains."""
         return (self.file,)
 
+    @override
     def check(self, clients: Sequence[str]) -> None:
         """Refuse another number of clients than the file has."""
         where, time_s, gain = self._read()
@@ -89,6 +93,7 @@ class GainTrace(Fading):
                 "arrives. Usual fix: past_end = RepeatTrace, or a gain above 0."
             )
 
+    @override
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
         """The sum over antennas."""
         gain, numbers = self._read().gain, [by_number(client)[1] for client in clients]
@@ -163,6 +168,7 @@ class Rows(Blocks):
         past_end = self._trace.past_end
         return Course(time_s, past_end.end_s(where, time_s), repeats=past_end.repeats)
 
+    @override
     def at(self, now_s: float) -> Block:
         """The row of an instant."""
         if now_s >= self._course.over_s:
@@ -170,11 +176,13 @@ class Rows(Blocks):
         turn, within_s = self._course.turn(now_s)
         return (turn * len(self._course.time_s) + self._course.row(within_s),)
 
+    @override
     def end_s(self, block: Block) -> float:
         """When the next row begins."""
         turn, row = divmod(block[0], len(self._course.time_s))
         return self._course.clock_s(turn, self._course.row_end_s(row))
 
+    @override
     def after(self, block: Block) -> Block:
         """The next row."""
         if not self._course.repeats and block[0] + 1 == len(self._course.time_s):

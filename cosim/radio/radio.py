@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
+from typing_extensions import override
+
 from cosim.configuration import Lack, between, configuration, field, refuse
 from cosim.going_together import EVERY_UPDATE
 from cosim.links.link import Cell, Link
@@ -62,10 +64,12 @@ class Radio(Link):
                 raise refuse("Radio", name, shown, rule, "leave it out, or sharing = FixedShares")
 
     @property
+    @override
     def finite_moments(self) -> float:
         """As many as of 1 over the gain, where uploads follow it."""
         return self.fading.finite_moments if self.sharing.follows_gains else math.inf
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> list[RadioLink]:
         """The link of each cell."""
         errors = GainErrors(sim, self.csi_error_db, self.outage_probability)

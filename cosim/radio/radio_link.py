@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.draws import Numbers
 from cosim.links.link import Cell, CellLink, Job, KnownLink, Places, Sender, Sent
@@ -29,6 +30,7 @@ class RadioLink(CellLink, KnownLink):
         self.num_at_once = band.num_at_once
 
     @property
+    @override
     def known(self) -> KnownLink | None:
         """The link without the errors of its gains; None: its band does not say beforehand."""
         return self if self._band.is_known else None
@@ -99,14 +101,17 @@ class RadioLink(CellLink, KnownLink):
         channel = self.channel(sender.client, sender.tx_power_w, sender.job)
         return channel, channel.fading.block_at(sender.job, sender.begins_s)
 
+    @override
     def share_hz(self, num_clients: int) -> float:
         """The bandwidth that each of `num_clients` can count on."""
         return self._band.share_hz(num_clients)
 
+    @override
     def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
         """SNR at 1 W in a bandwidth."""
         return self._snrs(places, np.ones(len(self._clients))[places], 1.0, bandwidth_hz, job)
 
+    @override
     def upload_s(
         self,
         places: Places,
@@ -145,6 +150,7 @@ class RadioLink(CellLink, KnownLink):
             raise no_snr(self._clients[place], found.item(wrong))
         return found
 
+    @override
     def deviation_of_mean(self, places: Places, job: Job) -> Callable[[], float] | None:
         """Noise on the mean of what these clients have sent."""
 

@@ -7,6 +7,8 @@ also while a client sends.
 
 import math
 
+from typing_extensions import override
+
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.configuration.forms import Forms, one_of
 from cosim.instants import num_periods
@@ -42,6 +44,7 @@ class Blocks(Forms):
 class Unchanging(Blocks):
     """One block for all jobs."""
 
+    @override
     def of_job(self, job: Job) -> Block:
         return ()
 
@@ -65,6 +68,7 @@ class Redrawn(Blocks, Port):
 class EveryGlobalRound(Redrawn):
     """In every global round; for jobs that belong to none, in every job."""
 
+    @override
     def of_job(self, job: Job) -> Block:
         """The global round, or the number of the job."""
         return (job.number if job.global_round == NO_ROUND else job.global_round,)
@@ -74,6 +78,7 @@ class EveryGlobalRound(Redrawn):
 class EveryEdgeRound(Redrawn):
     """In every edge round; for jobs that belong to none, in every job."""
 
+    @override
     def of_job(self, job: Job) -> Block:
         """The number of the job, which counts edge rounds."""
         return (job.number,)
@@ -89,13 +94,16 @@ class CoherenceTime(Redrawn):
 
     coherence_time_s: float = field(at_least(1e-6), default=0.1)
 
+    @override
     def at(self, now_s: float) -> Block:
         """The number of coherence times that have passed."""
         return (num_periods(now_s, self.coherence_time_s),)
 
+    @override
     def end_s(self, block: Block) -> float:
         return (block[0] + 1) * self.coherence_time_s
 
+    @override
     def after(self, block: Block) -> Block:
         return (block[0] + 1,)
 

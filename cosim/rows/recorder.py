@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.records import NO_JOB, Fate, Span, Transfer
 from cosim.rows.history import History
@@ -85,12 +86,14 @@ class Recorder(KeptRows):
         if self.history is not None:
             self.history.ended(fate.client, fate.end_s - fate.start_s, fate.outcome)
 
+    @override
     def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
         super().overrule(reasons)
         if self.history is not None:
             for (client, _), reason in reasons.items():
                 self.history.overruled(client, reason)
 
+    @override
     def complete(self, until_s: float) -> None:
         """Record the idling of clients that sleep now, and fell asleep by an instant."""
         if self.rest is not None and not self._tallies_rest:

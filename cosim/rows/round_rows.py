@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.records import DONE, DOWN, UP, Fate, Row, Span, Transfer
 from cosim.rows.columns import Columns, Words
@@ -39,15 +40,19 @@ class RoundRows(ToldRound):
         """About how many there are."""
         return self.of.num * (len(self.spans) + len(self.transfers) + len(self.fates))
 
+    @override
     def keep_in(self, kept: "KeptRows", now_s: float) -> None:
         kept.many.add(self)
 
+    @override
     def _add_spent(self, spent: Spent) -> None:
         self.spans.append(spent)
 
+    @override
     def _add_carried(self, carried: Carried) -> None:
         self.transfers.append(carried)
 
+    @override
     def _add_ended(self, ended: Ended) -> None:
         self.end_s = ended.end_s
         self.fates.append(ended)

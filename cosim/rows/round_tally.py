@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.records import NO_ROUND, UP, Tally
 from cosim.rows.told_round import Carried, Ended, RoundOf, Spent, ToldRound
@@ -35,14 +36,17 @@ class RoundTally(ToldRound):
         super().__init__(of, history)
         self._sums = _NOTHING | _UPLOADS | dict(rest)
 
+    @override
     def keep_in(self, kept: "KeptRows", now_s: float) -> None:
         kept.record(self.at(now_s))
 
+    @override
     def _add_spent(self, spent: Spent) -> None:
         lasts_s = spent.cut.lasts_s(spent.from_s, spent.to_s)
         self._sums[f"{spent.activity}_s"] += lasts_s.sum()
         self._sums[f"{spent.activity}_j"] += (spent.power_w * lasts_s).sum()
 
+    @override
     def _add_carried(self, carried: Carried) -> None:
         _, direction, opens_s, way, bits, cut = carried
         sent_bits = (bits - way.bits_left(cut.at_s)).sum()
@@ -58,6 +62,7 @@ class RoundTally(ToldRound):
                 for name, share in QUANTILES.items()
             }
 
+    @override
     def _add_ended(self, ended: Ended) -> None:
         self._sums["num_arrived"] = int(ended.counts.sum())
 

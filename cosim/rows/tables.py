@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.names import by_number
 from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Row, Span, Tally, Transfer, Version
@@ -218,14 +219,17 @@ class Tables(Mapping[str, "pd.DataFrame"]):
         self._make = make
         self._made: dict[str, pd.DataFrame] = {}
 
+    @override
     def __getitem__(self, name: str) -> "pd.DataFrame":
         if name not in self._made:
             self._made[name] = self._make(name)
         return self._made[name]
 
+    @override
     def __iter__(self) -> Iterator[str]:
         return iter(TABLES)
 
+    @override
     def __len__(self) -> int:
         return len(TABLES)
 

@@ -16,6 +16,7 @@ import heapq
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import configuration, field, positive
 from cosim.devices.cell import Clients, Edge
@@ -35,6 +36,7 @@ class FedCs(Selection):
 
     round_s: float = field(positive, default=1.0)
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """The most that fit; asks for the channels of every client."""
         clients, train_s = coming.clients, coming.training_s(coming.clients)
@@ -93,6 +95,7 @@ class DeadlineFeasible(SomeClients):
 
     round_s: float = field(positive, default=1.0)
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw, or all in time where they are fewer; asks for the channel of every client."""
         clients, num = coming.clients, min(self.num_participants, len(coming.clients))

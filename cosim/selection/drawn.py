@@ -1,6 +1,7 @@
 """Drawn selection: clients by chance or in turns, whatever they are."""
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.devices.cell import Clients, Edge
@@ -18,6 +19,7 @@ class Uniform(SomeClients):
             are fewer. [HIST journal, Section VI-B: n']
     """
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw."""
         return edge.participants(sim, self.num_participants)
@@ -30,6 +32,7 @@ class BySamples(SomeClients):
     Who has many is drawn often, so their updates should weigh the same (`Mean`).
     """
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw; asks every client for its samples."""
         rng, clients = sim.stream(edge.name, "participants", coming.job.number), coming.clients
@@ -43,6 +46,7 @@ class RoundRobin(SomeClients):
     [Yang et al., arXiv 1908.06287, Section II-C]
     """
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """Those whose turn it is."""
         first, clients = edge.kept.get(self, 0), coming.clients

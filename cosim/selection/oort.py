@@ -25,6 +25,7 @@ import math
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import at_least, between, configuration, field, not_negative, positive
 from cosim.devices.cell import Clients, Edge
@@ -87,6 +88,7 @@ class Oort(SomeClients):
     exploration_decay: float = field(between(0.0, 1.0), default=0.98)
     least_exploration: float = field(between(0.0, 1.0), default=0.2)
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """A draw; asks those drawn for their samples and losses."""
         memory = edge.kept.setdefault(self, Memory(self.wanted_s))

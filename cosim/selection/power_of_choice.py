@@ -13,6 +13,7 @@ Source: Cho, Wang, Joshi, "Towards understanding biased client selection in fede
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import at_least, configuration, field, refuse
 from cosim.devices.cell import Clients, Edge
@@ -41,6 +42,7 @@ class PowerOfChoice(SomeClients):
             fix = f"at least {self.num_participants}"
             raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse more candidates than the smallest cell has."""
         super().fit(system)
@@ -49,6 +51,7 @@ class PowerOfChoice(SomeClients):
             rule, fix = f"the smallest cell has {smallest} clients", f"at most {smallest}"
             raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """Those; asks every client for its samples, and candidates for losses."""
         rng, clients = sim.stream(edge.name, "participants", coming.job.number), coming.clients

@@ -12,6 +12,7 @@ Source: Yang et al., "Scheduling policies for federated learning in wireless net
 """
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.devices.cell import Clients, Edge
@@ -25,6 +26,7 @@ from cosim.simulation import Simulation
 class ProportionalFair(SomeClients):
     """Largest SNR over its own mean."""
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """The best now, for them; asks for the channel of every client."""
         clients, num = coming.clients, len(edge.clients)

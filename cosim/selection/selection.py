@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import Port, at_least, configuration, field, refuse
 from cosim.devices.cell import Client, Clients, Edge
@@ -53,6 +54,7 @@ class Selection(Port, ABC):
 class Everyone(Selection):
     """All clients of the cell that are there."""
 
+    @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """All."""
         return coming.clients
@@ -69,6 +71,7 @@ class SomeClients(Selection, ABC):
 
     num_participants: int = field(at_least(1), default=5)
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse more participants than the smallest cell has."""
         smallest = min(system.sizes())
@@ -77,6 +80,7 @@ class SomeClients(Selection, ABC):
             fix = f"at most {smallest}, or Everyone"
             raise refuse(type(self), "num_participants", self.num_participants, rule, fix)
 
+    @override
     def most(self, num_clients: int) -> int:
         """So many."""
         return self.num_participants

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from typing_extensions import override
+
 from cosim.configuration import Ask, at_least, below, configuration, field, lasting
 from cosim.going_together import GLOBAL_ROUNDS, LEARNING
 from cosim.instants import LATEST_S, deadline_after
@@ -23,10 +25,12 @@ class AfterRounds(End):
     num_global_rounds: int = field(at_least(1), default=40)
 
     @property
+    @override
     def most_rounds(self) -> int:
         """So many."""
         return self.num_global_rounds
 
+    @override
     def counted(self, progress: Progress) -> Counted:
         """Global rounds that have ended."""
         return Counted(progress.num_global_rounds, self.num_global_rounds, "rounds")
@@ -43,10 +47,12 @@ class AfterVersions(End):
     num_versions: int = field(at_least(1), default=100)
 
     @property
+    @override
     def most_versions(self) -> int:
         """So many."""
         return self.num_versions
 
+    @override
     def counted(self, progress: Progress) -> Counted:
         """Versions so far."""
         return Counted(progress.version, self.num_versions, "versions")
@@ -62,6 +68,7 @@ class AfterUpdates(End):
 
     num_updates: int = field(at_least(1), default=1000)
 
+    @override
     def counted(self, progress: Progress) -> Counted:
         """Updates that have arrived."""
         return Counted(progress.num_updates, self.num_updates, "updates")
@@ -78,10 +85,12 @@ class AfterSeconds(End):
     duration_s: float = field(lasting, below(LATEST_S), default=60.0)
 
     @property
+    @override
     def latest_s(self) -> float:
         """That instant."""
         return deadline_after(0.0, self.duration_s)
 
+    @override
     def counted(self, progress: Progress) -> Counted:
         """Simulated time that has passed."""
         return Counted(progress.time_s, self.latest_s, "simulated seconds")
@@ -107,6 +116,7 @@ class AfterTarget(End):
     held: int = field(at_least(1), default=1)
     at_the_latest: End = AfterRounds()
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse a target that no score can have, too, where no data need be read to know."""
         outline = system.data.outline
@@ -115,33 +125,40 @@ class AfterTarget(End):
         if headline is not None:
             self.check(headline)
 
+    @override
     def check(self, headline: Measure) -> None:
         """Refuse a target that it can never have."""
         headline.check_target(self.target, f"{type(self).__name__}.target =")
 
+    @override
     def comes_before(self, target: float, held: int, headline: Measure) -> bool:
         """Where its own target is nearer, or held for fewer evaluations."""
         return held > self.held or not headline.is_as_good(self.target, target)
 
     @property
+    @override
     def latest_s(self) -> float | None:
         """That of the other end."""
         return self.at_the_latest.latest_s
 
     @property
+    @override
     def most_rounds(self) -> int | None:
         """Those of the other end."""
         return self.at_the_latest.most_rounds
 
     @property
+    @override
     def most_versions(self) -> int | None:
         """Those of the other end."""
         return self.at_the_latest.most_versions
 
+    @override
     def counted(self, progress: Progress) -> Counted:
         """How far it is to the other end."""
         return self.at_the_latest.counted(progress)
 
+    @override
     def is_reached(self, progress: Progress) -> bool:
         """Whether the last evaluations are all good enough, or the other end is reached."""
         last = progress.evaluations[-self.held :]

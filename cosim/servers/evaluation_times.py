@@ -6,6 +6,8 @@ The first and the last version always are, where anything is learned at all.
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from typing_extensions import override
+
 from cosim.configuration import Lack, Port, at_least, configuration, field, lasting
 from cosim.going_together import LEARNING
 from cosim.instants import num_periods
@@ -38,6 +40,7 @@ class EveryVersions(EvaluationTimes):
 
     num_versions: int = field(at_least(1), default=1)
 
+    @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
         """Whether its number is a multiple."""
         return progress.version % self.num_versions == 0
@@ -53,6 +56,7 @@ class EverySeconds(EvaluationTimes):
 
     interval_s: float = field(lasting, default=1.0)
 
+    @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
         """Whether a multiple lies between the last evaluated version and this one, or at this one."""
         return num_periods(progress.time_s, self.interval_s) > num_periods(last.time_s, self.interval_s)
@@ -64,6 +68,7 @@ class Never(EvaluationTimes):
 
     learns = False
 
+    @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
         """Never."""
         return False

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import attrs
+from typing_extensions import override
 
 from cosim.configuration import Port
 from cosim.learning.graph.pending import PendingModel, PendingState
@@ -36,15 +37,19 @@ class Kept(UserDict[Any, Any]):
     def _key(self, part: Any) -> Any:
         return self._own.get(id(part), part)
 
+    @override
     def __getitem__(self, part: Any) -> Any:
         return self.data[self._key(part)]
 
+    @override
     def __setitem__(self, part: Any, value: Any) -> None:
         self.data[self._key(part)] = value
 
+    @override
     def __delitem__(self, part: Any) -> None:
         del self.data[self._key(part)]
 
+    @override
     def __contains__(self, part: object) -> bool:
         return self._key(part) in self.data
 

@@ -39,6 +39,8 @@ Usage::
 
 import math
 
+from typing_extensions import override
+
 from cosim.configuration import Ask, Port, at_least, configuration, field, lasting, one_of, refuse
 from cosim.devices.cell import Edge
 from cosim.going_together import EVERY_UPDATE, ONE_BY_ONE
@@ -118,6 +120,7 @@ class WaitForAll(Waiting):
     """Everyone, however long it takes."""
 
     @property
+    @override
     def most_s(self) -> float:
         """Without end."""
         return math.inf
@@ -134,6 +137,7 @@ class Deadline(Waiting):
     after_s: float = field(lasting, default=1.0)
 
     @property
+    @override
     def most_s(self) -> float:
         """Its length."""
         return self.after_s
@@ -150,6 +154,7 @@ class UploadDeadline(WaitForAll):
     after_s: float = field(lasting, default=1.0)
 
     @property
+    @override
     def upload_s(self) -> float:
         """Its time."""
         return self.after_s
@@ -169,10 +174,12 @@ class FirstK(Waiting):
     num_updates: int = field(at_least(1), default=10)
 
     @property
+    @override
     def num_wanted(self) -> int:
         """Its number."""
         return self.num_updates
 
+    @override
     def fit_round(self, num_participants: int) -> None:
         """Refuse more updates than participants, which would be all of them."""
         if self.num_updates > num_participants:
@@ -197,33 +204,40 @@ class AtLeast(Waiting):
     rule: Waiting = WaitForAll()
 
     @property
+    @override
     def least_s(self) -> float:
         """The longer of both."""
         return max(self.lasting_s, self.rule.least_s)
 
     @property
+    @override
     def most_s(self) -> float:
         """As the rule: when it has ended, no client sends any more."""
         return self.rule.most_s
 
     @property
+    @override
     def num_wanted(self) -> int | None:
         """As the rule."""
         return self.rule.num_wanted
 
     @property
+    @override
     def upload_s(self) -> float | None:
         """As the rule."""
         return self.rule.upload_s
 
+    @override
     def fit_round(self, num_participants: int) -> None:
         """Refuse what the rule refuses."""
         self.rule.fit_round(num_participants)
 
+    @override
     def wait(self, sim: Simulation, edge: Edge, jobs: SideBySide) -> Process:
         """As the rule."""
         return self.rule.wait(sim, edge, jobs)
 
+    @override
     def reason(self, num_arrived: int) -> str:
         """As the rule."""
         return self.rule.reason(num_arrived)

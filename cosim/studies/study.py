@@ -31,6 +31,7 @@ from typing import Any
 
 import attrs
 import pandas as pd
+from typing_extensions import override
 
 from cosim.beforehand.needs import RecordsKind
 from cosim.beforehand.targets import check_targets
@@ -114,6 +115,7 @@ class Study:
         if self.held > 1 and not self.targets:
             raise ConfigurationError(f"Study.held = {self.held}: there is no target. Usual fix: targets.")
 
+    @override
     def __repr__(self) -> str:
         return in_a_line("Study", self._shown())
 

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import attrs
 import numpy as np
+from typing_extensions import override
 
 import cosim.running
 from cosim.configuration import ConfigurationError
@@ -106,15 +107,18 @@ def _set_clocks() -> None:
 
     class Later(datetime.datetime):
         @classmethod
+        @override
         def now(cls, tz: datetime.tzinfo | None = None) -> "Later":
             return cls.fromtimestamp(time.time(), tz)
 
         @classmethod
+        @override
         def utcnow(cls) -> "Later":
             return cls.fromtimestamp(time.time(), datetime.UTC).replace(tzinfo=None)
 
     class LaterDay(datetime.date):
         @classmethod
+        @override
         def today(cls) -> "LaterDay":
             return cls.fromtimestamp(time.time())
 
@@ -147,6 +151,7 @@ class _Watch:
         note = self._note
 
         class Kind(type):
+            @override
             def __instancecheck__(cls, one: object) -> bool:
                 return isinstance(one, kind)
 

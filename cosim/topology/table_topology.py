@@ -5,6 +5,7 @@ Scope and limitations: distances only; the graph draws the direction in which a 
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import configuration, refuse
 from cosim.draws import Numbers
@@ -23,16 +24,19 @@ class TableTopology(Topology):
 
     file: str = ""
 
+    @override
     def __attrs_post_init__(self) -> None:
         usual = Topology().min_distance_m
         if self.min_distance_m != usual:
             rule = "the table says how far devices stand"
             raise refuse("TableTopology", "min_distance_m", self.min_distance_m, rule, usual)
 
+    @override
     def files(self) -> tuple[str, ...]:
         """The table."""
         return (self.file,)
 
+    @override
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         """Each client's own."""
         rows = table_of_devices(TableTopology, self.file)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import rich.console
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.files import place, replace, shown
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 class _Console(rich.console.Console):
     """A terminal that prints texts as they are, and goes on in silence where nobody reads any more."""
 
+    @override
     def on_broken_pipe(self) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

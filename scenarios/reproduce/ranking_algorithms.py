@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import attrs
+from typing_extensions import override
 
 import cosim
 
@@ -26,6 +27,7 @@ class Rates(NamedTuple):
     local: float
     server: float | None = None
 
+    @override
     def __str__(self) -> str:
         return f"{self.local:g}" if self.server is None else f"{self.local:g}, {self.server:g}"
 
@@ -117,6 +119,7 @@ class Algorithm:
 class Buffered(Algorithm):
     """FedBuff, whose versions take as many updates as a round."""
 
+    @override
     def protocol(self, rates: Rates, setting: Setting) -> cosim.Protocol:
         """As many clients always at work as take part in a round."""
         return cosim.FedBuff(
@@ -127,6 +130,7 @@ class Buffered(Algorithm):
             num_updates=NUM_AT_WORK,
         )
 
+    @override
     def end(self, num_rounds: int) -> cosim.End:
         """After as many updates."""
         return cosim.AfterUpdates(num_updates=NUM_AT_WORK * num_rounds)

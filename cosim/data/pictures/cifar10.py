@@ -5,6 +5,8 @@ Source and files: `cifar10_files`.
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
 from cosim.data.pictures import cifar10_files
@@ -17,10 +19,12 @@ class Cifar10(Pictures):
     """Colour pictures of ten things, 3 x 32 x 32, from an archive or six files."""
 
     @property
+    @override
     def outline(self) -> Dataset:
         """A black picture."""
         return outline_of(cifar10_files)
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The pictures that lie in the folder, or in the usual ones."""
         return pictures_of(cifar10_files, data_dir, self.grey_levels)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
@@ -25,6 +26,7 @@ from cosim.simulation import Simulation
 class Digits(Pictures):
     """Handwritten digits of scikit-learn, 8 x 8."""
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The digits; there are no files to name."""
         levels, labels = _levels_and_labels()

@@ -5,6 +5,8 @@ Source and files: `fashion_mnist_files`.
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
 from cosim.data.pictures import fashion_mnist_files
@@ -17,10 +19,12 @@ class FashionMnist(Pictures):
     """Pictures of ten kinds of clothes, 28 x 28, from four files."""
 
     @property
+    @override
     def outline(self) -> Dataset:
         """A black picture."""
         return outline_of(fashion_mnist_files)
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The pictures that lie in the folder, or in the usual ones."""
         return pictures_of(fashion_mnist_files, data_dir, self.grey_levels)

@@ -10,6 +10,7 @@ Source: Yurochkin et al., "Bayesian Nonparametric Federated Learning of Neural N
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration, field, positive
 from cosim.data.dataset import Dataset
@@ -35,10 +36,12 @@ class Dirichlet(Split):
     alpha: float = field(positive, _not_equal_shares, default=0.3)
 
     @property
+    @override
     def needs_classes(self) -> bool:
         """Shares are those of a class."""
         return True
 
+    @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
         """Every label by shares of its own."""
         num_clients, labels, rng = sum(cell_sizes), labels_of(dataset), partition_stream(sim)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
@@ -14,6 +15,7 @@ from cosim.simulation import Simulation
 class Iid(Split):
     """Samples are shuffled and cut into equal parts."""
 
+    @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
         """Equal parts, to within one sample."""
         num_clients, num_samples = sum(cell_sizes), dataset.num_sample_numbers

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.data.dataset import Dataset
@@ -15,10 +16,12 @@ class Natural(Split):
     """Samples stay where they arise, such as the traffic of a cell."""
 
     @property
+    @override
     def needs_owners(self) -> bool:
         """Samples go to their owner."""
         return True
 
+    @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
         """The first client has the samples of the first owner, and so on."""
         owners, num_clients = dataset.train_owners, sum(cell_sizes)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import at_least, configuration, field
 from cosim.data.dataset import Dataset
@@ -27,6 +28,7 @@ class Sampled(Split):
 
     num_samples: int = field(at_least(1), default=100)
 
+    @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
         """Draws of the clients, each made whenever it is asked for, and always the same."""
         return _Draws(sim, dataset.num_sample_numbers, self.num_samples, sum(cell_sizes))
@@ -39,9 +41,11 @@ class _Draws(Sequence[Samples]):
         self._sim, self._num_choices, self._num_samples = sim, num_choices, num_samples
         self._numbers = range(num_clients)
 
+    @override
     def __len__(self) -> int:
         return len(self._numbers)
 
+    @override
     def __getitem__(self, index: Any) -> Any:
         rng = self._sim.stream(client_name(self._numbers[index]), "samples", 0)
         return np.sort(rng.integers(self._num_choices, size=self._num_samples))

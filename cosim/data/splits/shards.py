@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import at_least, configuration, field
 from cosim.data.dataset import Dataset
@@ -31,10 +32,12 @@ class Shards(Split):
     per_client: int = field(at_least(1), default=2)
 
     @property
+    @override
     def needs_classes(self) -> bool:
         """Samples are sorted by class."""
         return True
 
+    @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
         """So many shards for each client."""
         _check_shards(dataset, sum(cell_sizes), self.per_client)
@@ -55,10 +58,12 @@ class CellIid(Split):
     per_client: int = field(at_least(1), default=2)
 
     @property
+    @override
     def needs_classes(self) -> bool:
         """Samples are sorted by class."""
         return True
 
+    @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
         """So many shards of the cell for each of its clients."""
         _check_shards(dataset, sum(cell_sizes), self.per_client)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import at_least, configuration, field, positive
 from cosim.data.dataset import Dataset
@@ -53,10 +54,12 @@ class AuthoredText(SplitData):
     split: Split = Natural()
 
     @property
+    @override
     def has_classes(self) -> bool | None:
         """Characters."""
         return True
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """Texts of the run's seed; there are no files to name."""
         num_test = self.num_characters // 4

@@ -6,6 +6,7 @@ Source and files: `newsgroups_files`.
 from pathlib import Path
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
@@ -29,12 +30,14 @@ class Newsgroups20(SplitData):
     split: Split = Shards()
 
     @property
+    @override
     def outline(self) -> Dataset:
         """One token."""
         x, y = np.zeros((1, newsgroups_files.NUM_TOKENS), np.int64), np.zeros(1, np.int64)
         num_classes = newsgroups_files.NUM_GROUPS
         return Dataset(name=NAME, train_x=x, train_y=y, test_x=x, test_y=y, num_classes=num_classes)
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The messages that lie in the folder, or in the usual one."""
         found = newsgroups_files.load(data_dir)

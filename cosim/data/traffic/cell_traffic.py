@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from cosim.configuration import between, configuration, field
 from cosim.data.dataset import Dataset
 from cosim.data.traffic.traffic import Traffic, generate
@@ -22,6 +24,7 @@ class CellTraffic(TrafficData):
     num_cells: int = field(between(2, 1000), default=16)
     traffic: Traffic = Traffic()
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """Traffic of the run's seed; there are no files to name."""
         return self.dataset_of("traffic", generate(self.traffic, self.num_cells, sim.stream(CLOUD, "data")))

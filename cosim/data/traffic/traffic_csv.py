@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, configuration
 from cosim.data.dataset import Dataset
 from cosim.data.traffic.table_files import read
@@ -13,6 +15,7 @@ from cosim.simulation import Simulation
 class TrafficCsv(TrafficData):
     """Traffic of cells from traffic.csv and neighbours.csv in --data-dir."""
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The tables in a folder that the user names."""
         if data_dir is None:

@@ -5,6 +5,8 @@ Samples: `traffic_samples`.
 
 from abc import ABC
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
@@ -27,6 +29,7 @@ class TrafficData(SplitData, ABC):
     split: Split = Natural()
 
     @property
+    @override
     def has_classes(self) -> bool | None:
         """A throughput is no class."""
         return False

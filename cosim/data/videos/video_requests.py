@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import (
     at_least,
@@ -99,6 +100,7 @@ class VideoRequests(Data):
             rule = f"must sum to 1, not to {math.fsum(given):.10g}"
             raise refuse("VideoRequests", "genre_preferences", given, rule, "divide each by their sum")
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse more slots in an edge round than a log holds."""
         round_s = system.protocol.waiting.least_s
@@ -107,6 +109,7 @@ class VideoRequests(Data):
             fix = "a deadline of minutes, or a longer slot"
             raise refuse("VideoRequests", "slot_s", self.slot_s, rule, fix)
 
+    @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
         """The rows of all users' requests, and test samples of every user; there are no files to name."""
         model = self.model(sim)
@@ -122,6 +125,7 @@ class VideoRequests(Data):
             batching=_distinct_rows,
         )
 
+    @override
     def held(
         self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
     ) -> Sequence[Callable[[], Whole]]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.devices.assignment import Assignment
 from cosim.devices.cell import Edge
@@ -21,6 +22,7 @@ class Cell(Edge, Protocol):
     """The edge server whose round it is."""
 
     @property
+    @override
     def clients(self) -> Clients: ...
 
     @property

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.links.carried import CarriedUpload, CarriedUploads, Courses
 from cosim.links.link import Course, InRound, Sender
@@ -13,9 +14,11 @@ from cosim.simulation import Event, Simulation
 class CourseWay(Way):
     """Each client along its course."""
 
+    @override
     def _open(self, sender: Sender) -> CarriedUpload:
         return _CourseUpload(self._sim, sender.payload.bits, self.link.course(sender.client))
 
+    @override
     def _uploads(self, of: InRound) -> CarriedUploads | None:
         """By events where a course would be over, which then is an error where an upload needs it longer."""
         courses = Courses([self.link.course(client) for client in self._some(of.places)])

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError
 from cosim.links.link import InRound, Places, Sender
 from cosim.links.machine import Machine
@@ -23,15 +25,18 @@ class MachineWay(Way):
         self._machine = self.link.machine(self._sent)
         self._on_clock = OnClock(self._sim, self._machine)
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
         super().begin_round(num_clients, ends_s, places)
         self._ends_s = ends_s
         self._machine.begin_round(num_clients, ends_s)
 
+    @override
     def _open(self, sender: Sender) -> Upload:
         self._sent[sender.place] = sender
         return self._on_clock.open(sender.place, sender.payload.bits)
 
+    @override
     def _uploads(self, of: InRound) -> MachineUploads | None:
         """By events where something is refused that may never be needed, as a course that is over."""
         sent, ends_s = _OfRound(of, self._clients), self._ends_s

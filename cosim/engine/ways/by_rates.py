@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.draws import Numbers
@@ -18,13 +19,16 @@ class RatesWay(Way):
     _places: Places | None = None
     _known: tuple[Job, NDArray[np.float64]] | None = None
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
         super().begin_round(num_clients, ends_s)
         self._places, self._known = places, None
 
+    @override
     def _open(self, sender: Sender) -> SteadyUpload:
         return SteadyUpload(self._sim, sender.payload.bits, self._rate_bps(sender))
 
+    @override
     def _uploads(self, of: InRound) -> SteadyUploads:
         rates_bps = self._rates_bps(of.places, of.job, of.tx_power_w)
         return SteadyUploads(of.begins_s, int(of.payload.bits), rates_bps)

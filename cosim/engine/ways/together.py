@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.instants import instant_after
 from cosim.links.link import InRound, Places, Sender
@@ -49,6 +50,7 @@ class TogetherWay(Way):
         super().__init__(*of_cell)
         self.begin_round(0)
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
         super().begin_round(num_clients, ends_s, places)
         self._num_expected, self._ends_s, self._barrier = num_clients, ends_s, None
@@ -56,11 +58,13 @@ class TogetherWay(Way):
     def _opening(self, airtime_s: float) -> Opening:
         return Opening(self._num_expected, self._ends_s, airtime_s)
 
+    @override
     def _open(self, sender: Sender) -> "_Part":
         if self._barrier is None:
             self._barrier = _Barrier(self._sim, self._opening(self.link.airtime_s(sender.payload)))
         return self._barrier.join(sender)
 
+    @override
     def _uploads(self, of: InRound) -> "_Parts":
         opening = self._opening(self.link.airtime_s(of.payload))
         return _Parts(of.begins_s, float(of.payload.bits), opening)
@@ -121,9 +125,11 @@ class _Part(Upload):
         self.done: Event = sim.event()
 
     @property
+    @override
     def bits_left(self) -> float:
         return self.left_bits
 
+    @override
     def close(self) -> None:
         self._barrier.leave(self)
 
@@ -139,6 +145,7 @@ class _Parts(Uploads):
         self.granted_s = np.where(takes_part, self._began_s, math.inf)
         self.ends_s = instant_after(self.granted_s, opening.airtime_s)
 
+    @override
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
         left = self._opening.left_bits(self._bits, cut_s - self._began_s)  # type: ignore[arg-type]
         return np.where(self.ends_s <= cut_s, 0.0, np.where(self.ends_s < math.inf, left, self._bits))

@@ -20,6 +20,8 @@ Algorithm 2; division: Beznosikov, Horvath, Richtarik, Safaryan, arXiv 2002.1241
 
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, refuse
 from cosim.going_together import BITS_ASKED
 from cosim.learning.codecs.codec import Codec, SentView
@@ -54,26 +56,32 @@ class ErrorFeedback(Codec):
         if self.codec.keeps_state:
             raise refuse("ErrorFeedback", "codec", kind, f"{kind} keeps a state itself", f"{kind} itself")
 
+    @override
     def check(self, shape: NetworkShape) -> None:
         """Ask the codec."""
         self.codec.check(shape)
 
+    @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """What it has left out."""
         return num_parameters
 
+    @override
     def kept_values(self, shape: NetworkShape) -> int:
         """One for each that is coded; those of companions are not counted."""
         return shape.num_coded()
 
+    @override
     def bits(self, num_values: float) -> float:
         """The codec's."""
         return self.codec.bits(num_values)
 
+    @override
     def cycles(self, num_values: int) -> float:
         """The codec's."""
         return self.codec.cycles(num_values)
 
+    @override
     def transmit(self, sent: SentView) -> "Weights":
         """Code the change and what was left out; returns what is left out now."""
         from cosim.learning.codecs.coding import code

@@ -7,6 +7,8 @@ Scope and limitations: not over the air, where analog values add up and bits do 
 client `cycles_per_value` for each value, after its training and at the training's power.
 """
 
+from typing_extensions import override
+
 from cosim.configuration import Lack, configuration, field, not_negative
 from cosim.going_together import BITS_ASKED, FREE_CODING
 from cosim.learning.codecs.codec import Codec
@@ -25,6 +27,7 @@ class FlatCodec(Codec):
 
     cycles_per_value: float = field(not_negative, default=0.0)
 
+    @override
     def cycles(self, num_values: int) -> float:
         """As many for each value of the change."""
         return num_values * self.cycles_per_value

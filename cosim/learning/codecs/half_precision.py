@@ -14,6 +14,8 @@ Usage::
 from abc import ABC
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, refuse
 from cosim.learning.codecs.flat import FlatCodec
 from cosim.links.model_codec import ModelCodec
@@ -29,16 +31,19 @@ class HalfPrecision(FlatCodec, ModelCodec, ABC):
 
     asks = (*FlatCodec.asks, *ModelCodec.asks)
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse cycles of a codec of models, which servers do not count."""
         if system.model_codec is self and self.cycles_per_value:
             rule = "has no effect in System.model_codec: what servers compute is not counted"
             raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "0")
 
+    @override
     def bits(self, num_values: float) -> float:
         """16 for each; no header."""
         return num_values * 16.0
 
+    @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
         """Every value rounded."""
         return self.received(change_D)
@@ -48,6 +53,7 @@ class HalfPrecision(FlatCodec, ModelCodec, ABC):
 class BFloat16(HalfPrecision):
     """Values of 16 bits: a sign, 8 bits of exponent, 7 of fraction."""
 
+    @override
     def received(self, values: "Tensor") -> "Tensor":
         """Every value rounded."""
         return values.bfloat16().float()
@@ -57,6 +63,7 @@ class BFloat16(HalfPrecision):
 class Float16(HalfPrecision):
     """Values of 16 bits: a sign, 5 bits of exponent, 10 of fraction. [IEEE 754, binary16]"""
 
+    @override
     def received(self, values: "Tensor") -> "Tensor":
         """Every value rounded."""
         return values.half().float()

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+from typing_extensions import override
+
 from cosim.configuration import Port, at_least, between, configuration, field, positive
 from cosim.units import least_whole
 
@@ -25,6 +27,7 @@ class KeptShare(Kept):
 
     share: float = field(positive, between(0.0, 1.0), default=0.01)
 
+    @override
     def num(self, num_values: float) -> int:
         """In proportion."""
         return least_whole(self.share * num_values)
@@ -40,6 +43,7 @@ class KeptNumber(Kept):
 
     num_values: int = field(at_least(1), default=100)
 
+    @override
     def num(self, num_values: float) -> int:
         """The same for every update."""
         return min(self.num_values, least_whole(num_values))

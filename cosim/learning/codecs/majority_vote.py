@@ -15,6 +15,8 @@ Source: Bernstein et al., "signSGD", ICML 2018, arXiv 1802.04434, Algorithm 3.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.learning.graph.pending import PendingModel, PendingState, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 class MajorityVote(ServerUpdate):
     """A step for every value, where most updates point."""
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse updates that are more than signs."""
         if system.codec.step is None:
@@ -35,6 +38,7 @@ class MajorityVote(ServerUpdate):
             rule = f"{kind} sends more than signs, and MajorityVote counts signs"
             raise refuse("System", "codec", kind, rule, "Signs, or server = Mean")
 
+    @override
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
     ) -> tuple[PendingModel, PendingState | None]:
@@ -59,6 +63,7 @@ class VotedModel(PendingModel):
         assert codec.step is not None
         self.num_votes, self.step = len(updates), codec.step
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":

@@ -17,6 +17,8 @@ Source: Alistarh, Grubic, Li, Tomioka, Vojnovic, "QSGD", NeurIPS 2017, arXiv 161
 import math
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.configuration import at_least, configuration, field
 from cosim.learning.codecs.codec import FLOAT_BITS
 from cosim.learning.codecs.flat import FlatCodec
@@ -39,16 +41,19 @@ class Qsgd(FlatCodec):
     num_levels: int = field(at_least(1), default=7)
     bucket_size: int = field(at_least(1), default=512)
 
+    @override
     def bits(self, num_values: float) -> float:
         """A norm for each bucket, and a level for each value."""
         value_bits = (2 * self.num_levels).bit_length()
         return FLOAT_BITS * least_whole(num_values / self.bucket_size) + num_values * value_bits
 
+    @override
     def relative_variance(self, num_values: int) -> float:
         """Lemma 3.1, of the largest bucket."""
         largest = min(num_values, self.bucket_size)
         return min(largest / self.num_levels**2, math.sqrt(largest) / self.num_levels)
 
+    @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
         """Norm times level over s, value by value."""
         import torch

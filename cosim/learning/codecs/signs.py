@@ -11,6 +11,8 @@ Source: Bernstein, Wang, Azizzadenesheli, Anandkumar, "signSGD", ICML 2018, arXi
 the change by several local steps where there it is of one gradient.
 """
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, field, positive
 from cosim.learning.codecs.flat import FlatCodec
 
@@ -26,10 +28,12 @@ class Signs(FlatCodec):
     step_size: float = field(positive, default=1e-3)
 
     @property
+    @override
     def step(self) -> float | None:
         """The step size."""
         return self.step_size
 
+    @override
     def bits(self, num_values: float) -> float:
         """One for each; no header."""
         return num_values

@@ -18,6 +18,8 @@ Source: Stich, Cordonnier, Jaggi, "Sparsified SGD with Memory", NeurIPS 2018, ar
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.learning.codecs.codec import FLOAT_BITS
 from cosim.learning.codecs.flat import FlatCodec
@@ -42,6 +44,7 @@ class TopK(FlatCodec):
 
     kept: Kept = KeptShare()
 
+    @override
     def bits(self, num_values: float) -> float:
         """Values, and which they are."""
         num_kept, num_values = self.kept.num(num_values), least_whole(num_values)
@@ -49,6 +52,7 @@ class TopK(FlatCodec):
         which_bits = min(num_kept * index_bits, num_values) if num_kept < num_values else 0
         return FLOAT_BITS * num_kept + which_bits
 
+    @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
         """The largest, and 0 elsewhere."""
         places = change_D.abs().topk(self.kept.num(len(change_D)), sorted=False).indices
@@ -65,14 +69,17 @@ class RandomK(FlatCodec):
 
     kept: Kept = KeptShare()
 
+    @override
     def bits(self, num_values: float) -> float:
         """Values, and the seed of the draw."""
         return FLOAT_BITS * self.kept.num(num_values) + SEED_BITS
 
+    @override
     def relative_variance(self, num_values: int) -> float:
         """Exactly d / k - 1."""
         return num_values / self.kept.num(num_values) - 1.0
 
+    @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
         """Those drawn times d / k, and 0 elsewhere."""
         import torch

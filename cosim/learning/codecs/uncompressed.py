@@ -1,5 +1,7 @@
 """Uncompressed: every value of an update by itself, in a fixed number of bits."""
 
+from typing_extensions import override
+
 from cosim.configuration import at_least, configuration, field
 from cosim.learning.codecs.codec import Codec
 
@@ -15,6 +17,7 @@ class Uncompressed(Codec):
 
     bits_per_parameter: int = field(at_least(1), default=32)
 
+    @override
     def bits(self, num_values: float) -> float:
         """As many for each."""
         return num_values * self.bits_per_parameter

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.learning.graph.linear import LinearCombination
@@ -26,6 +27,7 @@ class UpdateSum(PendingModel):
 
     __slots__ = ()
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
@@ -48,6 +50,7 @@ class NoisyMean(PendingModel):
         super().__init__((), updates, coefficients)
         self.deviation, self.key = deviation, key
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
@@ -72,6 +75,7 @@ class Submodel(PendingModel):
         super().__init__((model,))
         self.part = part
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
@@ -89,6 +93,7 @@ class ReceivedModel(PendingModel):
         super().__init__((model,))
         self.codec = codec
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
@@ -110,6 +115,7 @@ class AssembledModel(PendingModel):
         super().__init__((*models, *(() if base is None else (base,))))
         self.parts = tuple(parts)
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":

@@ -9,6 +9,8 @@ alone (`NetworkShape.tensors`). A model that has none yet counts as one whose co
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.learning.graph.pending import PendingModel
 from cosim.learning.network.submodels import NetworkShape
 
@@ -30,6 +32,7 @@ class CompanionsHeldBack(PendingModel):
         super().__init__((model, mean))
         self.share = share
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":

@@ -8,6 +8,8 @@ results, by their coefficients, as far as these make up the whole, and for the r
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.network.submodels import NetworkShape
 
@@ -43,6 +45,7 @@ class LinearCombination(PendingModel):
         self.factors, self.scale = tuple(factor for _, factor, _ in used), scale
         self.factors_of_moving = tuple(factor for *_, factor in used)
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":

@@ -46,6 +46,8 @@ of samples at every client. No rule imports torch before it trains.
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from typing_extensions import override
+
 from cosim.configuration import (
     Ask,
     ConfigurationError,
@@ -110,6 +112,7 @@ class LocalTraining(Port):
     learning_rate: Rate = field(positive, default=0.05)
 
     @property
+    @override
     def samples_at_once(self) -> int:
         """A mini-batch."""
         return self.batch_size
@@ -165,6 +168,7 @@ class LocalTraining(Port):
         """
         return mean
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse companions, and a state of what arrived, where they do not arrive as the model does.
 

@@ -16,6 +16,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.configuration import between, configuration, field, not_negative, positive
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.local_training.sgd import Sgd
@@ -41,14 +43,17 @@ class Momentum(Sgd):
     nesterov: bool = False
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
+    @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """A sum for each parameter."""
         return num_parameters if self.momentum else 0
 
+    @override
     def kept_values(self, shape: NetworkShape) -> int:
         """A sum for each parameter."""
         return shape.num_parameters() if self.keeps_state else 0
 
+    @override
     def num_gradients(self, num_steps: int) -> float | None:
         """a_k = 1 + b + ... + b^(n - k), with Nesterov to one power more. [Wang et al., arXiv 2007.07481]
 
@@ -61,6 +66,7 @@ class Momentum(Sgd):
         powers = itertools.accumulate(self.momentum**k for k in range(num_steps + self.nesterov))
         return math.fsum(itertools.islice(powers, int(self.nesterov), None))
 
+    @override
     def program(self) -> "Program":
         """Many clients in one program."""
         if self.momentum == 0.0:
@@ -101,14 +107,17 @@ class Adam(LocalTraining):
     epsilon: float = field(positive, default=1e-8)
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
+    @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """Two means for each parameter."""
         return 2 * num_parameters
 
+    @override
     def kept_values(self, shape: NetworkShape) -> int:
         """Two means for each parameter."""
         return 2 * shape.num_parameters() if self.keeps_state else 0
 
+    @override
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.descents import AdamStep

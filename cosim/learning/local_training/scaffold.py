@@ -28,6 +28,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.learning.graph.companions import CompanionsHeldBack
 from cosim.learning.graph.pending import PendingModel
@@ -45,23 +47,28 @@ class Scaffold(Sgd):
     keeps_state = True
     keeps_what_arrived = True
 
+    @override
     def companions(self, shape: NetworkShape) -> Shapes:
         """The server's variate, of what travels."""
         own = shape.personal
         return {f"variate {name}": size for name, size in shape.parameters.items() if name not in own}
 
+    @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """Its own variate, and the server's."""
         return 2 * num_parameters
 
+    @override
     def kept_values(self, shape: NetworkShape) -> int:
         """The client's."""
         return sum(map(math.prod, self.companions(shape).values()))
 
+    @override
     def received(self, model: PendingModel, mean: PendingModel, share: float) -> PendingModel:
         """The mean of the models; of the variate, the mean change of those who arrived, times their share."""
         return mean if share == 1.0 else CompanionsHeldBack(model, mean, share)
 
+    @override
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.sgd import SgdProgram

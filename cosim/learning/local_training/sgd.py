@@ -9,6 +9,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, field, not_negative
 from cosim.learning.local_training.local_training import LocalTraining
 from cosim.learning.schedules.schedule import Rate
@@ -33,10 +35,12 @@ class Sgd(LocalTraining):
 
     weight_decay: Rate = field(not_negative, default=0.0)
 
+    @override
     def num_gradients(self, num_steps: int) -> float | None:
         """Each once; weight decay is part of the loss."""
         return num_steps
 
+    @override
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.descents import SgdStep
@@ -58,15 +62,18 @@ class Proximal(Sgd):
 
     mu: Rate = field(not_negative, default=0.005)
 
+    @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
         """Where it started."""
         return num_parameters if self.mu else 0
 
+    @override
     def num_gradients(self, num_steps: int) -> float | None:
         """a_k = (1 - eta mu)^(n - k). [Wang et al., arXiv 2007.07481]"""
         kept = 1.0 - self.learning_rate * self.mu
         return math.fsum(kept**k for k in range(num_steps)) if kept >= 0.0 else None
 
+    @override
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.descents import SgdStep

@@ -39,6 +39,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from typing_extensions import override
 
 from cosim.configuration import (
     ConfigurationError,
@@ -77,6 +78,7 @@ class TorchFunction(LocalTraining):
     function: str = field(own_function)
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse a learning rate where nothing asks for it."""
         super().fit(system)
@@ -88,6 +90,7 @@ class TorchFunction(LocalTraining):
             fix = f"a parameter learning_rate of {self.function}, or leave it out"
             raise refuse(type(self), "learning_rate", self.learning_rate, rule, fix)
 
+    @override
     def check(self, learner: Trainable) -> None:
         """Refuse a name that means no function of four arguments, before the clock starts."""
         found = self._called()
@@ -123,6 +126,7 @@ class TorchFunction(LocalTraining):
             )
         return found  # type: ignore[return-value]
 
+    @override
     def train(self, client: ClientView) -> "Mapping[str, Tensor] | None":
         """Call it."""
         batches = client.batches(client.num_steps, self.batch_size)
@@ -136,6 +140,7 @@ class TorchFunction(LocalTraining):
         return state
 
     @property
+    @override
     def train_names(self) -> tuple[str, str]:
         """The function's name, and its parameter."""
         return self.function, "rng"

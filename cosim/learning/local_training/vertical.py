@@ -6,6 +6,8 @@ epochs of the client's samples.
 
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.learning.local_training.local_training import LocalTraining, Trainable
 from cosim.learning.schedules.schedule import Rate
@@ -30,12 +32,14 @@ class VerticalSgd(LocalTraining):
         """Steps of so many epochs."""
         return num_epochs * -(-num_samples // self.batch_size)
 
+    @override
     def program(self) -> "Program":
         """Many clients in one program."""
         from cosim.learning.programs.vertical import VerticalProgram
 
         return VerticalProgram(self.central_learning_rate)
 
+    @override
     def check(self, learner: Trainable) -> None:
         """Refuse a network that this rule cannot train, before the clock starts."""
         super().check(learner)

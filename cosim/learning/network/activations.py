@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+from typing_extensions import override
 
 from cosim.learning.network.weights import own_copy
 
@@ -35,6 +36,7 @@ class _Counted(TorchDispatchMode):
         self.most_bytes = self._num_bytes = 0
         self._living = {values.untyped_storage()._cdata for values in known if _has_storage(values)}
 
+    @override
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))
         for leaf in tree_leaves(made):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from torch import nn
+from typing_extensions import override
 
 from cosim.learning.graph.pending import PendingModel, check_key
 from cosim.learning.network.first_values import initial_weights
@@ -20,5 +21,6 @@ class InitialModel(PendingModel):
         super().__init__()
         self.network, self.key = network, key
 
+    @override
     def combine(self, shape: NetworkShape, models: Sequence[Weights], update_sum: Weights | None) -> Weights:
         return initial_weights(self.network, self.key, shape)

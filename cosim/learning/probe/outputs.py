@@ -20,6 +20,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
@@ -132,6 +133,7 @@ class _LooksUp(TorchDispatchMode):
 
     found = False
 
+    @override
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.found |= func.overloadpacket.__name__.startswith(LOOKS_UP)
         return func(*args, **(kwargs or {}))

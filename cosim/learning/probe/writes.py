@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from typing_extensions import override
 
 from cosim.learning.network.submodels import MEAN, VARIANCE
 
@@ -30,10 +31,12 @@ class Writes(TorchDispatchMode):
         self.others: set[int] = set()
 
     @classmethod
+    @override
     def _should_skip_dynamo(cls) -> bool:
         """No; else torch imports its compiler for it, which takes seconds."""
         return False
 
+    @override
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Note, and go on."""
         kwargs = kwargs or {}

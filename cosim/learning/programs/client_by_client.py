@@ -19,6 +19,7 @@ from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.global_generators import asked_for_randomness
@@ -71,6 +72,7 @@ class _Batches(Iterator[tuple[Tensor, Tensor]]):
     def __len__(self) -> int:
         return len(self._samples_SB)
 
+    @override
     def __iter__(self) -> "_Batches":
         """Itself; refuses a second pass, which would find nothing."""
         if self._is_over:
@@ -81,6 +83,7 @@ class _Batches(Iterator[tuple[Tensor, Tensor]]):
             )
         return self
 
+    @override
     def __next__(self) -> tuple[Tensor, Tensor]:
         if self.num_taken == len(self):
             self._is_over = True

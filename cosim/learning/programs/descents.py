@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
@@ -39,6 +40,7 @@ class SgdStep(Step):
         self._rate, self._share = rate, rate * pull
         self._kept = 1.0 - self._share - rate * decay
 
+    @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
         """Down, and towards zero and the start."""
         gradient.add_to(values_C, -self._rate, self._kept)
@@ -72,6 +74,7 @@ class MomentumStep(Step):
         super().__init__({"momentum": kept("momentum", parameters_C, cohort)})
         self._rate, self._momentum, self._nesterov, self._decay = rate, momentum, nesterov, decay
 
+    @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
         """Into the sum, and along it."""
         if self._nesterov:
@@ -126,12 +129,14 @@ class AdamStep(Step):
         self._rate, self._beta1, self._beta2, self._epsilon = rate, beta1, beta2, epsilon
         self._decay = decay
 
+    @override
     def begin(self) -> None:
         """Correct the moments for the steps that they have begun with zero."""
         taken_C = self.beside_C["steps"]["taken"].add_(1.0)
         self._rate_C = (self._rate / (1.0 - self._beta1**taken_C)).float()
         self._root_C = (1.0 - self._beta2**taken_C).sqrt().float()
 
+    @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
         """Into both moments, and along them."""
         gradient_C = gradient.values_C

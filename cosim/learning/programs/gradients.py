@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from typing_extensions import override
 
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
 from cosim.learning.local_training.sgd import Sgd
@@ -21,9 +22,11 @@ class _Noted(Step):
         super().__init__({})
         self.gradients: dict[str, list[Tensor]] = {}
 
+    @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
         self.gradients.setdefault(name, []).append(gradient.values_C.clone())
 
+    @override
     def of_first(self, num_clients: int) -> "_Noted":
         return self
 

@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
+from typing_extensions import override
 
 from cosim.learning.network.weights import Weights, in_own_types
 from cosim.learning.programs.steps import Gradient, Product, Step
@@ -152,6 +153,7 @@ class _Gradients(nn.Module):
         super().__init__()
         self.network, self._mean_loss, self._leaves = network, mean_loss, leaves
 
+    @override
     def forward(self, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, ...]:
         loss = self._mean_loss(self.network(x_BD), y_B)
         return torch.autograd.grad(loss, self._leaves, allow_unused=True, materialize_grads=True)

@@ -16,6 +16,7 @@ from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
+from typing_extensions import override
 
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
@@ -64,12 +65,15 @@ class Product(Gradient):
         self._left_C, self._right_C, self._divisor = left_C, right_C, divisor
 
     @property
+    @override
     def values_C(self) -> Tensor:
         return self.whole().values_C
 
+    @override
     def whole(self) -> Gradient:
         return Gradient(torch.bmm(self._left_C, self._right_C), self._divisor)
 
+    @override
     def add_to(self, values_C: Tensor, factor: float, kept: float = 1.0) -> None:
         values_C.baddbmm_(self._left_C, self._right_C, beta=kept, alpha=factor / self._divisor)
 

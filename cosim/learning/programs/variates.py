@@ -8,6 +8,7 @@ Shape suffix: C clients of the cohort.
 from collections.abc import Sequence
 
 from torch import Tensor
+from typing_extensions import override
 
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.network.weights import Weights
@@ -45,12 +46,14 @@ class VariateStep(SgdStep):
         self._starts_C = {name: values_C.clone() for name, values_C in sent_C.items()}
         self._server_C = companions_C
 
+    @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
         """The corrected step."""
         super().by_gradient(name, values_C, gradient)
         if name in self.beside_C["drift"]:  # what a client keeps to itself has no variate
             values_C.add_(self.beside_C["drift"][name])
 
+    @override
     def end(self, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Sequence[Weights]:
         """The clients' next variates; the server's turn into what is sent."""
         num_steps_C = next(iter(parameters_C.values())).new_tensor([update.num_steps for update in cohort])

@@ -3,6 +3,8 @@
 from bisect import bisect_right
 from itertools import pairwise
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, field, not_empty, refuse
 from cosim.learning.schedules.schedule import Schedule
 
@@ -28,6 +30,7 @@ class ByRound(Schedule):
             rule = f"must be a round for each of the {len(self.values)} values"
             raise refuse(type(self), "first_rounds", firsts, rule, "as many as values")
 
+    @override
     def value(self, round: int) -> float:
         """That of the last of them that the round has reached."""
         return self.values[bisect_right(self.first_rounds, round) - 1]

@@ -6,6 +6,8 @@ Source of the cosine: Loshchilov, Hutter, "SGDR: stochastic gradient descent wit
 
 import math
 
+from typing_extensions import override
+
 from cosim.configuration import at_least, between, configuration, field, positive
 from cosim.learning.schedules.schedule import Schedule
 
@@ -24,6 +26,7 @@ class StepDecay(Schedule):
     factor: float = field(positive, between(0.0, 1.0))
     num_rounds: int = field(at_least(1), default=1)
 
+    @override
     def value(self, round: int) -> float:
         """The start times a power of the factor."""
         return self.start * self.factor ** ((round - 1) // self.num_rounds)
@@ -43,6 +46,7 @@ class Cosine(Schedule):
     last: float
     num_rounds: int = field(at_least(2))
 
+    @override
     def value(self, round: int) -> float:
         """last + (start - last) (1 + cos(pi t)) / 2 at the share t of the way."""
         done = min(1.0, (round - 1) / (self.num_rounds - 1))

@@ -1,5 +1,7 @@
 """Warm-up: rounds in which a number rises to what it is from then on."""
 
+from typing_extensions import override
+
 from cosim.configuration import at_least, configuration, field
 from cosim.learning.schedules.schedule import Rate, Schedule, number
 
@@ -17,6 +19,7 @@ class WarmUp(Schedule):
     then: Rate
     num_rounds: int = field(at_least(1))
 
+    @override
     def value(self, round: int) -> float:
         """A part of the number."""
         share = min(1.0, round / self.num_rounds)

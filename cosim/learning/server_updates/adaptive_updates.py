@@ -24,6 +24,8 @@ classification", 2019 (arXiv 1909.06335), Section 4.3.
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.configuration import below, configuration, field, not_negative, positive
 from cosim.learning.schedules.schedule import Rate
 from cosim.learning.server_updates.server_update import ServerView
@@ -47,6 +49,7 @@ class FedAvgM(StepFromMean):
     momentum: Rate = field(not_negative, below(1.0), default=0.9)
     learning_rate: Rate = field(positive, default=1.0)
 
+    @override
     def step(self, server: ServerView) -> "Weights":
         """A step; returns m. With eta = 1 nothing of the model remains but in what is added to the mean."""
         velocity = {}
@@ -78,6 +81,7 @@ class Adaptive(StepFromMean):
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
         """The next v from the last and d^2, parameter by parameter."""
 
+    @override
     def step(self, server: ServerView) -> "Weights":
         """A step; returns m and v."""
         state = {}
@@ -99,6 +103,7 @@ class FedAdagrad(Adaptive):
 
     beta1: float = field(not_negative, below(1.0), default=0.0)
 
+    @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
         """Their sum."""
         return kept + square
@@ -114,6 +119,7 @@ class FedAdam(Adaptive):
 
     beta2: float = field(not_negative, below(1.0), default=0.99)
 
+    @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
         """Their weighted mean."""
         return self.beta2 * kept + (1.0 - self.beta2) * square
@@ -129,6 +135,7 @@ class FedYogi(Adaptive):
 
     beta2: float = field(not_negative, below(1.0), default=0.99)
 
+    @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
         """The last, towards the square."""
         return kept - (1.0 - self.beta2) * square * (kept - square).sign()

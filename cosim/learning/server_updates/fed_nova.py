@@ -28,6 +28,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, configuration, parts_of, refuse
 from cosim.learning.graph.combinations import mean
 from cosim.learning.graph.pending import PendingModel, PendingUpdate
@@ -51,6 +53,7 @@ class FedNova(ServerUpdate):
 
     weighted: ServerUpdate = MeanBySamples()
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse weights that are more than that, and steps of which nothing is known."""
         if self.weighted.form not in ("mean", "weights"):
@@ -65,6 +68,7 @@ class FedNova(ServerUpdate):
                 for rule in in_extreme_rounds(part, system):
                     _num_gradients(rule, 1)
 
+    @override
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
         """What all steps come to."""
         weights = self.weighted.weights(updates)
@@ -103,6 +107,7 @@ class ModelBeyond(PendingModel):
         super().__init__((model, mean))
         self.ratio = ratio
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":

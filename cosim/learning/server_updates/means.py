@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import configuration
 from cosim.learning.graph.pending import PendingUpdate
 from cosim.learning.server_updates.server_update import ServerUpdate
@@ -16,6 +18,7 @@ class Mean(ServerUpdate):
 class MeanBySamples(ServerUpdate):
     """The mean of what arrived, weighted by numbers of samples."""
 
+    @override
     def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float]:
         """Samples that each update was trained on."""
         return [len(update.samples) for update in updates]

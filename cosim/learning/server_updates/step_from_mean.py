@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, refuse
 from cosim.learning.server_updates.means import Mean
 from cosim.learning.server_updates.server_update import ServerUpdate, ServerView
@@ -23,6 +25,7 @@ class StepFromMean(ServerUpdate, ABC):
 
     mean: ServerUpdate = Mean()
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse two steps, one after the other."""
         if self.mean.form in ("step", "moved"):
@@ -30,10 +33,12 @@ class StepFromMean(ServerUpdate, ABC):
             raise refuse(type(self), "mean", kind, "has a step of its own", "Mean or MeanBySamples")
 
     @property
+    @override
     def averaging(self) -> ServerUpdate:
         """The mean."""
         return self.mean
 
     @abstractmethod
+    @override
     def step(self, server: ServerView) -> "Weights":
         """A step; returns what is kept."""

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from cosim.learning.graph.pending import NextState, PendingModel, PendingState
 from cosim.learning.network.submodels import NetworkShape
 
@@ -56,6 +58,7 @@ class SteppedModel(PendingModel):
         assert self.tensors is None, "the model is computed, and its state was not asked for"
         return self.left.of(lambda: PendingState((self,)))
 
+    @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, configuration
 from cosim.data.pairs import is_one_hot, is_whole
 from cosim.learning.tasks.answered import predicted_classes
@@ -21,6 +23,7 @@ class Classification(Task):
 
     takes_no_answers: ClassVar[bool] = True
 
+    @override
     def check(self, dataset: "Dataset") -> None:
         """Refuse quantities."""
         if dataset.num_classes is None:
@@ -31,6 +34,7 @@ class Classification(Task):
                 f"fix: {fix}task = Regression, or none."
             )
 
+    @override
     def measures(self) -> Mapping[str, Measure]:
         """Accuracy and cross entropy."""
         return {
@@ -38,6 +42,7 @@ class Classification(Task):
             "loss_nats": Measure("test cross entropy (nats)", higher_is_better=False),
         }
 
+    @override
     def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
         """Samples classified rightly, and the sum of their cross entropies."""
         from torch.nn.functional import cross_entropy

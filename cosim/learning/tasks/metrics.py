@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration
 from cosim.learning.tasks.metric import Answers, Metric
@@ -33,10 +34,12 @@ class MacroF1(Metric):
 
     takes_no_answers: ClassVar[bool] = True
 
+    @override
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """One column."""
         return {"macro_f1": Measure("macro F1", higher_is_better=True, is_share=True)}
 
+    @override
     def scores(self, answers: Answers) -> Mapping[str, float]:
         """2 n_cc over the samples of a class and those taken for it, over classes."""
         num, true, predicted = answers.outputs.shape[1], answers.targets, answers.predicted
@@ -52,6 +55,7 @@ class ClassAccuracy(Metric):
 
     takes_no_answers: ClassVar[bool] = True
 
+    @override
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """A column for each class."""
         return {
@@ -61,6 +65,7 @@ class ClassAccuracy(Metric):
             for label in range(dataset.num_classes or 0)
         }
 
+    @override
     def scores(self, answers: Answers) -> Mapping[str, float]:
         """n_cc over the samples of a class."""
         is_right = answers.predicted == answers.targets
@@ -81,6 +86,7 @@ class ClientAccuracy(Metric):
     columns: ClassVar[tuple[str, str, str]] = ("client_accuracy", "worst_tenth_accuracy", "client_spread")
     whose: ClassVar[str] = "clients"
 
+    @override
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
         """Three columns."""
         mean = Measure(f"mean accuracy of {self.whose}", higher_is_better=True, is_share=True)
@@ -88,6 +94,7 @@ class ClientAccuracy(Metric):
         spread = Measure(f"spread over {self.whose}", higher_is_better=False, is_share=True)
         return dict(zip(self.columns, (mean, worst, spread), strict=True))
 
+    @override
     def scores(self, answers: Answers) -> Mapping[str, float]:
         """Over those who have a share."""
         assert answers.owners is not None

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.learning.tasks.classification import Classification
@@ -33,6 +34,7 @@ class NextToken(Classification):
 
     takes_no_answers: ClassVar[bool] = True
 
+    @override
     def check(self, dataset: "Dataset") -> None:
         """Refuse what is no text."""
         if dataset.num_classes is None or dataset.test_x.dtype != np.int64:
@@ -41,11 +43,13 @@ class NextToken(Classification):
                 "Usual fix: data = AuthoredText, or another task."
             )
 
+    @override
     def measures(self) -> Mapping[str, Measure]:
         """Perplexity, accuracy and cross entropy."""
         perplexity = Measure("test perplexity", higher_is_better=False)
         return {"perplexity": perplexity} | dict(super().measures())
 
+    @override
     def scores(self, test: Sums, training: Sums | None) -> Mapping[str, float]:
         """Means over the test set, and the exponential of the loss."""
         accuracy, loss = (test[name] / test["num_samples"] for name in ("accuracy", "loss_nats"))

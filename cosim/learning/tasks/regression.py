@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, configuration
 from cosim.learning.tasks.task import Sums, Task
 from cosim.records import Measure
@@ -25,6 +27,7 @@ class Regression(Task):
     reads_training_set: ClassVar[bool] = True
     takes_no_answers: ClassVar[bool] = True
 
+    @override
     def check(self, dataset: "Dataset") -> None:
         """Refuse classes."""
         if dataset.num_classes is not None:
@@ -33,10 +36,12 @@ class Regression(Task):
                 "fix: y.astype(np.float32), which makes quantities of them; or Classification, or none."
             )
 
+    @override
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Mean squared error."""
         return (outputs.reshape(targets.shape) - targets).square().mean()
 
+    @override
     def measures(self) -> Mapping[str, Measure]:
         """Errors on the test set and on the training set."""
         return {
@@ -45,6 +50,7 @@ class Regression(Task):
             "error_ratio": Measure("test error ratio", higher_is_better=False, can_be_nan=True),
         }
 
+    @override
     def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
         """Squared errors, absolute errors, absolute targets, and how many they are."""
         errors = outputs.reshape(targets.shape).double() - targets
@@ -55,6 +61,7 @@ class Regression(Task):
             "num_targets": targets.numel(),
         }
 
+    @override
     def scores(self, test: Sums, training: Sums | None) -> Mapping[str, float]:
         """Means of squares, and the ratio of sums."""
         assert training is not None

@@ -48,6 +48,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
+from typing_extensions import override
 
 from cosim.configuration import (
     Port,
@@ -146,6 +147,7 @@ class Task(Port, ABC):
         """
         return {column: test[column] / test["num_samples"] for column in self.measures()}
 
+    @override
     def fit(self, system: Any) -> None:
         """Refuse metrics of own models where clients have none."""
         rules = [part for part in parts_of(system) if isinstance(part, LocalTraining)]
@@ -194,6 +196,7 @@ class Task(Port, ABC):
                 scores |= dict.fromkeys(metric.measures(dataset), math.nan)
         return scores
 
+    @override
     def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
         """Pickled along with its metrics' classes, so that another process has their modules loaded too."""
         values = {attribute.name: getattr(self, attribute.name) for attribute in attrs.fields(type(self))}

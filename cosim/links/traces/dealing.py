@@ -14,6 +14,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from typing_extensions import override
+
 from cosim.configuration import ConfigurationError, Port, configuration, field, not_negative
 from cosim.draws import uniforms
 from cosim.names import by_number
@@ -56,6 +58,7 @@ class Dealing(Port, ABC):
 class OwnTraces(Dealing):
     """Each client's own: the file names devices by the clients' numbers or names."""
 
+    @override
     def dealt(
         self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
     ) -> Mapping[str, Dealt]:
@@ -95,6 +98,7 @@ class InTurns(Dealing):
 
     largest_offset_s: float = field(not_negative, default=0.0)
 
+    @override
     def dealt(
         self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
     ) -> Mapping[str, Dealt]:

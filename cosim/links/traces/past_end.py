@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, Port, configuration, field, lasting
 
@@ -50,6 +51,7 @@ class PastEnd(Port, ABC):
 class HoldLast(PastEnd):
     """The last row holds for ever."""
 
+    @override
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
         """Never."""
         return math.inf
@@ -66,6 +68,7 @@ class RepeatTrace(PastEnd):
     repeats: ClassVar[bool] = True
     period_s: float | None = field(lasting, default=None)
 
+    @override
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
         """The period."""
         if self.period_s is None:
@@ -85,6 +88,7 @@ class RefusePastEnd(PastEnd):
     The last row holds as long as the one before.
     """
 
+    @override
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
         """After the last row."""
         return _as_the_one_before(where, time_s)

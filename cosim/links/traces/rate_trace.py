@@ -23,6 +23,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, configuration
 from cosim.files import shown
@@ -90,14 +91,17 @@ class TracedRate(Course):
         self._where, self._rate = where, Rate(course, rate_bps)
         self.over_s = course.over_s
 
+    @override
     def end_s(self, start_s: float, bits: float) -> float:
         """By the integral of the rate."""
         return self._rate.end_s(start_s, bits)
 
+    @override
     def bits(self, start_s: float, end_s: float) -> float:
         """The integral of the rate."""
         return self._rate.bits(start_s, end_s)
 
+    @override
     def refuse(self) -> ConfigurationError:
         """The trace is too short."""
         return over(self._where, self.over_s)
@@ -113,14 +117,17 @@ class TracedLink(Link):
 
     trace: RateTrace = RateTrace()
 
+    @override
     def files(self) -> tuple[str, ...]:
         """That of the rates."""
         return (self.trace.file,)
 
+    @override
     def remarks(self) -> tuple[str, ...]:
         """Those on the rates."""
         return self.trace.remarks()
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellLink]":
         """The link of each cell."""
         rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
@@ -133,6 +140,7 @@ class TracedCellLink(CellLink):
     def __init__(self, rates: Mapping[str, TracedRate]) -> None:
         self._rates = rates
 
+    @override
     def course(self, client: str) -> TracedRate:
         """Its trace."""
         return self._rates[client]

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import configuration, field, positive, refuse
 from cosim.links.link import Cell, Job, Link
@@ -82,5 +83,6 @@ class Spread(CellSnr):
     def __init__(self, whole: CellSnr, bandwidth_hz: float) -> None:
         self._whole, self._bandwidth_hz = whole, bandwidth_hz
 
+    @override
     def snr(self, clients: Of, tx_power_w: Each, factor: Each, job: Job) -> Any:
         return self._whole.snr_in(clients, tx_power_w, factor, self._bandwidth_hz, job)

@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import Ask, ConfigurationError, configuration, field, positive, refuse
 from cosim.draws import Numbers
@@ -48,6 +49,7 @@ class Broadcast(BaseStation):
 
     bandwidth_hz: float = field(positive, default=20e6)
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.fading.within_uploads:
@@ -55,6 +57,7 @@ class Broadcast(BaseStation):
             fix = "redrawn = EveryEdgeRound, or downlink = Unicast"
             raise refuse("Broadcast", "fading", type(self.fading).__name__, rule, fix)
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[BroadcastLink]":
         """That of each cell."""
         band = FixedShares(bandwidth_hz=self.bandwidth_hz)
@@ -77,10 +80,12 @@ class BroadcastLink(CellLink):
         self._link, self._bandwidth_hz = link, bandwidth_hz
         self._first, self._num_receivers = Numbers.of(clients[:1]).numbers.item(0), 0
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Note how many receive."""
         self._num_receivers = num_clients
 
+    @override
     def rates_bps(
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:

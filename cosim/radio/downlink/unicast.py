@@ -15,6 +15,8 @@ Validation: tests/radio/downlink/test_unicast.py.
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, lacks_in, refuse
 from cosim.going_together import ONE_BY_ONE
 from cosim.links.link import Cell
@@ -35,12 +37,14 @@ class Unicast(BaseStation):
 
     sharing: Sharing = FixedShares()
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if lacks_in(self.sharing, ONE_BY_ONE):
             rule = "a model does not come as a sum"
             raise refuse("Unicast", "sharing", type(self.sharing).__name__, rule, "FixedShares")
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> list[RadioLink]:
         """That of each cell: a radio link the other way, with the power of the edge server."""
         return self.radio_links(sim, cells, self.sharing)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import between, configuration, field
 from cosim.configuration.values import PerGroup, Values, each
@@ -26,6 +27,7 @@ class GivenSnr(Propagation):
 
     follows_power: ClassVar[bool] = False
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
         """Those of each cell."""
         levels_db = self.snr_db.of_clients([len(cell.clients) for cell in cells])
@@ -37,5 +39,6 @@ class _GivenCellSnr(CellSnr):
         self._snr = np.array([db_to_linear(level_db) for level_db in levels_db])
         self._highest_w = cell.tx_power_w
 
+    @override
     def snr(self, clients: Of, tx_power_w: Each, factor: Each, job: Job) -> Any:
         return self._snr[clients] * (tx_power_w / self._highest_w[clients]) * factor

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import between, configuration, field, refuse
 from cosim.draws import Numbers
@@ -55,6 +56,7 @@ class LinkBudget(Propagation):
         """Noise density at the receiver."""
         return dbm_to_w(self.noise_dbm_per_hz) * db_to_linear(self.noise_figure_db)
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
         """Those of each cell."""
         return [BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz) for cell in cells]
@@ -92,6 +94,7 @@ class BudgetedCellSnr(CellSnr):
     def __init__(self, gain_of: Callable[[Job], Gains], noise_w_per_hz: float) -> None:
         self._gain_of, self._noise_w_per_hz = gain_of, noise_w_per_hz
 
+    @override
     def snr_in(self, clients: Of, tx_power_w: Each, factor: Each, bandwidth_hz: float, job: Job) -> Any:
         received_w = tx_power_w * self._gain_of(job)[clients] * factor
         return received_w / (self._noise_w_per_hz * bandwidth_hz)

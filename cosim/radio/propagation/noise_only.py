@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from typing_extensions import override
 
 from cosim.configuration import between, configuration, field
 from cosim.links.link import Cell
@@ -24,6 +25,7 @@ class NoiseOnly(Propagation):
     noise_dbm_per_hz: float = field(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
     noise_figure_db: float = field(between(-300.0, 300.0), default=7.0)
 
+    @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
         """Those of each cell."""
         noise_w_per_hz = dbm_to_w(self.noise_dbm_per_hz) * db_to_linear(self.noise_figure_db)

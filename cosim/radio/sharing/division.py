@@ -16,6 +16,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
+from typing_extensions import override
+
 from cosim.instants import DECADES, UNITS_PER_S, WHOLE
 from cosim.links.machine import NOBODY, Machine
 from cosim.radio.sharing.reshared import Reshared
@@ -39,11 +41,13 @@ class Division(Machine):
         self._fades: list[tuple[float, int]] = []
         self._reshared = Reshared(senders)
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         """Count virtual time from 0 where nobody sends."""
         if not self._sending and not self._reshared.num:
             self._virtual_hz_s, self._ends, self._fades = 0.0, [], []
 
+    @override
     def play(
         self,
         begins_s: Sequence[float],

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
+from typing_extensions import override
+
 from cosim.instants import instant_after
 from cosim.links.machine import Machine
 from cosim.radio.sharing.senders import Senders
@@ -32,9 +34,11 @@ class Lanes(Machine):
         """Number -> bits left at an instant, that instant, rate since then, end at that rate, next fade."""
         self._changes: list[tuple[float, int]] = []
 
+    @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
         self._width_hz = self._width_of(max(1, num_clients))
 
+    @override
     def change(self, now_s: float, starts: Sequence[int], stops: Sequence[int]) -> None:
         for number in stops:
             self.left_bits[number] = self._stop(number, now_s)
@@ -57,6 +61,7 @@ class Lanes(Machine):
         self.is_settled = not (self._line and self._num_free)
         self._plan()
 
+    @override
     def end_instant(self, now_s: float) -> None:
         self._line.sort()
         self.granted_s.update(dict.fromkeys(self._deal(now_s), now_s))

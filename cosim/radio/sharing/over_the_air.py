@@ -21,6 +21,8 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar, Literal
 from weakref import WeakSet
 
+from typing_extensions import override
+
 from cosim.configuration import Lack, configuration, field, positive
 from cosim.going_together import ONE_BY_ONE
 from cosim.links.payload import Payload
@@ -64,6 +66,7 @@ class OverTheAir(Sharing):
         power = 1.0 if self.transmit_power == "as-printed" else float(num_clients) ** 2
         return (1.0 if self.noise == "literal" else 0.5) / power
 
+    @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[BandOfSums]":
         """The band of each cell; beams of all cells are formed together."""
         receptions: WeakSet[Reception] = WeakSet()
@@ -80,14 +83,17 @@ class BandOfSums(Band):
     def __init__(self, settings: OverTheAir, receptions: WeakSet[Reception]) -> None:
         self._settings, self._receptions = settings, receptions
 
+    @override
     def share_hz(self, num_clients: int) -> float:
         """The whole band, whoever else sends."""
         return self._settings.bandwidth_hz
 
+    @override
     def airtime_s(self, payload: Payload) -> float:
         """A symbol for each value, whatever the channels (eq. 37)."""
         return payload.num_values / self._settings.symbols_per_s
 
+    @override
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float]:
         """Noise of the beam that hears those who have sent best."""
         reception = Reception(vectors, self._settings.noise_factor, self._receptions)

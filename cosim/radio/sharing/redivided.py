@@ -7,6 +7,8 @@ Validation: tests/radio/sharing/test_shares.py against a fluid model without eve
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, field, positive
 from cosim.radio.sharing.band import Band, Sharing
 from cosim.radio.sharing.division import Division
@@ -24,6 +26,7 @@ class RedividedShares(Sharing):
 
     bandwidth_hz: float = field(positive, default=20e6)
 
+    @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[RedividedBand]":
         """The band of each cell."""
         return [RedividedBand(self.bandwidth_hz) for _ in range(num_cells)]
@@ -39,10 +42,12 @@ class RedividedBand(Band):
     def __init__(self, bandwidth_hz: float) -> None:
         self._bandwidth_hz = bandwidth_hz
 
+    @override
     def share_hz(self, num_clients: int) -> float:
         """Share of each of `num_clients` that send."""
         return self._bandwidth_hz / num_clients
 
+    @override
     def machine(self, senders: Senders) -> Division:
         """A band that those who send divide equally."""
         return Division(self.share_hz, senders)

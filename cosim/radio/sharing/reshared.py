@@ -43,7 +43,7 @@ class Reshared:
             room[place] = own
         if not place:
             self._since_s = now_s
-        elif not isinstance(self._since_s, float):
+        elif isinstance(self._since_s, np.ndarray):
             self._since_s = np.append(self._since_s, now_s)
         self._fades |= fade_s < math.inf
         self._senders.note(number)
@@ -110,19 +110,19 @@ class Reshared:
     def _first(self) -> tuple[int, float]:
         """Place and end of the one that ends first."""
         since_s, lasts_s = self._since_s, self._lasts_s
-        place = int((lasts_s if isinstance(since_s, float) else since_s + lasts_s).argmin())
+        place = int((since_s + lasts_s if isinstance(since_s, np.ndarray) else lasts_s).argmin())
         return place, instant_after(self._since_of(place), lasts_s.item(place))
 
     def _since_of(self, place: int) -> float:
         since_s = self._since_s
-        return since_s if isinstance(since_s, float) else since_s.item(place)
+        return since_s.item(place) if isinstance(since_s, np.ndarray) else since_s
 
     def _forget(self, place: int) -> None:
         """Let the last take the place of one."""
         last = self.num = self.num - 1
         for room in self._rooms:
             room[place] = room[last]
-        if not isinstance(self._since_s, float):
+        if isinstance(self._since_s, np.ndarray):
             self._since_s[place] = self._since_s[last]
             self._since_s = self._since_s[:last]
         self._fades = self._fades and last > 0

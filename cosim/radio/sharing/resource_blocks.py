@@ -12,6 +12,8 @@ Source: RawHFL paper, Sections II-A and V-A.
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import between, configuration, field, positive
 from cosim.radio.sharing.band import Band, Sharing
 from cosim.radio.sharing.lanes import Lanes
@@ -31,6 +33,7 @@ class ResourceBlocks(Sharing):
     num_blocks: int = field(between(1, 10_000), default=4)
     block_hz: float = field(positive, default=540e3)
 
+    @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[BandOfBlocks]":
         """The resource blocks of each cell."""
         return [BandOfBlocks(self.num_blocks, self.block_hz) for _ in range(num_cells)]
@@ -48,10 +51,12 @@ class BandOfBlocks(Band):
         self.num_at_once = num_blocks
         self._block_hz = block_hz
 
+    @override
     def share_hz(self, num_clients: int) -> float:
         """One block, however many clients there are."""
         return self._block_hz
 
+    @override
     def machine(self, senders: Senders) -> Lanes:
         """A lane for each block."""
         return Lanes(self.share_hz, self.num_at_once, senders)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.links.link import Sender, Sent
@@ -67,8 +68,8 @@ class OneByOne(Senders):
         """Of the last that has been noted."""
         self._of_job: set[int] = set()
         """Those that have been noted for the same job as the last."""
-        self._noted = [np.empty(0, dtype=np.int64), *(np.empty(0) for _ in range(3))]
-        """Of each that has been noted: its place, its power, its factor and its gain."""
+        self._places, self._noted = np.empty(0, dtype=np.int64), [np.empty(0) for _ in range(3)]
+        """Of each that has been noted: its place; its power, its factor and its gain."""
 
     def _of(self, number: int) -> tuple[Sender, Channel, Block]:
         """The sender of a number, and what it meets now; another one by the next upload."""
@@ -77,13 +78,16 @@ class OneByOne(Senders):
             known = self._known[number] = (sender, *self._begins_with(sender))
         return known
 
+    @override
     def bits(self, number: int) -> float:
         return float(self._sent[number].payload.bits)
 
+    @override
     def fade_s(self, number: int) -> float:
         _, channel, block = self._of(number)
         return channel.block_end_s(block)
 
+    @override
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
         return [
             (
@@ -94,22 +98,28 @@ class OneByOne(Senders):
             for sender, channel, block in map(self._of, numbers)
         ]
 
+    @override
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
         _, channel, block = self._of(number)
         return channel.rate_bps(bandwidth_hz, block)
 
+    @override
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
         each = numbers.tolist()
         if not self._of_job.issuperset(each):
             return np.array([self.rate_bps(number, bandwidth_hz) for number in each])
-        places, powers_w, factors, gains = [own[numbers] for own in self._noted]
+        powers_w, factors, gains = [own[numbers] for own in self._noted]
         assert self._met is not None
-        snr = self._met.cell.snr_in(places, powers_w, factors, bandwidth_hz, self._met.job) * gains
+        snr = (
+            self._met.cell.snr_in(self._places[numbers], powers_w, factors, bandwidth_hz, self._met.job)
+            * gains
+        )
         if not snr.item(snr.argmin()) >= 0.0:
             wrong = int((snr >= 0.0).argmin())
             raise no_snr(self._sent[each[wrong]].client, snr.item(wrong))
         return bandwidth_hz * bps_per_hz(snr)
 
+    @override
     def note(self, number: int) -> None:
         _, channel, block = self._of(number)
         met = channel.met
@@ -120,13 +130,16 @@ class OneByOne(Senders):
             self._of_job = set()
         self._met = met
         self._of_job.add(number)
-        if (lacking := number + 1 - len(self._noted[0])) > 0:
-            more = max(lacking, len(self._noted[0]))
-            self._noted = [np.append(own, np.zeros(more, dtype=own.dtype)) for own in self._noted]
-        of_own = met.place, met.tx_power_w, met.factor, channel.fading.gain(block)
+        if (lacking := number + 1 - len(self._places)) > 0:
+            more = max(lacking, len(self._places))
+            self._places = np.append(self._places, np.zeros(more, dtype=np.int64))
+            self._noted = [np.append(own, np.zeros(more)) for own in self._noted]
+        self._places[number] = met.place
+        of_own = met.tx_power_w, met.factor, channel.fading.gain(block)
         for own, value in zip(self._noted, of_own, strict=True):
             own[number] = value
 
+    @override
     def fade(self, number: int, now_s: float) -> float:
         sender, channel, block = self._of(number)
         for _ in range(MOST_BLOCKS):
@@ -155,25 +168,31 @@ class OfRound(Senders):
         self._bits, self._rates_bps, self._is_flat = float(bits), rates_bps, is_flat
         self._in: dict[float, list[float]] = {}
 
+    @override
     def bits(self, number: int) -> float:
         return self._bits
 
+    @override
     def fade_s(self, number: int) -> float:
         return math.inf
 
+    @override
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
         if not self._is_flat or not len(numbers):
             return [(self._bits, None, math.inf)] * len(numbers)
         flat_bps = self._rates_bps(1.0)[np.asarray(numbers)].tolist()
         return [(self._bits, own_bps, math.inf) for own_bps in flat_bps]
 
+    @override
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
         if bandwidth_hz not in self._in:
             self._in[bandwidth_hz] = self._rates_bps(bandwidth_hz).tolist()
         return self._in[bandwidth_hz][number]
 
+    @override
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
         return self._rates_bps(bandwidth_hz)[numbers]
 
+    @override
     def fade(self, number: int, now_s: float) -> float:
         raise AssertionError("a channel that stays does not fade")

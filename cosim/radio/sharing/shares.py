@@ -8,6 +8,8 @@ Scope and limitations: the shares are equal; guard bands, framing and retransmis
 
 from collections.abc import Sequence
 
+from typing_extensions import override
+
 from cosim.configuration import configuration, field, positive
 from cosim.radio.sharing.band import Band, Sharing
 from cosim.simulation import Simulation
@@ -23,6 +25,7 @@ class FixedShares(Sharing):
 
     bandwidth_hz: float = field(positive, default=20e6)
 
+    @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[FixedBand]":
         """The band of each cell."""
         return [FixedBand(self.bandwidth_hz) for _ in range(num_cells)]
@@ -38,6 +41,7 @@ class FixedBand(Band):
     def __init__(self, bandwidth_hz: float) -> None:
         self._bandwidth_hz = bandwidth_hz
 
+    @override
     def steady_hz(self, num_clients: int) -> float:
         """Share of each of `num_clients` participants."""
         return self._bandwidth_hz / num_clients

@@ -26,6 +26,8 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import count
 
+from typing_extensions import override
+
 from cosim.configuration import (
     ConfigurationError,
     Lack,
@@ -73,6 +75,7 @@ class SlottedAloha(Sharing):
     slot_s: float = field(lasting, default=1e-3)
     transmit_probability: float = field(positive, between(0.0, 1.0), default=0.1)
 
+    @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[AlohaBand]":
         """The band of each cell."""
         return [AlohaBand(sim, self) for _ in range(num_cells)]
@@ -95,6 +98,7 @@ class AlohaUpload(Upload):
         self._channel, self._block = channel, block
 
     @property
+    @override
     def bits_left(self) -> float:
         """Bits of packets that have not got through."""
         if self.done.processed:
@@ -102,6 +106,7 @@ class AlohaUpload(Upload):
         arrived = self._sending_bits if self._arrives_s <= self._band.now_s else 0.0
         return max(0.0, self._bits - self._sent_bits - arrived)
 
+    @override
     def close(self) -> None:
         """End it, also before all its bits are through."""
         self._band.leave(self)
@@ -164,10 +169,12 @@ class AlohaBand(Band):
         """The instant."""
         return self._sim.now_s
 
+    @override
     def share_hz(self, num_clients: int) -> float:
         """A channel, whoever else sends in it."""
         return self._channel_hz
 
+    @override
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> AlohaUpload:
         """Begin with the next slot."""
         slot = num_periods(self._sim.now_s, self._settings.slot_s)

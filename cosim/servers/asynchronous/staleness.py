@@ -8,6 +8,8 @@ Source: Xie, Koyejo, Gupta, "Asynchronous federated optimization", arXiv 1903.03
 
 from abc import ABC, abstractmethod
 
+from typing_extensions import override
+
 from cosim.configuration import Port, configuration, field, not_negative, positive
 
 
@@ -24,6 +26,7 @@ class Staleness(Port, ABC):
 class Constant(Staleness):
     """1, however late."""
 
+    @override
     def weight(self, staleness: int) -> float:
         """1."""
         return 1.0
@@ -39,6 +42,7 @@ class Polynomial(Staleness):
 
     exponent: float = field(positive, default=0.5)
 
+    @override
     def weight(self, staleness: int) -> float:
         """A power of it."""
         return (staleness + 1.0) ** -self.exponent
@@ -56,6 +60,7 @@ class Hinge(Staleness):
     free: float = field(not_negative, default=4.0)
     slope: float = field(positive, default=10.0)
 
+    @override
     def weight(self, staleness: int) -> float:
         """A hyperbola beyond the hinge."""
         return 1.0 / (self.slope * max(0.0, staleness - self.free) + 1.0)

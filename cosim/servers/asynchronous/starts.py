@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from cosim.configuration import Port, at_least, configuration, field, not_empty, positive, refuse
 from cosim.simulation import Process, Simulation
@@ -123,16 +124,19 @@ class Starts(Port, ABC):
 class Restarts(Starts):
     """Everyone, and everyone again as soon as it has reported, or is back."""
 
+    @override
     def begin(self, sim: Simulation, server: Starter) -> None:
         """Everyone."""
         self.replace(sim, server, server.names)
 
+    @override
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
         """Those who have reported and are there."""
         for name in reported:
             if name in server.idle:
                 server.start(server.idle.take(name))
 
+    @override
     def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
         """Those who have come."""
         self.replace(sim, server, came)
@@ -150,6 +154,7 @@ class ConstantConcurrency(Starts):
 
     num_in_flight: int = field(at_least(1), default=10)
 
+    @override
     def check(self, num_clients: int) -> None:
         """Refuse more than there are."""
         if self.num_in_flight > num_clients:
@@ -158,19 +163,23 @@ class ConstantConcurrency(Starts):
                 type(self), "num_in_flight", self.num_in_flight, rule, f"at most {num_clients} of them"
             )
 
+    @override
     def most_at_once(self, num_clients: int) -> int:
         """So many, or all."""
         return min(self.num_in_flight, num_clients)
 
+    @override
     def begin(self, sim: Simulation, server: Starter) -> None:
         """So many, or all that are there."""
         while server.num_at_work < self.num_in_flight and len(server.idle):
             server.start(server.idle.drawn())
 
+    @override
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
         """One for each place that is open."""
         self.begin(sim, server)
 
+    @override
     def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
         """One for each place that is open."""
         self.begin(sim, server)
@@ -186,6 +195,7 @@ class PoissonStarts(Starts):
 
     rate_per_s: float = field(positive, default=1.0)
 
+    @override
     def begin(self, sim: Simulation, server: Starter) -> None:
         """Nobody yet."""
         sim.start(self._points(sim, server))
@@ -196,6 +206,7 @@ class PoissonStarts(Starts):
             yield sim.timer(float(rng.standard_exponential()) / self.rate_per_s)
             server.call()
 
+    @override
     def called(self, sim: Simulation, server: Starter) -> None:
         """One, if anybody is idle."""
         if len(server.idle):
@@ -216,12 +227,14 @@ class Dispatched(Starts):
     num_in_flight: int = field(at_least(1), default=10)
     shares: tuple[float, ...] | None = field(not_empty, positive, default=None)
 
+    @override
     def check(self, num_clients: int) -> None:
         """Refuse more or fewer probabilities than clients."""
         if self.shares is not None and len(self.shares) != num_clients:
             rule = f"{len(self.shares)} values for {num_clients} clients"
             raise refuse(type(self), "shares", self.shares, rule, "one for each, or none")
 
+    @override
     def most_at_once(self, num_clients: int) -> int:
         """So many, or all."""
         return min(self.num_in_flight, num_clients)
@@ -231,10 +244,12 @@ class Dispatched(Starts):
         shares = np.ones(num_clients) if self.shares is None else np.array(self.shares)
         return shares / shares.sum()
 
+    @override
     def begin(self, sim: Simulation, server: Starter) -> None:
         """So many."""
         self.replace(sim, server, [server.name] * self.num_in_flight)
 
+    @override
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
         """One for each."""
         rng, ends = sim.stream(server.name, "dispatch"), np.cumsum(self.probabilities(len(server.names)))

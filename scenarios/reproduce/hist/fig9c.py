@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from typing_extensions import override
 
 import cosim
 from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, sooner
@@ -59,6 +60,7 @@ class Options(time_figures.Options):
 
     num_clients_per_cell: tuple[int, ...] | None = None
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         asked = self.num_clients_per_cell

@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from typing_extensions import override
 
 import cosim
 from analysis.intervals.curves import mean_curve
@@ -45,11 +46,13 @@ class Options(figures.Options):
 
     paper_scale: bool = False
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.quick and self.paper_scale:
             raise cosim.ConfigurationError("--quick and --paper-scale are two forms. Usual fix: one of them.")
 
+    @override
     def folder(self, figure: str) -> Path:
         """Where the figure goes."""
         return super().folder(f"{figure}-paper-scale" if self.paper_scale else figure)

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from typing_extensions import override
 
 import cosim
 from analysis.intervals.curves import mean_curve
@@ -38,6 +39,7 @@ class Options(figures.Options):
     num_global_rounds: int | None = None
     target: float | None = None
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         figures.at_least({"num_global_rounds": 1}, self)

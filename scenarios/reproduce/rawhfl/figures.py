@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from typing_extensions import override
 
 import cosim
 from analysis.intervals.curves import mean_curve
@@ -58,6 +59,7 @@ class Options(figures.Options):
 
     num_global_rounds: int | None = None
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         figures.at_least({"num_global_rounds": 1}, self)

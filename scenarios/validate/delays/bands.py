@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+from typing_extensions import override
 
 import cosim
 from analysis.closed_forms.delays.processor_sharing import ProcessorSharing
@@ -70,6 +71,7 @@ class SharedBand(Law):
         """Of the two quantities of a law of sizes."""
         return f"{sizes}: mean sojourn (s)", f"{sizes}: sojourn over size"
 
+    @override
     def predict(self) -> Numbers:
         """The same whatever the sizes."""
         numbers = self.theory.mean_sojourn_s, 1.0 / (1.0 - self.theory.load)
@@ -77,6 +79,7 @@ class SharedBand(Law):
             name: number for sizes in SIZES for name, number in zip(self.names(sizes), numbers, strict=True)
         }
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """One after the other; nobody in the way."""
         alone_s, rate_per_s = self.theory.mean_alone_s, self.theory.arrival_rate_per_s
@@ -95,6 +98,7 @@ class SharedBand(Law):
             },
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Uploads of clients that come, send once and go, at 1 bit/s/Hz."""
         samples = dict[str, Sample]()
@@ -163,14 +167,17 @@ class Together(Law):
         """Ends by SNR, the worst first."""
         return {f"end of upload {place + 1} (s)": float(end_s) for place, end_s in enumerate(ends_s)}
 
+    @override
     def predict(self) -> Numbers:
         """Every end."""
         return self.named(StartedTogether(alone_s=self.alone_s).ends_s)
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """The band of those that have ended lies idle."""
         return {"fixed shares": self.named(len(self.snrs) * np.array(self.alone_s))}
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """One band."""
         sim = Simulation(seed)

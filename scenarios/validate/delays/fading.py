@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+from typing_extensions import override
 
 import cosim
 from analysis.closed_forms.delays.faded_upload import FadedUpload
@@ -68,6 +69,7 @@ class FadedUploads(Law):
         """Of the quantities with so many antennas."""
         return f"M = {theory.num_antennas}: {ARRIVED}", f"M = {theory.num_antennas}: {SENDING}"
 
+    @override
     def predict(self) -> Numbers:
         """How many arrive, and how long a client sends."""
         numbers = dict[str, float]()
@@ -76,6 +78,7 @@ class FadedUploads(Law):
             numbers |= {arrived: theory.success_rate, sending: theory.mean_sending_s}
         return numbers
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """The mean gain; one antenna."""
         mean_gain, one_antenna = dict[str, float](), dict[str, float]()
@@ -92,6 +95,7 @@ class FadedUploads(Law):
                 one_antenna |= {arrived: other.success_rate, sending: other.mean_sending_s}
         return {"the mean gain": mean_gain, "one antenna": one_antenna}
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Rounds of four clients."""
         samples = dict[str, Sample]()
@@ -137,16 +141,19 @@ class Counts(Law):
             VARIANCE: counts.variance
         }
 
+    @override
     def predict(self) -> Numbers:
         """Shares of rounds."""
         return self.named(self.theory)
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """The binomial law of the mean probability."""
         mean = self.theory.mean_count / len(self.snrs)
         alike = SuccessCounts(success_rates=(mean,) * len(self.snrs))
         return {"binomial of the mean": self.named(alike)}
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Rounds of clients at unequal SNRs."""
         rounds = faded(seed, int(size * NUM_ROUNDS), self.upload, self.snrs).rounds
@@ -176,6 +183,7 @@ class Retransmissions(Law):
     module: ClassVar[str] = "delays.faded_upload"
     theory: FadedUpload = REPEATED
 
+    @override
     def predict(self) -> Numbers:
         """Attempts and time."""
         theory = self.theory
@@ -185,6 +193,7 @@ class Retransmissions(Law):
             TIME: theory.mean_time_s,
         }
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """Failures cost nothing, or every attempt lasts to the deadline."""
         theory = self.theory
@@ -193,6 +202,7 @@ class Retransmissions(Law):
             "D for every attempt": {TIME: theory.mean_attempts * theory.deadline_s},
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """A client on a band of its own that begins again as soon as it has given up."""
         sim, theory = Simulation(seed), self.theory

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+from typing_extensions import override
 
 import cosim
 from analysis.closed_forms.delays.impatience import Impatience
@@ -66,10 +67,12 @@ class Priorities(Law):
     module: ClassVar[str] = "delays.priorities"
     theory: TwoPriorities = CLASSES
 
+    @override
     def predict(self) -> Numbers:
         """Mean waits."""
         return dict(zip((MESSAGES, PUBLIC), self.theory.mean_waiting_s, strict=True))
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """No order, or with interruption."""
         same_s = self.theory.conserved_s / sum(self.theory.loads)
@@ -80,6 +83,7 @@ class Priorities(Law):
             "messages interrupt": {MESSAGES: alone.mean_waiting_s},
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Messages first."""
         packets = in_order(self.theory, cosim.MessagesFirst(), seed, size)
@@ -118,10 +122,12 @@ class Conservation(Law):
         """Of a quantity."""
         return f"{type(discipline).__name__} (s)"
 
+    @override
     def predict(self) -> Numbers:
         """The same in every order."""
         return {self.quantity(discipline): self.theory.conserved_s for discipline in self.disciplines}
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """The mean wait of all packets is what no order moves."""
         (own, public), (own_per_s, public_per_s) = self.theory.loads, self.theory.arrival_rates_per_s
@@ -132,6 +138,7 @@ class Conservation(Law):
             "mean wait conserved": {self.quantity(cosim.MessagesFirst()): own * first_s + public * second_s}
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The same packets in each order; of each its wait by its class's load per packet."""
         total_per_s, samples = sum(self.theory.arrival_rates_per_s), dict[str, Sample]()
@@ -171,11 +178,13 @@ class Patience(Law):
         """P(W > D)."""
         return 1.0 - float(self.patient.success_rate_before_service(self.patience_s))
 
+    @override
     def predict(self) -> Numbers:
         """Shares of packets."""
         theory = Impatience(load=self.patient.load, waits_longer=self.waits_longer)
         return {LOST: theory.lost_share, IDLE: theory.idle_share}
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """The losses' own relief forgotten; a deadline on the whole stay."""
         return {
@@ -183,6 +192,7 @@ class Patience(Law):
             "a deadline on the sojourn": {LOST: float(self.patient.failure_rate(self.patience_s))},
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Messages of one packet each, no public; those that are never done are lost."""
         rate_per_s = self.patient.arrival_rate_per_s

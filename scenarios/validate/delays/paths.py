@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import attrs
 import numpy as np
+from typing_extensions import override
 
 import cosim
 from analysis.closed_forms.delays.age import Age
@@ -55,10 +56,12 @@ class TwoStations(Law):
     theory: Tandem = TANDEM
     times_s: tuple[float, ...] = (1.0, 2.0)
 
+    @override
     def predict(self) -> Numbers:
         """Mean and tail of the way through both."""
         return mean_and_tail(SOJOURN, self.theory.mean_sojourn_s, self.theory.stays_longer, self.times_s)
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """An exponential of the same mean; the narrower station alone."""
 
@@ -71,6 +74,7 @@ class TwoStations(Law):
             "the slower station alone": exponential(slower_s),
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Messages that go on to a second station as soon as they have left the first."""
         rate_per_s = self.theory.arrival_rate_per_s
@@ -114,10 +118,12 @@ class AgeOfUpdates(Law):
     shortest: ClassVar[float] = 0.3
     theory: Age = AGES
 
+    @override
     def predict(self) -> Numbers:
         """Mean over time."""
         return {AGE: self.theory.mean_s}
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """An update that is made late is delayed as any other; the delay alone."""
         rates_per_s = self.theory.arrival_rate_per_s, self.theory.service_rate_per_s
@@ -129,6 +135,7 @@ class AgeOfUpdates(Law):
             "the delay alone": {AGE: delay_s},
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public's packets are updates; the mean age in each of many windows."""
         service = cosim.Exponential(rate_per_s=self.theory.service_rate_per_s)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import attrs
+from typing_extensions import override
 
 import cosim
 from analysis.closed_forms.delays.equal_services import EqualServices
@@ -40,15 +41,18 @@ class OneServer(Law):
     theory: ManyServers = MM1
     times_s: tuple[float, ...] = (1.0, 2.0)
 
+    @override
     def predict(self) -> Numbers:
         """Mean and tail of the sojourn."""
         return mean_and_tail(SOJOURN, self.theory.mean_sojourn_s, self.theory.stays_longer, self.times_s)
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """The packet's own service forgotten."""
         waits = mean_and_tail(SOJOURN, self.theory.mean_waiting_s, self.theory.waits_longer, self.times_s)
         return {"waiting for sojourn": waits}
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station."""
         service = cosim.Exponential(rate_per_s=self.theory.service_rate_per_s)
@@ -78,10 +82,12 @@ class EqualLengths(Law):
     theory: EqualServices = MD1
     times_s: tuple[float, ...] = (0.5, 1.0)
 
+    @override
     def predict(self) -> Numbers:
         """Mean and tail of the wait."""
         return mean_and_tail(WAIT, self.theory.mean_waiting_s, self.theory.waits_longer, self.times_s)
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """Exponential services of the same mean."""
         rate_per_s = self.theory.arrival_rate_per_s
@@ -89,6 +95,7 @@ class EqualLengths(Law):
         waits = mean_and_tail(WAIT, other.mean_waiting_s, other.waits_longer, self.times_s)
         return {"M/M/1 of that mean": waits}
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station."""
         service = cosim.Deterministic(duration_s=self.theory.service_s)
@@ -143,10 +150,12 @@ class AnyLengths(Law):
         """P(T > t)."""
         return float(self.theory.failure_rate(time_s))
 
+    @override
     def predict(self) -> Numbers:
         """Mean wait, and tail of the sojourn."""
         return mean_and_tail(WAIT, self.mean_waiting_s(self.mean_square_s2), self.tail, self.times_s)
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """Of the services only the mean counts."""
         rate_per_s = self.theory.arrival_rate_per_s
@@ -156,6 +165,7 @@ class AnyLengths(Law):
             "E[B]^2 for E[B^2]": {WAIT: self.mean_waiting_s(self.mean_s**2)},
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station."""
         service = cosim.HyperExponential(weights=self.theory.weights, rates_per_s=self.theory.rates_per_s)
@@ -190,10 +200,12 @@ class SeveralServers(Law):
         """Of a queue."""
         return mean_and_tail(WAIT, queue.mean_waiting_s, queue.waits_longer, self.times_s)
 
+    @override
     def predict(self) -> Numbers:
         """Mean and tail of the wait."""
         return self.numbers(self.theory)
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """Servers put together, or apart."""
         num = self.theory.num_servers
@@ -206,6 +218,7 @@ class SeveralServers(Law):
         )
         return {"one server, c times as fast": self.numbers(fast), "a queue for each": self.numbers(alone)}
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station of several servers."""
         service = cosim.Exponential(rate_per_s=self.theory.service_rate_per_s)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import attrs
+from typing_extensions import override
 
 import cosim
 from analysis.closed_forms.delays.barriers import EqualClients, UnequalClients
@@ -93,10 +94,12 @@ class Barrier(Law):
         """Of a quantity."""
         return f"first {num} (s)"
 
+    @override
     def predict(self) -> Numbers:
         """Mean rounds."""
         return {self.quantity(num): self.theory.mean_of_first_s(num) for num in self.firsts}
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """Everybody takes the mean; a barrier of the first k alone."""
         theory, mean_s = self.theory, self.theory.shift_s + self.theory.mean_s
@@ -109,6 +112,7 @@ class Barrier(Law):
             "a barrier of k": alone,
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Rounds that wait for the first, or for all."""
         means_s = (self.theory.mean_s,) * self.theory.num_clients
@@ -146,10 +150,12 @@ class UnequalBarrier(Law):
     shortest: ClassVar[float] = 0.12
     theory: UnequalClients = UNEQUAL
 
+    @override
     def predict(self) -> Numbers:
         """The first and the last."""
         return {"first (s)": self.theory.mean_of_first_s, "last (s)": self.theory.mean_of_last_s}
 
+    @override
     def wrong(self) -> Mapping[str, Numbers]:
         """The slowest client alone; all of the mean rate."""
         means_s, shift_s = self.theory.means_s, self.theory.shift_s
@@ -161,6 +167,7 @@ class UnequalBarrier(Law):
             "the fastest alone": {"first (s)": shift_s + min(means_s)},
         }
 
+    @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Rounds that wait for the first, and for all."""
         means_s, shift_s = self.theory.means_s, self.theory.shift_s

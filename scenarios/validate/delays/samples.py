@@ -7,6 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from typing_extensions import override
 
 from analysis.intervals.batch_means import batch_means
 from analysis.intervals.regenerative import cycles, regenerative
@@ -46,6 +47,7 @@ class Regenerating(Sample):
     found_empty: NDArray[np.bool_]
     values: NDArray[np.float64] = attrs.field(converter=lambda values: np.asarray(values, dtype=float))
 
+    @override
     def interval(self, level: float) -> Interval:
         """From the cycles between empty instants."""
         if np.count_nonzero(self.found_empty) < 3:
@@ -60,6 +62,7 @@ class Remembering(Sample):
     method: ClassVar[str] = "batch means"
     values: NDArray[np.float64]
 
+    @override
     def interval(self, level: float) -> Interval:
         """From long batches, without the first twentieth."""
         return batch_means(self.values, level, warm_up=len(self.values) // 20)
@@ -72,6 +75,7 @@ class Independent(Sample):
     method: ClassVar[str] = "independent"
     values: NDArray[np.float64]
 
+    @override
     def interval(self, level: float) -> Interval:
         """By t, corrected for skewness."""
         interval = mean_interval(self.values, level)
@@ -88,6 +92,7 @@ class Trials(Sample):
     method: ClassVar[str] = "binomial"
     values: NDArray[np.bool_]
 
+    @override
     def interval(self, level: float) -> Interval:
         """Exact."""
         return binomial(int(np.count_nonzero(self.values)), len(self.values), level)
@@ -104,6 +109,7 @@ class Exact(Sample):
     method: ClassVar[str] = "exact"
     estimate: float
 
+    @override
     def interval(self, level: float) -> Interval:
         """The number, but for rounding."""
         reach = EXACTLY * abs(self.estimate)
