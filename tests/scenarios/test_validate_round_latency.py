@@ -8,7 +8,7 @@ import pytest
 
 from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.devices import client
-from cosim.radio.channel import Channel
+from cosim.radio import channel, radio_link
 from cosim.radio.sharing.shares import FixedBand
 from scenarios.validate import round_latency as validation
 
@@ -41,13 +41,11 @@ def slower_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def slower_channel(monkeypatch: pytest.MonkeyPatch) -> None:
-    rate_bps = Channel.rate_bps
-    monkeypatch.setattr(Channel, "rate_bps", lambda self, *where: 0.99999 * rate_bps(self, *where))
+    monkeypatch.setattr(radio_link, "bps_per_hz", lambda snr: 0.99999 * channel.bps_per_hz(snr))
 
 
 def natural_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
-    rate_bps = Channel.rate_bps
-    monkeypatch.setattr(Channel, "rate_bps", lambda self, *where: math.log(2.0) * rate_bps(self, *where))
+    monkeypatch.setattr(radio_link, "bps_per_hz", lambda snr: math.log(2.0) * channel.bps_per_hz(snr))
 
 
 def band_divided_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
     ("changes", "protocol", "message"),
     [
         (
-            {"downloads_count": False},
+            {"downloads_count": False, "end": cosim.AfterVersions(num_versions=2)},
             cosim.FedBuff(),
             r"downloads_count = false lets the clients of an edge round wait",
         ),
