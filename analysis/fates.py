@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from analysis.activities import in_words
 from analysis.columns import Numbers, coded, places
-from cosim.records import DONE, END_OF_RUN, NO_JOB
-from cosim.results import Result
+from cosim.engine.store.results import Result
+from cosim.records.rows import DONE, END_OF_RUN, NO_JOB
 
 NOT_KEPT = "the run kept no rows of its clients. Usual fix: cosim run --records all"
 UNKNOWN = "unknown"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from analysis.designs import Design, said, seed_of
-from cosim.results import Result
+from cosim.engine.store.results import Result
 
 
 def remarks_on(designs: Sequence[Design]) -> list[str]:

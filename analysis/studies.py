@@ -28,9 +28,9 @@ import pandas as pd
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
 from analysis.targets import Pairs, ToTarget, common_horizon, pairs, to_target
-from cosim.files import place
-from cosim.records import Measure
-from cosim.results import Result
+from cosim.engine.store.results import Result
+from cosim.files.on_disk import place
+from cosim.records.rows import Measure
 from cosim.units import prefixed
 
 MEASURES = {

@@ -22,8 +22,8 @@ import pandas as pd
 
 from analysis.intervals.statistics import Interval
 from analysis.studies import Comparison, Metric, compared, diverged, metrics
+from cosim.configuration.words import column_in_words, field_in_words, value_in_words
 from cosim.units import prefixed
-from cosim.words import column_in_words, field_in_words, value_in_words
 
 
 class Table(NamedTuple):

@@ -26,7 +26,7 @@ import pandas as pd
 from analysis.designs import designs_of
 from analysis.remarks import remarks_on, remarks_on_study
 from analysis.studies import load, with_shares
-from cosim.results import Result
+from cosim.engine.store.results import Result
 from cosim.studies.table import outcome_of, table_of, taken, target_columns, target_label
 
 

@@ -25,11 +25,11 @@ from typing_extensions import override
 
 import cosim
 import models
-from cosim.beforehand.clock import HowPlayed
-from cosim.ground import ground_of
-from cosim.learning.learner import Learner
-from cosim.network import nodes_of
-from cosim.protocols.protocol import Protocol
+from cosim.engine.learning.learner import Learner
+from cosim.engine.run.clock import HowPlayed
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.protocols.port import Protocol
 
 NUM_CLIENTS, NUM_ROUNDS, NUM_STEPS = 60, 20, 20
 NETWORKS = ("relu-64-32-10", "relu-64-300-10")

@@ -2,7 +2,7 @@
 
 Random Rayleigh drops of cells with M antennas and n clients, all of the same drops:
 
-    receive_beams       cosim.allocation.beamforming, with its default starts and with four times as many
+    receive_beams       cosim.radio.sharing.beamforming, with its default starts and with four times as many
     randomised          the relaxation's covariance X; the best of as many random beams ~ CN(0, X)
     mean channel        matched to the mean of the clients' unit channels
     principal           principal eigenvector of the sum of h_i h_i^H over the clients
@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from cosim.allocation.beamforming import gains, receive_beams
-from cosim.allocation.beamforming_bound import relaxation
+from cosim.radio.sharing.beamforming import gains, receive_beams
+from scenarios.validate.beamforming_bound import relaxation
 
 CASES = ((10, 3), (10, 10), (10, 15), (10, 20), (10, 30), (4, 15))
 NUM_BATCHED = 20

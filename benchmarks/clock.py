@@ -24,8 +24,8 @@ import simpy
 
 import cosim
 import models
-from cosim.radio.sharing.band import Sharing
-from cosim.records import DONE, Span
+from cosim.radio.sharing.port import Sharing
+from cosim.records.rows import DONE, Span
 from scenarios import hist
 
 Process = Iterator[simpy.Event]

@@ -33,7 +33,7 @@ from analysis.intervals.ranks import ranks
 from analysis.intervals.regenerative import cycles, regenerative
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, quantile, t_interval
-from cosim.queueing.arrays import waiting_s
+from scenarios.validate.queue_arrays import waiting_s
 
 RATES_PER_S = (8.0, 2.0)
 LOADS = ((2.0, 0.9), (2.0, 0.7), (2.0, 0.5), (2.0, 0.3), (2.8, 0.5))

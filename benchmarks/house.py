@@ -24,21 +24,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-ENGINE = (
-    *("running", "run_folder", "run_network", "run_options", "run_preparation", "run_writer", "network"),
-    *("checkpoint", "engine"),
-    *("servers.edge", "servers.cloud", "servers.server", "servers.workload", "servers.array_round"),
-    *("servers.played_rounds", "servers.rested", "servers.next_round", "servers.asynchronous.server"),
-    *("servers.asynchronous.flights", "servers.asynchronous.inbox"),
-    *("devices.client", "devices.fleet", "devices.rest", "devices.charge", "devices.availability"),
-    *("learning.learner", "learning.nothing_learned", "learning.resolver", "learning.evaluator"),
-    *("learning.own_models", "learning.own_networks", "learning.workers", "learning.slices"),
-    *("learning.graph.levels", "learning.graph.cohorts", "learning.probe"),
-)
+ENGINE = ("engine",)
 """Modules below cosim that make up the engine, with what is below them."""
-PARTS = ("allocation", "data", "devices", "learning", "links", "protocols", "queueing", "radio", "selection")
-PARTS = (*PARTS, "servers", "topology")
-"""Rooms that hold parts: what of them is not the engine."""
+PARTS = ("codecs", "data", "devices", "ends", "jobs", "links", "papers", "protocols", "queues", "radio")
+PARTS = (*PARTS, "schedules", "selection", "server_updates", "tasks", "topology", "training", "waiting")
+"""Rooms that hold parts."""
 
 
 class Function(NamedTuple):

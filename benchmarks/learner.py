@@ -31,12 +31,12 @@ from torch import Tensor, nn
 
 import models
 from cosim.data.dataset import Dataset
-from cosim.learning.graph.cohorts import WORKING_SETS, cohorts
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.learner import Learner
-from cosim.learning.local_training.sgd import Sgd
-from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.engine.learning.cohorts import WORKING_SETS, cohorts
+from cosim.engine.learning.learner import Learner
+from cosim.training.programs.sgd_steps import mini_batches
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingModel, PendingUpdate
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE = 60, 20, 50, 0.01
 NETWORKS = ("relu-784-300-10", "relu-784-75-10", "relu-64-32-10")

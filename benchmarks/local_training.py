@@ -31,11 +31,11 @@ from torch import Tensor, nn
 import models
 from cosim import Adam, LocalTraining, Momentum, Proximal, Scaffold, Sgd, TorchFunction
 from cosim.data.dataset import Dataset
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.learner import Learner
-from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.learning.workers import num_cores
+from cosim.engine.learning.learner import Learner
+from cosim.engine.learning.workers import num_cores
+from cosim.training.programs.sgd_steps import mini_batches
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingModel, PendingUpdate
 
 NUM_CLIENTS, NUM_SAMPLES, NUM_STEPS, BATCH, RATE = 60, 200, 20, 50, 0.05
 Optimizer = Callable[..., torch.optim.Optimizer]

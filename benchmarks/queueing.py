@@ -4,8 +4,8 @@ Packets per second of an M/M/1 and of an M/H2/1 queue at a load of 0.775, in tur
 slow moment of the machine falls on all; every way draws its own random numbers:
 
     Ciw       ciw.Simulation until all packets have left, with the records that it writes by default
-    station   cosim.queueing.station on the event clock: an arrival and a departure event for each packet
-    arrays    cosim.queueing.arrays.simulate, 50 times as many packets
+    station   cosim.queues.station on the event clock: an arrival and a departure event for each packet
+    arrays    scenarios.validate.queue_arrays.simulate, 50 times as many packets
 
 Medians over the repetitions.
 
@@ -22,11 +22,11 @@ from functools import partial
 
 import numpy as np
 
-from cosim.queueing.arrays import simulate
-from cosim.queueing.service import Exponential, HyperExponential
-from cosim.queueing.start import StationaryStart
-from cosim.queueing.station import Station
-from cosim.simulation import Simulation
+from cosim.clock.simulation import Simulation
+from cosim.queues.service import Exponential, HyperExponential
+from cosim.queues.start import StationaryStart
+from cosim.queues.station import Station
+from scenarios.validate.queue_arrays import simulate
 
 try:
     import ciw

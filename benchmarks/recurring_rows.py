@@ -30,12 +30,12 @@ import torch
 
 import models
 from cosim.data.dataset import Dataset
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.learner import Learner
-from cosim.learning.local_training.sgd import Sgd
-from cosim.learning.programs.recurring_rows import RecurringRows
-from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.engine.learning.learner import Learner
+from cosim.papers.rawhfl.recurring_rows import RecurringRows
+from cosim.training.programs.sgd_steps import mini_batches
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
 
 MODEL = "mlp-43-512-256-256"
 NUM_FEATURES, *_, NUM_CLASSES = SIZES = [int(size) for size in MODEL.split("-")[1:]]

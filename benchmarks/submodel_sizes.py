@@ -2,7 +2,7 @@
 
 Random cells, of a model of 300 hidden units (3000 for 100 cells), sizes of at most 1.5 equal parts:
 
-    direct      cosim.allocation.submodel_sizes: fill to a common time, round down, hand out what is left
+    direct      cosim.protocols.latency_optimal: fill to a common time, round down, hand out what is left
     program     problem (21) as a mixed-integer linear program, cvxpy with HiGHS, compiled once
 
 Times are medians over the instances; "slower" counts instances in which the direct sizes are slower than
@@ -19,7 +19,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from cosim.allocation.submodel_sizes import largest_size, latency_optimal_sizes
+from cosim.protocols.latency_optimal import largest_size, latency_optimal_sizes
 
 CASES = ((4, 300), (20, 300), (100, 3000))
 """Cells and units."""

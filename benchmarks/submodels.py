@@ -27,11 +27,11 @@ from torch import Tensor, nn
 
 import models
 from cosim.data.dataset import Dataset
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.learner import Learner
-from cosim.learning.local_training.sgd import Sgd
-from cosim.learning.programs.sgd_steps import mini_batches
+from cosim.engine.learning.learner import Learner
+from cosim.training.programs.sgd_steps import mini_batches
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE, COHORT = 16, 3, 50, 0.01, 8
 NETWORKS = {"lenet5-10": 784, "resnet18grey-8-28-10": 784, "resnet18-64-10": 3072}

@@ -23,13 +23,13 @@ import torch
 
 import cosim
 import models
+from cosim.clock.simulation import Simulation
 from cosim.data.dataset import Dataset
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.learner import Learner
-from cosim.learning.local_training.vertical import VerticalSgd
-from cosim.learning.programs.vertical import epoch_orders
-from cosim.simulation import Simulation
+from cosim.engine.learning.learner import Learner
+from cosim.papers.vhfl.vertical import VerticalSgd
+from cosim.papers.vhfl.vertical_program import epoch_orders
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
 
 MODEL = "vertical-9-12-32-8"
 BATCH_SIZE, LEARNING_RATE = 50, 0.05

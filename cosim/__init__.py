@@ -17,7 +17,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from cosim.packages import warn_of_hidden as _warn_of_hidden
+from cosim.files.packages import warn_of_hidden as _warn_of_hidden
 
 _STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
 _HOMES = {

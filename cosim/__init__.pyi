@@ -1,38 +1,43 @@
 from attrs import evolve
 
-from cosim.allocation.policies import CommonSteps, Policy, ResourceAware, Unconstrained
-from cosim.allocation.solvers import Algorithm2, ExactSolver, Solver
+from cosim.clock.instants import deadline_after, instant_after
+from cosim.clock.simulation import Dropped, Simulation
+from cosim.codecs.error_feedback import ErrorFeedback
+from cosim.codecs.flat import FlatCodec
+from cosim.codecs.half_precision import BFloat16, Float16
+from cosim.codecs.kept import Kept, KeptNumber, KeptShare
+from cosim.codecs.model_codec import ModelCodec
+from cosim.codecs.port import Codec
+from cosim.codecs.qsgd import Qsgd
+from cosim.codecs.signs import Signs
+from cosim.codecs.sparse import RandomK, TopK
+from cosim.codecs.uncompressed import Uncompressed
 from cosim.configuration import Ask, ConfigurationError, Lack, Word
-from cosim.configuration.values import PerClient, PerGroup, Values
+from cosim.configuration.client_values import PerClient, PerGroup, Values
 from cosim.data.arrays import Arrays
-from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.cifar10 import Cifar10
 from cosim.data.pictures.digits import Digits
 from cosim.data.pictures.fashion_mnist import FashionMnist
+from cosim.data.port import Data
 from cosim.data.split_data import SplitData
 from cosim.data.splits.dirichlet import Dirichlet
 from cosim.data.splits.iid import Iid
 from cosim.data.splits.natural import Natural
+from cosim.data.splits.port import Split
 from cosim.data.splits.sampled import Sampled
 from cosim.data.splits.shards import CellIid, Shards
-from cosim.data.splits.split import Split
 from cosim.data.synthetic import Synthetic
 from cosim.data.texts.authored_text import AuthoredText
 from cosim.data.texts.newsgroups import Newsgroups20
-from cosim.data.traffic.cell_traffic import CellTraffic
-from cosim.data.traffic.traffic import Traffic
-from cosim.data.traffic.traffic_csv import TrafficCsv
-from cosim.data.videos.video_requests import VideoRequests
 from cosim.devices.battery import Battery
 from cosim.devices.column import Column
 from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
 from cosim.devices.device import Device, DeviceArrays
 from cosim.devices.device_table import DeviceTable
-from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.devices.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
 from cosim.devices.mixture import Mixture
+from cosim.devices.port import Devices
 from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import OnOff, Presence
 from cosim.devices.presence_windows import PresenceWindows
@@ -46,68 +51,55 @@ from cosim.devices.training_time import (
     TrainingTime,
 )
 from cosim.devices.transmit_power import PowerRange, SamePower, TransmitPower
-from cosim.instants import deadline_after, instant_after
-from cosim.learning.codecs.codec import Codec
-from cosim.learning.codecs.error_feedback import ErrorFeedback
-from cosim.learning.codecs.flat import FlatCodec
-from cosim.learning.codecs.half_precision import BFloat16, Float16
-from cosim.learning.codecs.kept import Kept, KeptNumber, KeptShare
-from cosim.learning.codecs.majority_vote import MajorityVote
-from cosim.learning.codecs.qsgd import Qsgd
-from cosim.learning.codecs.signs import Signs
-from cosim.learning.codecs.sparse import RandomK, TopK
-from cosim.learning.codecs.uncompressed import Uncompressed
-from cosim.learning.local_training.local_training import LocalTraining
-from cosim.learning.local_training.optimisers import Adam, Momentum
-from cosim.learning.local_training.scaffold import Scaffold
-from cosim.learning.local_training.sgd import Proximal, Sgd
-from cosim.learning.local_training.torch_function import TorchFunction
-from cosim.learning.local_training.vertical import VerticalSgd
-from cosim.learning.schedules.by_round import ByRound
-from cosim.learning.schedules.decays import Cosine, StepDecay
-from cosim.learning.schedules.schedule import Rate, Schedule
-from cosim.learning.schedules.warm_up import WarmUp
-from cosim.learning.server_updates.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
-from cosim.learning.server_updates.fed_nova import FedNova
-from cosim.learning.server_updates.means import Mean, MeanBySamples
-from cosim.learning.server_updates.server_update import ServerUpdate
-from cosim.learning.server_updates.step_from_mean import StepFromMean
-from cosim.learning.tasks.classification import Classification
-from cosim.learning.tasks.metric import Answers, Metric
-from cosim.learning.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
-from cosim.learning.tasks.next_token import NextToken
-from cosim.learning.tasks.regression import Regression
-from cosim.learning.tasks.task import Task
+from cosim.ends.after import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions
+from cosim.ends.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
+from cosim.ends.port import End
+from cosim.engine.run.run import run
+from cosim.engine.store.results import Result
 from cosim.links.carried import SteadyUpload
 from cosim.links.instantaneous import Instantaneous
-from cosim.links.link import CellLink, Course, KnownLink, Link
 from cosim.links.machine import Machine
-from cosim.links.model_codec import ModelCodec
+from cosim.links.port import CellLink, Course, KnownLink, Link
 from cosim.links.traces.dealing import Dealing, Dealt, InTurns, OwnTraces
 from cosim.links.traces.past_end import HoldLast, PastEnd, RefusePastEnd, RepeatTrace
 from cosim.links.traces.rate_trace import RateTrace, TracedLink
 from cosim.links.upload import Upload
-from cosim.protocols.asynchronous import Asynchronous
-from cosim.protocols.asynchronous_training import AsynchronousTraining
+from cosim.papers.rawhfl.plans.port import CommonSteps, Policy, ResourceAware, Unconstrained
+from cosim.papers.rawhfl.plans.solvers import Algorithm2, ExactSolver, Solver
+from cosim.papers.rawhfl.raw_hfl import RawHfl
+from cosim.papers.rawhfl.videos.video_requests import VideoRequests
+from cosim.papers.vhfl.traffic.cell_traffic import CellTraffic
+from cosim.papers.vhfl.traffic.traffic import Traffic
+from cosim.papers.vhfl.traffic.traffic_csv import TrafficCsv
+from cosim.papers.vhfl.vertical import VerticalSgd
+from cosim.papers.vhfl.vhfl import Vhfl
+from cosim.protocols.asynchronous.asynchronous_training import AsynchronousTraining
+from cosim.protocols.asynchronous.fedasync import FedAsync
+from cosim.protocols.asynchronous.fedbuff import FedBuff
+from cosim.protocols.asynchronous.generalised_async import GeneralisedAsync
+from cosim.protocols.asynchronous.port import Asynchronous
+from cosim.protocols.asynchronous.staleness import Constant, Hinge, Polynomial, Staleness
+from cosim.protocols.asynchronous.starts import (
+    ConstantConcurrency,
+    Dispatched,
+    PoissonStarts,
+    Restarts,
+    Starts,
+)
+from cosim.protocols.asynchronous.time_triggered import TimeTriggered
+from cosim.protocols.asynchronous.trainers import Cells, Clients, Trainers
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.fedasync import FedAsync
-from cosim.protocols.fedbuff import FedBuff
-from cosim.protocols.generalised_async import GeneralisedAsync
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
-from cosim.protocols.protocol import Protocol
-from cosim.protocols.raw_hfl import RawHfl
+from cosim.protocols.port import Protocol
 from cosim.protocols.submodel_sizes import EqualSizes, Fractions, LatencyOptimal, SubmodelSizes
-from cosim.protocols.time_triggered import TimeTriggered
-from cosim.protocols.trainers import Cells, Clients, Trainers
-from cosim.protocols.vhfl import Vhfl
-from cosim.queueing.discipline import Discipline
-from cosim.queueing.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
-from cosim.queueing.network import PublicNetwork
-from cosim.queueing.paths import OwnPaths, Paths, SharedPath
-from cosim.queueing.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
-from cosim.queueing.start import EmptyStart, Start, StationaryStart
+from cosim.queues.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
+from cosim.queues.paths import OwnPaths, Paths, SharedPath
+from cosim.queues.port import Discipline
+from cosim.queues.public_network import PublicNetwork
+from cosim.queues.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
+from cosim.queues.start import EmptyStart, Start, StationaryStart
 from cosim.radio.downlink.broadcast import Broadcast
 from cosim.radio.downlink.unicast import Unicast
 from cosim.radio.fading import Fading, NoFading, Rayleigh
@@ -115,35 +107,51 @@ from cosim.radio.gain_trace import GainTrace
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.link_budget import LinkBudget
-from cosim.radio.propagation.mean_snr import Propagation
 from cosim.radio.propagation.noise_only import NoiseOnly
+from cosim.radio.propagation.port import Propagation
 from cosim.radio.radio import Radio
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
-from cosim.radio.sharing.band import Sharing
 from cosim.radio.sharing.over_the_air import OverTheAir
+from cosim.radio.sharing.port import Sharing
 from cosim.radio.sharing.redivided import RedividedShares
 from cosim.radio.sharing.resource_blocks import ResourceBlocks
 from cosim.radio.sharing.shares import FixedShares
 from cosim.radio.sharing.slotted_aloha import SlottedAloha
-from cosim.records import Measure
-from cosim.results import Result
-from cosim.running import run
+from cosim.records.rows import Measure
+from cosim.schedules.by_round import ByRound
+from cosim.schedules.decays import Cosine, StepDecay
+from cosim.schedules.port import Rate, Schedule
+from cosim.schedules.warm_up import WarmUp
 from cosim.selection.deadlines import DeadlineFeasible, FedCs
 from cosim.selection.drawn import BySamples, RoundRobin, Uniform
 from cosim.selection.oort import Oort
+from cosim.selection.port import Everyone, Selection, SomeClients
 from cosim.selection.power_of_choice import PowerOfChoice
 from cosim.selection.proportional_fair import ProportionalFair
-from cosim.selection.selection import Everyone, Selection, SomeClients
-from cosim.servers.asynchronous.staleness import Constant, Hinge, Polynomial, Staleness
-from cosim.servers.asynchronous.starts import ConstantConcurrency, Dispatched, PoissonStarts, Restarts, Starts
-from cosim.servers.end import End
-from cosim.servers.ends import AfterRounds, AfterSeconds, AfterTarget, AfterUpdates, AfterVersions
-from cosim.servers.evaluation_times import EvaluationTimes, EverySeconds, EveryVersions, Never
-from cosim.servers.waiting import AtLeast, Deadline, FirstK, UploadDeadline, WaitForAll, Waiting
-from cosim.simulation import Dropped, Simulation
+from cosim.server_updates.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
+from cosim.server_updates.fed_nova import FedNova
+from cosim.server_updates.majority_vote import MajorityVote
+from cosim.server_updates.means import Mean, MeanBySamples
+from cosim.server_updates.port import ServerUpdate
+from cosim.server_updates.step_from_mean import StepFromMean
 from cosim.system import System
+from cosim.tasks.classification import Classification
+from cosim.tasks.metric import Answers, Metric
+from cosim.tasks.metrics import ClassAccuracy, ClientAccuracy, MacroF1, PersonalAccuracy
+from cosim.tasks.next_token import NextToken
+from cosim.tasks.port import Task
+from cosim.tasks.regression import Regression
+from cosim.topology.port import Topology
 from cosim.topology.table_topology import TableTopology
-from cosim.topology.topology import Topology
+from cosim.training.local_steps import DrawnSteps, Epochs, LocalSteps, SameSteps, StepsInTime
+from cosim.training.optimisers import Adam, Momentum
+from cosim.training.port import LocalTraining
+from cosim.training.scaffold import Scaffold
+from cosim.training.sgd import Proximal, Sgd
+from cosim.training.torch_function import TorchFunction
+from cosim.waiting.counts import AtLeast, FirstK
+from cosim.waiting.deadlines import Deadline, UploadDeadline
+from cosim.waiting.port import WaitForAll, Waiting
 
 __all__ = [
     "Adam",

@@ -15,6 +15,9 @@ from typing import Any, Literal, Self
 import attrs
 from typing_extensions import override
 
+from cosim.codecs.model_codec import ModelCodec
+from cosim.codecs.port import Codec
+from cosim.codecs.uncompressed import Uncompressed
 from cosim.configuration import (
     Ask,
     Lack,
@@ -31,28 +34,25 @@ from cosim.configuration import (
     refuse,
 )
 from cosim.configuration.changes import changed
-from cosim.data.data import Data
+from cosim.configuration.going_together import DOWNLOADS_APART, EDGE_ROUNDS
 from cosim.data.pictures.fashion_mnist import FashionMnist
+from cosim.data.port import Data
 from cosim.devices.cycles import Cycles, CyclesPerStep
-from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.going_together import DOWNLOADS_APART, EDGE_ROUNDS
-from cosim.learning.codecs.codec import Codec
-from cosim.learning.codecs.uncompressed import Uncompressed
-from cosim.learning.schedules.schedule import check_schedules
-from cosim.learning.tasks.task import Task
+from cosim.devices.port import Devices
+from cosim.ends.after import AfterRounds
+from cosim.ends.evaluation_times import EvaluationTimes, EveryVersions
+from cosim.ends.port import End
 from cosim.links.fitting import check_directions
 from cosim.links.instantaneous import Instantaneous
-from cosim.links.link import Link
-from cosim.links.model_codec import ModelCodec
+from cosim.links.port import Link
 from cosim.protocols.hist import Hist
-from cosim.protocols.protocol import Protocol
+from cosim.protocols.port import Protocol
 from cosim.radio.radio import Radio
-from cosim.servers.end import End
-from cosim.servers.ends import AfterRounds
-from cosim.servers.evaluation_times import EvaluationTimes, EveryVersions
-from cosim.shown import in_a_line, table
-from cosim.topology.topology import Topology, even_cells
+from cosim.records.shown import in_a_line, table
+from cosim.schedules.port import check_schedules
+from cosim.tasks.port import Task
+from cosim.topology.port import Topology, even_cells
 
 
 @configuration

@@ -29,8 +29,8 @@ from cosim import (
     System,
 )
 from cosim.configuration import from_dict
-from cosim.devices.local_steps import SameSteps
 from cosim.names import client_name, edge_name
+from cosim.training.local_steps import SameSteps
 
 
 def system() -> System:

@@ -8,7 +8,7 @@ comes. Takes seconds.
 """
 
 from cosim import AfterUpdates, EverySeconds, FedAsync, Proximal, System, evolve
-from cosim.protocols.trainers import Clients
+from cosim.protocols.asynchronous.trainers import Clients
 from scenarios import quickstart
 
 

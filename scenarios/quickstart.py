@@ -19,7 +19,7 @@ from cosim import (
     Sgd,
     System,
 )
-from cosim.devices.local_steps import SameSteps
+from cosim.training.local_steps import SameSteps
 
 
 def system() -> System:

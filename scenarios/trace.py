@@ -26,7 +26,7 @@ from cosim import (
     System,
     TracedLink,
 )
-from cosim.devices.local_steps import SameSteps
+from cosim.training.local_steps import SameSteps
 
 WALK = RateTrace(file="scenarios:walk.csv", dealing=InTurns(), past_end=RepeatTrace())
 

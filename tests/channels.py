@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from cosim.links.link import Cell, Job, Sender
+from cosim.jobs.job import Job
 from cosim.links.on_clock import OnClock
+from cosim.links.port import Cell, Sender
 from cosim.radio.channel import Channel
 from cosim.radio.fading_of_run import ClientFading, FadingOfRun
 from cosim.radio.sharing.lanes import Lanes

@@ -82,4 +82,4 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Process
 @pytest.fixture
 def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count every run as a large one, which is played on arrays where all parts can."""
-    monkeypatch.setattr("cosim.beforehand.needs.MOST_BY_EVENTS", 0)
+    monkeypatch.setattr("cosim.engine.run.needs.MOST_BY_EVENTS", 0)

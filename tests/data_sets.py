@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from cosim import Data
+from cosim.clock.simulation import Simulation
 from cosim.data.dataset import Dataset
-from cosim.simulation import Simulation
 
 
 def loaded(data: Data, data_dir: Path | None = None) -> Dataset:

@@ -6,13 +6,13 @@ import torch
 
 import cosim
 from cosim.configuration import configuration, for_each
-from cosim.learning.programs.descents import SgdStep
-from cosim.learning.programs.sgd import SgdProgram
 from cosim.radio.redrawn import Redrawn
-from cosim.radio.sharing.band import Band
 from cosim.radio.sharing.division import Division
+from cosim.radio.sharing.port import Band
 from cosim.radio.sharing.redivided import RedividedBand
 from cosim.radio.sharing.shares import FixedBand
+from cosim.training.programs.descents import SgdStep
+from cosim.training.programs.sgd import SgdProgram
 
 
 @configuration

@@ -9,13 +9,13 @@ from sklearn.metrics import cohen_kappa_score
 from torch import nn
 
 import cosim
-from cosim.allocation import exact
-from cosim.allocation.common_steps import without_stragglers
+from cosim.clock.draws import uniforms
 from cosim.configuration import at_least, between, configuration, field, for_each, positive
-from cosim.draws import uniforms
-from cosim.learning.network.submodels import proportional_counts
-from cosim.queueing.discipline import Queue
-from cosim.servers.end import Counted
+from cosim.ends.port import Counted
+from cosim.papers.rawhfl.plans import exact
+from cosim.papers.rawhfl.plans.common_steps import without_stragglers
+from cosim.queues.port import Queue
+from cosim.values.submodels import proportional_counts
 
 
 class Fastest(cosim.SomeClients):

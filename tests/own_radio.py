@@ -7,7 +7,7 @@ import numpy as np
 import cosim
 from cosim.configuration import configuration, for_each
 from cosim.radio.propagation.link_budget import BudgetedCellSnr
-from cosim.radio.propagation.mean_snr import CellSnr
+from cosim.radio.propagation.port import CellSnr
 from cosim.radio.redrawn import EveryEdgeRound, GainCourse, Redrawn
 
 

@@ -22,18 +22,18 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim import Never
-from cosim.beforehand.needs import clock_by_size
+from cosim.clock.draws import Numbers, normals
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, asks_in, configuration
-from cosim.draws import Numbers, normals
+from cosim.configuration.going_together import DOWNLOADS_APART, EVERY_UPDATE, ONE_BY_ONE, SHARED_CYCLES
 from cosim.engine.rounds.on_arrays import RoundTimes
-from cosim.going_together import DOWNLOADS_APART, EVERY_UPDATE, ONE_BY_ONE, SHARED_CYCLES
+from cosim.engine.run.needs import clock_by_size
+from cosim.engine.store.results import Result
 from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
-from cosim.radio.sharing.band import Band
-from cosim.results import Result
-from cosim.rows.tables import TABLES
-from cosim.simulation import Simulation
+from cosim.radio.sharing.port import Band
+from cosim.records.tables import TABLES
 from cosim.testing import small_system
 
 NUM_SYSTEMS = int(os.environ.get("COSIM_SYSTEMS", "50"))
@@ -662,7 +662,7 @@ def test_one_rule_of_size_says_what_plays_a_run(system, played, why):
 
 
 def test_a_large_run_is_played_on_arrays(monkeypatch):
-    monkeypatch.setattr("cosim.beforehand.needs.MOST_BY_EVENTS", 29)
+    monkeypatch.setattr("cosim.engine.run.needs.MOST_BY_EVENTS", 29)
     system = attrs.evolve(small_system(), evaluation=Never())
     played = Counter()
     init = RoundTimes.__init__
@@ -675,7 +675,7 @@ def test_a_large_run_is_played_on_arrays(monkeypatch):
     cosim.run(system)
     assert played["rounds"] > 0
     played.clear()
-    monkeypatch.setattr("cosim.beforehand.needs.MOST_BY_EVENTS", 30)
+    monkeypatch.setattr("cosim.engine.run.needs.MOST_BY_EVENTS", 30)
     cosim.run(system)
     assert not played
     cosim.run(system, records="rounds")

@@ -20,8 +20,8 @@ import warm
 
 import cosim
 from cosim import AfterRounds
-from cosim.checkpoint import Checkpoint
-from cosim.rows.tables import TABLES
+from cosim.engine.store.checkpoint import Checkpoint
+from cosim.records.tables import TABLES
 from cosim.testing import (
     check_data,
     check_link,

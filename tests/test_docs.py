@@ -25,18 +25,18 @@ import worlds
 from scipy import stats
 
 import cosim
-import cosim.rows.summary
+import cosim.records.summary
 import cosim.testing
 import models
 from analysis.studies import load
 from cosim import HyperExponential, Simulation, StationaryStart
+from cosim.clock.draws import uniforms
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
-from cosim.data.traffic.table_files import read
-from cosim.draws import uniforms
 from cosim.links.traces import table as rate_table
-from cosim.queueing.station import Station
+from cosim.papers.vhfl.traffic.table_files import read
+from cosim.queues.station import Station
 from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
@@ -734,7 +734,7 @@ def test_the_reference_has_every_column(folder):
             assert kind in (kinds.get(str(dtype), "text"), str(dtype).replace("str", "text")), column
             assert unit == unit_of(str(column))
             assert what
-    assert {*cosim.rows.summary.Summary._fields, "checksums"} == set(rows_of("summary.json"))
+    assert {*cosim.records.summary.Summary._fields, "checksums"} == set(rows_of("summary.json"))
     shown = set(re.findall(r"^\| `([\w.]+)`", PAGES["reference"], re.MULTILINE))
     assert reference.COLUMNS.keys() <= shown
 

@@ -59,10 +59,10 @@ def test_what_is_named_is_there(package):
 
 
 def test_what_is_not_there_is_found():
-    text = "Speed: `benchmarks/queue.py`. See cosim.queueing.arrays.sojourn (tests/queueing), `queue.py`."
-    assert A_PATH.findall(text) == ["benchmarks/queue.py", "tests/queueing"]
+    text = "Speed: `benchmarks/queue.py`. See cosim.queues.port.Disciplin (tests/queues), `queue.py`."
+    assert A_PATH.findall(text) == ["benchmarks/queue.py", "tests/queues"]
     assert A_PROGRAM.findall(text) == ["queue.py"]
-    assert A_NAME.findall(text) == ["cosim.queueing.arrays.sojourn"]
-    assert not is_there("cosim.queueing.arrays.sojourn")
-    assert not is_there("cosim.queues")
-    assert is_there("cosim.queueing.arrays.sojourn_s")
+    assert A_NAME.findall(text) == ["cosim.queues.port.Disciplin"]
+    assert not is_there("cosim.queues.port.Disciplin")
+    assert not is_there("cosim.queueing")
+    assert is_there("cosim.queues.port.Discipline")

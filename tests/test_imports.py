@@ -21,25 +21,25 @@ ANALYSIS = "analysis reads records and never drives the engine"
 ORACLE = "closed forms are an independent oracle"
 TORCH = "torch only in the learner and the models"
 SIMPY = "simpy only in the clock"
-CVXPY = "cvxpy only in the allocation"
-PARTS = "parts never import the engine"
+CVXPY = "cvxpy only in plans and oracles"
+ROOMS = "the rooms of the engine point downwards"
 KINDS = "the engine imports ports, never kinds"
 
 BANNED = [
     ("cosim/new.py", "import models", ENGINE),
     ("cosim/new.py", "from analysis.intervals.statistics import mean_interval", ENGINE),
-    ("cosim/learning/new.py", "import scenarios.hist", ENGINE),
+    ("cosim/training/new.py", "import scenarios.hist", ENGINE),
     ("cosim/new.py", "", LAYERS),
-    ("cosim/radio/new.py", "from cosim.running import run", LAYERS),
-    ("cosim/data/new.py", "from cosim.learning.graph.levels import levels", LAYERS),
+    ("cosim/radio/new.py", "from cosim.engine.run.run import run", LAYERS),
+    ("cosim/data/new.py", "from cosim.engine.learning.levels import levels", LAYERS),
     ("models/new.py", "from cosim.units import db_to_linear", MODELS),
     ("models/new.py", "import numpy as np", MODELS),
     ("analysis/new.py", "from cosim.system import System", ANALYSIS),
     ("analysis/new.py", "from cosim import Result", ANALYSIS),
     ("analysis/new.py", "import models", ANALYSIS),
     ("analysis/new.py", "from scenarios.hist import system", ANALYSIS),
-    ("analysis/closed_forms/new.py", "from cosim.simulation import Simulation", ORACLE),
-    ("analysis/closed_forms/new.py", "from cosim.records import Span", ORACLE),
+    ("analysis/closed_forms/new.py", "from cosim.clock.simulation import Simulation", ORACLE),
+    ("analysis/closed_forms/new.py", "from cosim.records.rows import Span", ORACLE),
     ("analysis/closed_forms/new.py", "from analysis import load", ORACLE),
     ("analysis/closed_forms/new.py", "from analysis.intervals.statistics import mean_interval", ORACLE),
     ("analysis/closed_forms/new.py", "import pandas as pd", ORACLE),
@@ -49,22 +49,25 @@ BANNED = [
     ("analysis/new.py", "import torch", TORCH),
     ("scenarios/new.py", "import torch", TORCH),
     ("cosim/protocols/new.py", "import simpy", SIMPY),
-    ("cosim/queueing/new.py", "import simpy", SIMPY),
-    ("cosim/learning/new.py", "from simpy.events import NORMAL", SIMPY),
+    ("cosim/queues/new.py", "import simpy", SIMPY),
+    ("cosim/radio/new.py", "from simpy.events import NORMAL", SIMPY),
     ("cosim/radio/new.py", "import cvxpy", CVXPY),
     ("scenarios/new.py", "import cvxpy", CVXPY),
-    ("cosim/selection/new.py", "from cosim.servers.cloud import Cloud", PARTS),
-    ("cosim/learning/codecs/new.py", "def f():\n    from cosim.learning.learner import Learner", PARTS),
-    ("cosim/engine/new.py", "from cosim.learning.codecs.qsgd import Qsgd", KINDS),
-    ("cosim/engine/new.py", "from cosim.radio.radio import Radio", KINDS),
+    ("cosim/selection/new.py", "from cosim.engine.servers.cloud import Cloud", LAYERS),
+    ("cosim/codecs/new.py", "def f():\n    from cosim.engine.learning.learner import Learner", LAYERS),
+    ("cosim/engine/new.py", "", ROOMS),
+    ("cosim/engine/store/new.py", "from cosim.engine.run.run import run", ROOMS),
+    ("cosim/engine/run/new.py", "from cosim.codecs.qsgd import Qsgd", KINDS),
+    ("cosim/engine/run/new.py", "from cosim.radio.radio import Radio", KINDS),
 ]
 ALLOWED = [
-    ("cosim/learning/new.py", "import torch"),
-    ("cosim/allocation/new.py", "import cvxpy"),
-    ("cosim/selection/new.py", "from cosim.servers.waiting import Waiting"),
-    ("cosim/engine/new.py", "from cosim.learning.codecs.codec import Codec"),
+    ("cosim/training/new.py", "import torch"),
+    ("cosim/clock/new.py", "import simpy"),
+    ("cosim/papers/rawhfl/plans/new.py", "import cvxpy"),
+    ("cosim/selection/new.py", "from cosim.waiting.port import Waiting"),
+    ("cosim/engine/run/new.py", "from cosim.codecs.port import Codec"),
     ("models/new.py", "import torch, transformers"),
-    ("analysis/new.py", "from cosim.records import Span\nfrom cosim.results import Result"),
+    ("analysis/new.py", "from cosim.records.rows import Span\nfrom cosim.engine.store.results import Result"),
     ("analysis/closed_forms/new.py", "import attrs, numpy, scipy\nfrom cosim.units import db_to_linear"),
     ("scenarios/new.py", "import analysis, cosim, models"),
 ]
@@ -174,7 +177,7 @@ def test_new_dependency_is_banned_where_few_are_allowed(contract: str, own: set[
 def test_nothing_heavy_is_imported_before_it_is_needed():
     """Configurations, options and times need no torch, which takes seconds; showing needs no tables."""
     code = (
-        "import sys, cosim, cosim.learning.graph.combinations, cosim.studies.executors\n"
+        "import sys, cosim, cosim.values.combinations, cosim.studies.executors\n"
         "from cosim.configuration import from_dict, to_dict\n"
         "for protocol in (cosim.Hist(), cosim.HFedAvg(), cosim.RawHfl(), cosim.Vhfl()):\n"
         "    system = cosim.System(protocol=protocol)\n"

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim.draws import BLOCK, normals, uniforms
+from cosim.clock.draws import BLOCK, normals, uniforms
 from cosim.names import by_number, client_name
 from cosim.testing import small_system
 

@@ -23,9 +23,9 @@ import models
 from analysis.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
-from cosim.going_together import EVERY_UPDATE, ONE_BY_ONE
-from cosim.rows.tables import TABLES
-from cosim.run_network import network_of
+from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
+from cosim.engine.networks.of_run import network_of
+from cosim.records.tables import TABLES
 from cosim.studies.executors import pool
 from cosim.studies.study import Study
 from scenarios import command_line
@@ -295,7 +295,7 @@ def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-NO_UPLINKS = ("os:system", "own_parts:ConstantLink", "own_parts:Noise", "cosim.running:run")
+NO_UPLINKS = ("os:system", "own_parts:ConstantLink", "own_parts:Noise", "cosim.engine.run.run:run")
 
 
 @pytest.mark.parametrize("kind", NO_UPLINKS)

@@ -15,9 +15,9 @@ import worlds
 
 import cosim
 from cosim import ConfigurationError, Never, RepeatTrace, Result
-from cosim.simulation import Simulation
+from cosim.clock.simulation import Simulation
 from cosim.testing import check_system, small_system
-from cosim.testing.laws import LAWS, same_tables
+from cosim.testing.laws.tables import LAWS, same_tables
 from scenarios import phones
 
 TRAINING = small_system().protocol.training

@@ -21,7 +21,7 @@ from torch import nn
 
 import cosim
 from cosim.configuration import configuration, field, positive
-from cosim.radio.sharing.band import Band
+from cosim.radio.sharing.port import Band
 from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import (
     BrokenLaw,
@@ -36,10 +36,10 @@ from cosim.testing import (
     second_process,
     small_system,
 )
-from cosim.testing.activities import silent_cells
-from cosim.testing.codes import check_code
-from cosim.testing.links import check_carried
-from cosim.testing.names import check_names_of
+from cosim.testing.laws.activities import silent_cells
+from cosim.testing.laws.codes import check_code
+from cosim.testing.laws.links import check_carried
+from cosim.testing.laws.names import check_names_of
 
 SMALL = small_system()
 TRAINING = SMALL.protocol.training

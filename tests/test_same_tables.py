@@ -16,8 +16,8 @@ from device_worlds import WORLDS
 from test_parts_with_protocols import PARTS, SYSTEMS
 
 import cosim
-from cosim.results import Result
-from cosim.rows.tables import TABLES
+from cosim.engine.store.results import Result
+from cosim.records.tables import TABLES
 from cosim.testing import small_system
 
 FILE = Path(__file__).parent / "same_tables.json"

@@ -14,7 +14,7 @@ from test_clocks import assert_same, both
 
 import cosim
 from cosim.devices.battery import Battery
-from cosim.devices.client import Client
+from cosim.engine.clients.client import Client
 
 CYCLES, BITS = 3e6, 4096  # of three steps, and of an update of the network
 NUM_ROUNDS = 20

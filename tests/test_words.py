@@ -2,8 +2,8 @@
 
 import pytest
 
+from cosim.configuration.words import column_in_words, field_in_words, in_words, parts_of
 from cosim.units import prefixed, quantity
-from cosim.words import column_in_words, field_in_words, in_words, parts_of
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 IMPORTS = """
 import matplotlib.backends.backend_agg, matplotlib.pyplot, networkx, sklearn.datasets, torch
-import analysis.intervals.batch_means, analysis.plots, analysis.studies, cosim.learning.learner
-import cosim.learning.network.named, cosim.learning.programs.sgd, cosim.running, cosim.studies.study
+import analysis.intervals.batch_means, analysis.plots, analysis.studies, cosim.engine.learning.learner
+import cosim.engine.networks.named, cosim.training.programs.sgd, cosim.engine.run.run, cosim.studies.study
 import cosim.testing, models, scenarios.quickstart
 torch.func.vmap(torch.func.grad(torch.sum))(torch.ones(1, 1))  # imports as much again
 """

@@ -43,14 +43,14 @@ from cosim import (
     evolve,
 )
 from cosim.data.dataset import Dataset
-from cosim.devices.local_steps import SameSteps
-from cosim.ground import ground_of
-from cosim.learning.learner import Learner
-from cosim.network import nodes_of
+from cosim.engine.learning.learner import Learner
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
 from cosim.selection.drawn import Uniform
-from cosim.selection.selection import Everyone, Selection
-from cosim.servers.cloud import Cloud
+from cosim.selection.port import Everyone, Selection
 from cosim.testing import small_system
+from cosim.training.local_steps import SameSteps
 from scenarios import rawhfl as video_requests
 from scenarios import vhfl as cell_traffic
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from analysis.designs import Design
 from analysis.fates import check_clients
 from analysis.plots.style import in_legend, legend_above, style
-from cosim.records import DONE
+from cosim.records.rows import DONE
 
 MOST_LINES = 6
 _MOST_POINTS = 500

@@ -11,8 +11,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.plots.model import model_over_time
 from analysis.plots.style import COLOURS, legend_above
+from cosim.engine.store.results import Result
 from cosim.names import by_number
-from cosim.results import Result
 
 _MOST_BARS = 60
 

@@ -11,7 +11,7 @@ from analysis.designs import Design
 from analysis.fates import UNKNOWN, Fates, check_clients, keeps_energy
 from analysis.intervals.statistics import Interval
 from analysis.plots.style import COLOURS, Looks, in_legend, legend_above, looks_of, plain, wasted
-from cosim.records import REST
+from cosim.records.rows import REST
 
 MOST_BARS = 24
 

@@ -9,7 +9,7 @@ from analysis.designs import Design, Reading, said, telling
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import t_interval
 from analysis.plots.style import COLOURS, FEWEST_RUNS, in_legend, legend_above, style
-from cosim.words import column_in_words, parts_of
+from cosim.configuration.words import column_in_words, parts_of
 
 MOST_LINES = 6
 DIVERGED = "training has diverged"

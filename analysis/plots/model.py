@@ -20,8 +20,8 @@ from analysis.plots.style import (
     legend_above,
     style,
 )
-from cosim.records import Measure
-from cosim.results import Result
+from cosim.engine.store.results import Result
+from cosim.records.rows import Measure
 
 AXES = {
     "time_s": (1.0, "simulated time (s)"),

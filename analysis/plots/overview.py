@@ -7,7 +7,7 @@ from analysis.plots.asynchronous import asynchronous_overview
 from analysis.plots.model import model_over_time
 from analysis.plots.tallied import tallied_overview
 from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS, num_clients, round_picture, telling_round
-from cosim.results import Result
+from cosim.engine.store.results import Result
 
 
 def overview(result: Result) -> Figure:

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from analysis.plots.style import COLOURS, legend_above
-from cosim.results import Result
+from cosim.engine.store.results import Result
 
 COUNTS = {
     "there": "num_present",

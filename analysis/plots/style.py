@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from analysis.activities import BACKHAUL, IDLE
 from analysis.designs import wrapped
-from cosim.records import Measure
+from cosim.records.rows import Measure
 
 matplotlib.rcParams["hatch.linewidth"] = 0.6
 

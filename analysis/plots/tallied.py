@@ -12,8 +12,8 @@ from matplotlib.ticker import MaxNLocator
 from analysis.activities import in_words
 from analysis.plots.bars import stacked
 from analysis.plots.style import COLOURS, legend_above, looks_of
-from cosim.records import NO_ROUND, REST
-from cosim.results import Result
+from cosim.engine.store.results import Result
+from cosim.records.rows import NO_ROUND, REST
 
 _NUM_STEPS = 1_000
 """Of a curve, however many rounds there are."""

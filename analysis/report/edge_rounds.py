@@ -19,8 +19,8 @@ from analysis.plots.tallied import edge_rounds_of, late_picture, times_picture
 from analysis.report.numbers import cell, in_small_units, is_share, number
 from analysis.report.page import details, table
 from analysis.report.pictures import PANEL, panels, picture
+from cosim.engine.store.results import Result
 from cosim.names import by_number
-from cosim.results import Result
 
 _MOST_CELLS = 20
 _MOST_DESIGNS = 6

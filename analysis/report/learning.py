@@ -16,7 +16,7 @@ from analysis.plots.model import AXES, MOST_NAMED, Curve, curves_of, draw, named
 from analysis.report.numbers import number
 from analysis.report.page import details, paragraph, table
 from analysis.report.pictures import panel, panels, picture
-from cosim.records import Measure
+from cosim.records.rows import Measure
 
 _MOST_POINTS = 50
 _MOST_TABLES = 24

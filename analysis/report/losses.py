@@ -19,7 +19,7 @@ from analysis.plots.bars import MOST_BARS, energy_parts, stacked
 from analysis.report.numbers import AllFates, cell, is_share, number
 from analysis.report.page import details, paragraph, table
 from analysis.report.pictures import picture, wide
-from cosim.results import Result
+from cosim.engine.store.results import Result
 
 _MOST_CLIENTS = 100
 

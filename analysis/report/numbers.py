@@ -26,9 +26,9 @@ from analysis.fates import Fates
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
 from analysis.report.page import Markup, paragraph, table
-from cosim.files import read_json
-from cosim.records import Measure
-from cosim.results import Result
+from cosim.engine.store.results import Result
+from cosim.files.on_disk import read_json
+from cosim.records.rows import Measure
 from cosim.units import prefixed
 
 AllFates = Mapping[int, Fates]

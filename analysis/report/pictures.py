@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 
 from analysis.plots import legend_height_in
 from analysis.report.page import text
-from cosim.results import Result
+from cosim.engine.store.results import Result
 
 _SETTINGS: Any = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "legend.fontsize": 8}
 

@@ -16,8 +16,8 @@ from analysis.plots.states import THERE, empty_percent, shares_of, states_pictur
 from analysis.report.numbers import cell, is_share
 from analysis.report.page import details, table
 from analysis.report.pictures import panels_of
-from cosim.records import LEFT
-from cosim.results import Result
+from cosim.engine.store.results import Result
+from cosim.records.rows import LEFT
 
 _MOST_DESIGNS = 6
 

@@ -22,7 +22,7 @@ from analysis.plots.style import looks_of
 from analysis.report.numbers import cell, number
 from analysis.report.page import details, paragraph, table
 from analysis.report.pictures import picture, wide
-from cosim.records import DONE
+from cosim.records.rows import DONE
 
 _MOST_CLIENTS = 10
 _MOST_CELLS = 20

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from analysis.designs import Design, differing, seed_of, ways
 from analysis.report.page import details, table
-from cosim.files import read_json
-from cosim.results import Result
+from cosim.engine.store.results import Result
+from cosim.files.on_disk import read_json
 
 _MOST_RUNS = 12
 

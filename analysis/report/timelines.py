@@ -15,7 +15,7 @@ from analysis.plots import round_picture, telling_round
 from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS, num_clients
 from analysis.report.page import details, paragraph
 from analysis.report.pictures import picture, wide
-from cosim.results import Result
+from cosim.engine.store.results import Result
 
 _MOST_FOLDED = 5
 

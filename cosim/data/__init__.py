@@ -1,0 +1,1 @@
+"""Data: what is learned, and which client holds which samples."""

@@ -14,7 +14,7 @@ part, and, where the largest label is not the last class, the number of classes.
 samples and labels as arrays, or anything with a length whose items are such pairs, as torch's data sets
 (`Dataset.of`). Samples keep their shape, so a network gets pictures as they are; labels that are whole
 numbers are classes, others quantities to be predicted. What the function draws from global generators follows
-from the run's seed (`cosim.data.loading`).
+from the run's seed (`cosim.engine.learning.loading`).
 
 Scope and limitations: everything is in memory; a torch data set is read once, so its transforms are not
 drawn anew in every epoch. Reading a configuration imports no module, and a file names only functions of
@@ -28,11 +28,11 @@ from typing import Any
 import attrs
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
-from cosim.simulation import Simulation
 
 _FIX = "module:function, of a module that is loaded, such as waves:pictures"
 

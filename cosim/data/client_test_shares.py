@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.clock.simulation import Simulation
 from cosim.data.dataset import Dataset
 from cosim.names import CLOUD
-from cosim.simulation import Simulation
 
 NOBODY = -1
 

@@ -22,7 +22,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.pairs import NUMBERED, as_targets, from_zero, pair
 
 if TYPE_CHECKING:
-    from cosim.learning.programs.batching import Batching
+    from cosim.training.programs.batching import Batching
 
 MOST_CLASSES = 2**20
 """Of a data set: tokens of the largest vocabularies. [no source]"""
@@ -53,7 +53,7 @@ class Dataset:
             samples,), int64; None: samples belong nowhere and are dealt by a split, or there is no train_y.
         test_owners: Number of the client to whose test share a test sample belongs, from 0, shape (test
             samples,), int64, -1: no client's; None: there are no such shares.
-        batching: Makes what clients take a step on (`cosim.learning.programs.batching`); None: mini-batches.
+        batching: Makes what clients take a step on (`cosim.training.programs.batching`); None: mini-batches.
 
     Raises:
         ConfigurationError: shapes, types, labels or owners that break these rules, or numbers that are

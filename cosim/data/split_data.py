@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.data.client_test_shares import owners_by_class
-from cosim.data.data import Data
 from cosim.data.dataset import Dataset
 from cosim.data.pairs import is_whole
+from cosim.data.port import Data
 from cosim.data.splits.iid import Iid
-from cosim.data.splits.split import Split
-from cosim.simulation import Simulation
+from cosim.data.splits.port import Split
 
 
 @configuration

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
+from cosim.data.splits.port import Split
 from cosim.data.splits.shards import Shards
-from cosim.data.splits.split import Split
-from cosim.simulation import Simulation
 
 
 @configuration

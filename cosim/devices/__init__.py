@@ -1,0 +1,1 @@
+"""Devices: what the clients are, in numbers and in how they behave."""

@@ -1,4 +1,4 @@
-"""Column: a number for each client, from a column of a table of devices (`cosim.named_files.device_rows`).
+"""Column: a number for each client, from a column of a table of devices (`cosim.files.device_rows`).
 
 Usage: `GivenSnr(snr_db=Column(file="phones.csv", column="snr_db"))`.
 """
@@ -10,8 +10,8 @@ from typing import Any
 from typing_extensions import override
 
 from cosim.configuration import configuration
-from cosim.configuration.values import Values
-from cosim.named_files.device_rows import table_of_devices
+from cosim.configuration.client_values import Values
+from cosim.files.device_rows import table_of_devices
 from cosim.names import ClientNames
 
 

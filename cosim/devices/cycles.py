@@ -32,6 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Draws, Numbers, uniforms
+from cosim.clock.simulation import Simulation
 from cosim.configuration import (
     ConfigurationError,
     Lack,
@@ -42,10 +44,8 @@ from cosim.configuration import (
     one_or_range,
     positive,
 )
-from cosim.configuration.values import in_range
-from cosim.draws import Draws, Numbers, uniforms
-from cosim.going_together import SHARED_CYCLES
-from cosim.simulation import Simulation
+from cosim.configuration.client_values import in_range
+from cosim.configuration.going_together import SHARED_CYCLES
 
 
 class LocalStep(NamedTuple):
@@ -140,7 +140,7 @@ class CyclesPerBit(Cycles):
 
 @configuration
 class CyclesPerOperation(Cycles):
-    """As many cycles for each floating-point operation of the training (`cosim.learning.network.flops`).
+    """As many cycles for each floating-point operation of the training (`cosim.engine.networks.flops`).
 
     Attributes:
         cycles_per_flop: Cycles for each operation. [no source: eight operations a cycle]

@@ -73,7 +73,7 @@ class DeviceNumbers(Generic[Each]):
         idle_w: Power between activities, and while waiting for one's turn.
         sleep_w: Power while asleep.
         sleeps_after_s: How long it idles before it sleeps; infinite: it never does.
-        memory_bits: What must hold all that training takes (`cosim.beforehand.memory`); infinite: unlimited.
+        memory_bits: What must hold all that training takes (`cosim.engine.run.memory`); infinite: unlimited.
     """
 
     frequency_hz: Each = attrs.field(validator=_ABOVE_0)

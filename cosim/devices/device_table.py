@@ -22,17 +22,17 @@ import attrs
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, configuration
 from cosim.devices.battery import Battery
 from cosim.devices.device import NUMBERS, DeviceArrays, DeviceNumbers
-from cosim.devices.devices import Devices
+from cosim.devices.port import Devices
 from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import Presence
 from cosim.devices.processor import Processor
 from cosim.devices.training_time import TrainingTime
-from cosim.named_files.device_rows import DeviceRows, table_of_devices
+from cosim.files.device_rows import DeviceRows, table_of_devices
 from cosim.names import ClientNames
-from cosim.simulation import Simulation
 
 OTHERS = ("device", "distance_m", "snr_db")
 """Columns that other parts of ours read."""

@@ -10,19 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers, uniforms
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
-from cosim.configuration.values import PerGroup, Values, each
+from cosim.configuration.client_values import PerGroup, Values, each
 from cosim.devices.battery import Battery
 from cosim.devices.device import DeviceArrays
-from cosim.devices.devices import Devices
+from cosim.devices.port import Devices
 from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import Presence
 from cosim.devices.processor import Processor
 from cosim.devices.training_time import TrainingTime
 from cosim.devices.transmit_power import SamePower, TransmitPower
-from cosim.draws import Numbers, uniforms
 from cosim.names import ClientNames
-from cosim.simulation import Simulation
 
 
 @configuration

@@ -12,12 +12,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
-from cosim.devices.cell import Client
 from cosim.devices.cycles import Cycles, LocalStep
-from cosim.draws import Numbers
-from cosim.links.payload import Payload
-from cosim.simulation import Simulation
+from cosim.jobs.cell import Client
+from cosim.jobs.payload import Payload
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers, uniforms
+from cosim.clock.simulation import Simulation
 from cosim.configuration import between, configuration, field, parts_of
 from cosim.devices.device import NUMBERS, PARTS, DeviceArrays
-from cosim.devices.devices import Devices
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.draws import Numbers, uniforms
+from cosim.devices.port import Devices
 from cosim.names import ClientNames
-from cosim.simulation import Simulation
 
 
 @configuration

@@ -24,10 +24,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, configuration
-from cosim.devices.client_jobs import ClientJobs
-from cosim.draws import Numbers
-from cosim.simulation import Simulation
+from cosim.jobs.client_jobs import ClientJobs
 
 
 @attrs.define(eq=False)

@@ -31,10 +31,10 @@ from typing import Literal
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.instants import LATEST_S
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Port, configuration
-from cosim.instants import LATEST_S
-from cosim.queueing.service import Exponential, ServiceLaw
-from cosim.simulation import Simulation
+from cosim.queues.service import Exponential, ServiceLaw
 
 BLOCK = 16
 """Durations that are drawn together."""

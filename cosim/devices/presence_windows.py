@@ -9,7 +9,7 @@
 Rows come in any order. Windows of a device that overlap or meet are joined. After its last window a device
 does not come back, unless the table has a period. Every client has a row, and every row is a client's.
 
-Scope and limitations: whole tables in memory (`cosim.named_files.device_rows`).
+Scope and limitations: whole tables in memory (`cosim.files.device_rows`).
 
 Validation: tests/devices/test_presence_windows.py.
 """
@@ -22,12 +22,12 @@ from itertools import count
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.instants import LATEST_S
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, field, lasting
 from cosim.devices.presence import Presence, Window
-from cosim.instants import LATEST_S
-from cosim.named_files.device_rows import DeviceRows, table_of_devices
+from cosim.files.device_rows import DeviceRows, table_of_devices
 from cosim.names import by_number
-from cosim.simulation import Simulation
 
 
 @configuration

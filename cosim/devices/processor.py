@@ -17,7 +17,7 @@ Usage::
             return np.where(jobs.begins_s < self.hot_from_s, 1.0, 0.5) * jobs.frequency_hz
 
 Scope and limitations: a training keeps its frequency and power. A plan (`RawHfl`) takes the plain formulas,
-with the frequencies that it may ask for. What a device takes at rest is in `cosim.devices.rest`.
+with the frequencies that it may ask for. What a device takes at rest is in `cosim.engine.clients.rest`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,10 +26,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, configuration, one_of
-from cosim.devices.client_jobs import ClientJobs
-from cosim.draws import Numbers
-from cosim.simulation import Simulation
+from cosim.jobs.client_jobs import ClientJobs
 
 if TYPE_CHECKING:
     from cosim.devices.device import DeviceNumbers

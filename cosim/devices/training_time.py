@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, between, configuration, field, positive, refuse
-from cosim.draws import Numbers
-from cosim.links.link import Job
-from cosim.simulation import Simulation
+from cosim.jobs.job import Job
 
 
 @configuration

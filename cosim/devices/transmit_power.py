@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers, uniforms
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, between, configuration, field, positive, refuse
-from cosim.draws import Numbers, uniforms
-from cosim.simulation import Simulation
 from cosim.units import dbm_to_w
 
 

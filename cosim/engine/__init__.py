@@ -1,0 +1,1 @@
+"""Engine: plays systems; it asks ports and names no kind."""

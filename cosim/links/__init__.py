@@ -1,0 +1,1 @@
+"""Links: the ways between clients and their edge servers, up and down."""

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.instants import instant_after
-from cosim.links.link import Course
+from cosim.clock.instants import instant_after
+from cosim.clock.simulation import Event, Simulation
+from cosim.links.port import Course
 from cosim.links.upload import Upload, Uploads
-from cosim.simulation import Event, Simulation
 
 
 class Carrier(Protocol):

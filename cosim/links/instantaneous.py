@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration
-from cosim.draws import Numbers
-from cosim.links.link import Cell, CellLink, Job, Link
-from cosim.simulation import Simulation
+from cosim.jobs.job import Job
+from cosim.links.port import Cell, CellLink, Link
 
 
 @configuration

@@ -30,8 +30,8 @@ Usage::
 import math
 from collections.abc import Sequence
 
+from cosim.clock.instants import instant_after
 from cosim.configuration import ConfigurationError, Forms, one_of
-from cosim.instants import instant_after
 
 NOBODY: tuple[int, ...] = ()
 MOST_CHANGES = 100_000

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.instants import LATEST_S
+from cosim.clock.instants import LATEST_S
 from cosim.links.machine import Machine
 from cosim.links.upload import Uploads
 

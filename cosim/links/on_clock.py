@@ -8,9 +8,9 @@ import math
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Event, Simulation
 from cosim.links.machine import NOBODY, Machine
 from cosim.links.upload import Upload
-from cosim.simulation import Event, Simulation
 
 
 class OnClock:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.simulation import Event
+from cosim.clock.simulation import Event
 
 
 class Upload(ABC):

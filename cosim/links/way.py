@@ -7,11 +7,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.draws import Numbers
-from cosim.links.link import Cell, CellLink, InRound, Job, Places, Sender
-from cosim.links.payload import Payload
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
+from cosim.jobs.job import Job, Places
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell, CellLink, InRound, Sender
 from cosim.links.upload import Upload, Uploads
-from cosim.simulation import Simulation
 
 
 class Way(ABC):

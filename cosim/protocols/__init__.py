@@ -1,0 +1,1 @@
+"""Protocols: who works when, and what the server makes of what arrives."""

@@ -2,13 +2,13 @@
 
 from abc import ABC, abstractmethod
 
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import Lack, Port, configuration, said_of
-from cosim.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
-from cosim.learning.graph.pending import PendingModel
-from cosim.learning.network.submodels import Part
+from cosim.configuration.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.protocols.servers import Cloud, EdgeServer
-from cosim.servers.waiting import WaitForAll, Waiting
-from cosim.simulation import Process, Simulation
+from cosim.values.pending import PendingModel
+from cosim.values.submodels import Part
+from cosim.waiting.port import WaitForAll, Waiting
 
 
 @configuration

@@ -15,24 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
-from cosim.devices.assignment import Assignment
-from cosim.devices.cell import Clients
 from cosim.devices.load import Load
-from cosim.devices.local_steps import LocalSteps, SameSteps
-from cosim.learning.graph.pending import PendingModel
-from cosim.learning.local_training.local_training import LocalTraining
-from cosim.learning.local_training.sgd import Sgd
-from cosim.learning.network.submodels import Part
-from cosim.learning.server_updates.means import Mean
-from cosim.learning.server_updates.server_update import ServerUpdate
-from cosim.links.link import Job
+from cosim.jobs.cell import Clients
+from cosim.jobs.job import Job
 from cosim.names import by_number
+from cosim.protocols.assignment import Assignment
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.servers import Cloud, EdgeServer
-from cosim.selection.selection import Everyone, Selection
-from cosim.servers.waiting import WaitForAll, Waiting
-from cosim.simulation import Process, Simulation
+from cosim.selection.port import Everyone, Selection
+from cosim.server_updates.means import Mean
+from cosim.server_updates.port import ServerUpdate
+from cosim.training.local_steps import LocalSteps, SameSteps
+from cosim.training.port import LocalTraining
+from cosim.training.sgd import Sgd
+from cosim.values.pending import PendingModel
+from cosim.values.submodels import Part
+from cosim.waiting.port import WaitForAll, Waiting
 
 
 @configuration

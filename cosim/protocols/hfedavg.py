@@ -14,15 +14,15 @@ from typing import Any
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import asks_in, configuration, refuse
-from cosim.going_together import ONE_BY_ONE
-from cosim.learning.graph.combinations import mean_of_models
-from cosim.learning.graph.pending import PendingModel
-from cosim.learning.server_updates.means import Mean
-from cosim.learning.server_updates.server_update import ServerUpdate
+from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.servers import Cloud
-from cosim.simulation import Process, Simulation
+from cosim.server_updates.means import Mean
+from cosim.server_updates.port import ServerUpdate
+from cosim.values.combinations import mean_of_models
+from cosim.values.pending import PendingModel
 
 
 @configuration

@@ -6,14 +6,14 @@ from functools import partial
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import configuration
-from cosim.learning.graph.pending import PendingModel
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
-from cosim.protocols.protocol import Protocol
+from cosim.protocols.port import Protocol
 from cosim.protocols.servers import Cloud
-from cosim.servers.waiting import Waiting
-from cosim.simulation import Process, Simulation
+from cosim.values.pending import PendingModel
+from cosim.waiting.port import Waiting
 
 
 @configuration

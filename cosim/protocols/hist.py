@@ -15,16 +15,16 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError, configuration, refuse
 from cosim.devices.load import Load
-from cosim.learning.graph.combinations import assemble, submodel
-from cosim.learning.graph.pending import PendingModel
-from cosim.learning.network.submodels import Part, draw_parts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.servers import Cloud
 from cosim.protocols.submodel_sizes import EqualSizes, SubmodelSizes
-from cosim.simulation import Process, Simulation
+from cosim.values.combinations import assemble, submodel
+from cosim.values.pending import PendingModel
+from cosim.values.submodels import Part, draw_parts
 
 
 @configuration

@@ -15,28 +15,28 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.assignment import Assignment, Request
-from cosim.devices.cell import Client, Clients, Edge
+from cosim.clock.simulation import Process, Simulation
+from cosim.codecs.port import Codec
 from cosim.devices.load import Load
-from cosim.learning.codecs.codec import Codec
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.local_training.local_training import LocalTraining
-from cosim.learning.network.submodels import NetworkShape, Part, Shapes
-from cosim.learning.server_updates.server_update import ServerUpdate
-from cosim.links.link import Job
-from cosim.links.payload import Payload
+from cosim.ends.evaluation_times import EvaluationTimes
+from cosim.ends.port import End, Progress
+from cosim.jobs.cell import Client, Clients, Edge
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.protocols.assignment import Assignment, Request
+from cosim.protocols.asynchronous.rule import Rule
+from cosim.protocols.asynchronous.trainee import Trainee
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import Selection
-from cosim.servers.asynchronous.rule import Rule
-from cosim.servers.asynchronous.trainee import Trainee
-from cosim.servers.end import End, Progress
-from cosim.servers.evaluation_times import EvaluationTimes
-from cosim.servers.waiting import Waiting
-from cosim.simulation import Process, Simulation
-from cosim.topology.topology import Topology
+from cosim.selection.port import Selection
+from cosim.server_updates.port import ServerUpdate
+from cosim.topology.port import Topology
+from cosim.training.port import LocalTraining
+from cosim.values.pending import PendingModel, PendingUpdate
+from cosim.values.submodels import NetworkShape, Part, Shapes
+from cosim.waiting.port import Waiting
 
 if TYPE_CHECKING:
-    from cosim.learning.learner import Learner
+    from cosim.engine.learning.learner import Learner
 
 
 class NextRound(ComingRound, Protocol):

@@ -22,12 +22,12 @@ from abc import ABC, abstractmethod
 
 from typing_extensions import override
 
-from cosim.allocation.submodel_sizes import latency_optimal_sizes
 from cosim.configuration import Ask, ConfigurationError, Port, configuration, field, positive, refuse
-from cosim.going_together import PLANS, SHARED_CYCLES
-from cosim.learning.network.submodels import Counts, even_counts, proportional_counts
+from cosim.configuration.going_together import PLANS, SHARED_CYCLES
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.latency_optimal import latency_optimal_sizes
 from cosim.protocols.servers import Cloud
+from cosim.values.submodels import Counts, even_counts, proportional_counts
 
 TOLERANCE = 0.05
 """By which the bits of all units may miss those of the model, where a codec rounds them up one by one."""

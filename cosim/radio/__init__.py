@@ -1,0 +1,1 @@
+"""Radio: links over the air."""

@@ -14,19 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.draws import Numbers
-from cosim.links.link import Cell, Job, Sent
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
 from cosim.links.machine import Machine
-from cosim.links.payload import Payload
+from cosim.links.port import Cell, Sent
 from cosim.links.upload import Upload
 from cosim.radio.fading import Fading
 from cosim.radio.fading_of_run import FadingOfRun
 from cosim.radio.gain_errors import GainErrors
-from cosim.radio.propagation.mean_snr import CellSnr
+from cosim.radio.propagation.port import CellSnr
 from cosim.radio.radio_link import RadioLink
-from cosim.radio.sharing.band import Band
 from cosim.radio.sharing.lanes import Lanes
-from cosim.simulation import Simulation
+from cosim.radio.sharing.port import Band
 
 
 class SteadyLink(RadioLink):

@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.clock.instants import instant_after
 from cosim.configuration import ConfigurationError
-from cosim.instants import instant_after
-from cosim.links.link import Job
+from cosim.jobs.job import Job
 from cosim.radio.fading_of_run import ClientFading
-from cosim.radio.propagation.mean_snr import CellSnr
+from cosim.radio.propagation.port import CellSnr
 from cosim.radio.redrawn import Block
 
 LN_2 = math.log(2.0)

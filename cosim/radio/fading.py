@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.configuration.forms import one_of
-from cosim.draws import Numbers
 from cosim.radio.redrawn import Block, Blocks, EveryGlobalRound, GainCourse, Redrawn
-from cosim.simulation import Simulation
 
 
 @configuration
@@ -73,7 +73,7 @@ class Fading(Port, ABC):
 
     @property
     def finite_moments(self) -> float:
-        """Finite moments of 1 over the gain that an upload meets (`cosim.beforehand.heavy_tails`)."""
+        """Finite moments of 1 over the gain that an upload meets (`cosim.engine.run.heavy_tails`)."""
         return math.inf
 
 

@@ -1,7 +1,7 @@
 """Fading of a run: the channels of its clients, kept by block, and one client's as it goes on.
 
-A fading is asked for as many clients at a time as draw together (`cosim.draws.BLOCK`), whatever cells they
-are in, and a client's value is its row.
+A fading is asked for as many clients at a time as draw together (`cosim.clock.draws.BLOCK`), whatever cells
+they are in, and a client's value is its row.
 """
 
 from collections import defaultdict
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.clock.draws import BLOCK, Draws, Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
-from cosim.draws import BLOCK, Draws, Numbers
-from cosim.links.link import Cell, Job
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
 from cosim.names import ClientNames, by_number
 from cosim.radio.fading import Fading
 from cosim.radio.redrawn import Block, Blocks, Unchanging, block_of
-from cosim.simulation import Simulation
 
 KEPT = 64
 """Blocks of vectors that are kept. [no source]"""

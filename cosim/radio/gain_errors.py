@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.draws import BLOCK, Draws, Numbers, normals, uniforms
-from cosim.links.link import Job
+from cosim.clock.draws import BLOCK, Draws, Numbers, normals, uniforms
+from cosim.jobs.job import Job
 
 
 class GainErrors:

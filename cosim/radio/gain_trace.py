@@ -34,17 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.instants import LATEST_S
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, configuration
-from cosim.files import shown
-from cosim.instants import LATEST_S
+from cosim.files.checked_rows import named_file, unreadable
+from cosim.files.on_disk import shown
+from cosim.files.room import check_npz
 from cosim.links.traces.course import Course
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
-from cosim.named_files.checked_rows import named_file, unreadable
 from cosim.names import by_number
 from cosim.radio.fading import Fading
 from cosim.radio.redrawn import Block, Blocks
-from cosim.room import check_npz
-from cosim.simulation import Simulation
 
 NAMES = ("time_s", "gain", "gain_db")
 LARGEST = 1e30

@@ -13,19 +13,19 @@ from typing import ClassVar
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Lack, between, configuration, field, refuse
-from cosim.going_together import EVERY_UPDATE
-from cosim.links.link import Cell, Link
+from cosim.configuration.going_together import EVERY_UPDATE
+from cosim.links.port import Cell, Link
 from cosim.radio.by_band import links_of
 from cosim.radio.fading import Fading, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
-from cosim.radio.propagation.mean_snr import Propagation
+from cosim.radio.propagation.port import Propagation
 from cosim.radio.radio_link import RadioLink
-from cosim.radio.sharing.band import Sharing
+from cosim.radio.sharing.port import Sharing
 from cosim.radio.sharing.shares import FixedShares
-from cosim.records import UP
-from cosim.simulation import Simulation
+from cosim.records.rows import UP
 
 
 @configuration

@@ -7,15 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.draws import Numbers
-from cosim.links.link import Cell, CellLink, Job, KnownLink, Places, Sender, Sent
-from cosim.links.payload import Payload
+from cosim.clock.draws import Numbers
+from cosim.jobs.job import Job, Places
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell, CellLink, KnownLink, Sender, Sent
 from cosim.radio.channel import Channel, Met, bps_per_hz, no_snr
 from cosim.radio.fading_of_run import FadingOfRun
 from cosim.radio.gain_errors import GainErrors
-from cosim.radio.propagation.mean_snr import CellSnr, Each
+from cosim.radio.propagation.port import CellSnr, Each
 from cosim.radio.redrawn import Block
-from cosim.radio.sharing.band import Band
+from cosim.radio.sharing.port import Band
 from cosim.radio.sharing.senders import OfRound, OneByOne, Senders
 
 

@@ -9,11 +9,11 @@ import math
 
 from typing_extensions import override
 
+from cosim.clock.instants import num_periods
 from cosim.configuration import Port, at_least, configuration, field
 from cosim.configuration.forms import Forms, one_of
-from cosim.instants import num_periods
-from cosim.links.link import Job
-from cosim.records import NO_ROUND
+from cosim.jobs.job import Job
+from cosim.records.rows import NO_ROUND
 
 Block = tuple[int, ...]
 

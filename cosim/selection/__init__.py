@@ -1,0 +1,1 @@
+"""Selection: which clients of a cell take part in an edge round."""

@@ -10,7 +10,7 @@ Usage::
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.cell import Clients
+from cosim.jobs.cell import Clients
 
 
 class ByClient:

@@ -14,12 +14,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.cell import Client, Clients
-from cosim.learning.graph.pending import PendingModel
-from cosim.links.link import Job
-from cosim.links.payload import Payload
-from cosim.rows.history import Past
-from cosim.servers.past_round import PastRound
+from cosim.jobs.cell import Client, Clients
+from cosim.jobs.job import Job
+from cosim.jobs.past_round import PastRound
+from cosim.jobs.payload import Payload
+from cosim.recording.history import Past
+from cosim.values.pending import PendingModel
 
 
 class ComingRound(Protocol):

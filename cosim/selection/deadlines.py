@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.instants import instant_after
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, field, positive
-from cosim.devices.cell import Clients, Edge
-from cosim.instants import instant_after
+from cosim.jobs.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import Selection, SomeClients
-from cosim.simulation import Simulation
+from cosim.selection.port import Selection, SomeClients
 
 
 @configuration

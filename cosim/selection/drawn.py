@@ -3,11 +3,11 @@
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration
-from cosim.devices.cell import Clients, Edge
+from cosim.jobs.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients, drawn
-from cosim.simulation import Simulation
+from cosim.selection.port import SomeClients, drawn
 
 
 @configuration

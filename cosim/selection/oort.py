@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import at_least, between, configuration, field, not_negative, positive
-from cosim.devices.cell import Clients, Edge
-from cosim.going_together import LOSSES_ASKED
+from cosim.configuration.going_together import LOSSES_ASKED
+from cosim.jobs.cell import Clients, Edge
 from cosim.selection.by_client import ByClient
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients, drawn
-from cosim.simulation import Simulation
+from cosim.selection.port import SomeClients, drawn
 
 CUT_OFF = 0.95
 """Worth of the last of the best that is enough to be drawn. [Lai et al., Section 4.4]"""

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import at_least, configuration, field, refuse
-from cosim.devices.cell import Clients, Edge
-from cosim.going_together import LOSSES_ASKED
+from cosim.configuration.going_together import LOSSES_ASKED
+from cosim.jobs.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients, drawn
-from cosim.simulation import Simulation
+from cosim.selection.port import SomeClients, drawn
 
 
 @configuration

@@ -14,12 +14,12 @@ Source: Yang et al., "Scheduling policies for federated learning in wireless net
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration
-from cosim.devices.cell import Clients, Edge
+from cosim.jobs.cell import Clients, Edge
 from cosim.selection.by_client import ByClient
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.selection import SomeClients
-from cosim.simulation import Simulation
+from cosim.selection.port import SomeClients
 
 
 @configuration

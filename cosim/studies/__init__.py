@@ -1,0 +1,1 @@
+"""Studies: what if? Several systems with the same seeds, in one folder."""

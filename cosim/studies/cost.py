@@ -18,10 +18,10 @@ from typing import NamedTuple
 from attrs import evolve
 
 from cosim.configuration import ConfigurationError
-from cosim.running import run
-from cosim.servers.cloud import VersionReport
-from cosim.servers.end import Progress
-from cosim.servers.evaluation_times import EveryVersions, Never
+from cosim.ends.evaluation_times import EveryVersions, Never
+from cosim.ends.port import Progress
+from cosim.engine.run.run import run
+from cosim.engine.servers.cloud import VersionReport
 from cosim.system import System
 
 _PROBE_WALL_S = 0.2

@@ -17,13 +17,13 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from cosim.files import is_alive
-from cosim.interrupts import interrupts_deferred
-from cosim.learning.workers import num_cores
+from cosim.engine.learning.workers import num_cores
+from cosim.files.interrupts import interrupts_deferred
+from cosim.files.on_disk import is_alive
 
 MOST_ATTEMPTS = 3
 """How often a job is begun whose worker dies. [no source]"""
-PRELOADED = ["cosim.running", "cosim.learning.learner", "torch._dynamo"]
+PRELOADED = ["cosim.engine.run.run", "cosim.engine.learning.learner", "torch._dynamo"]
 """What worker processes share. The last is what torch imports at its first gradient, half as much again."""
 Key = tuple[int, int]
 """Design and seed."""

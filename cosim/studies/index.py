@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cosim.records import Measure, from_json
-from cosim.rows.tables import TABLES
+from cosim.records.rows import Measure, from_json
+from cosim.records.tables import TABLES
 
 _FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
 _TABLE = "table"

@@ -8,17 +8,17 @@ from typing import Any
 
 import attrs
 
-from cosim.beforehand.needs import RecordsKind
-from cosim.checkpoint import DamagedCheckpoint
 from cosim.configuration import to_dict
-from cosim.files import read_json, shown
-from cosim.folders import remove_folder
-from cosim.kept_model import LAST
-from cosim.learning.network.named import Builder, Named
-from cosim.results import Result
-from cosim.run_folder import CONFIG
-from cosim.running import run
-from cosim.servers.cloud import VersionReport
+from cosim.engine.networks.named import Builder, Named
+from cosim.engine.run.needs import RecordsKind
+from cosim.engine.run.run import run
+from cosim.engine.servers.cloud import VersionReport
+from cosim.engine.store.checkpoint import DamagedCheckpoint
+from cosim.engine.store.kept_model import LAST
+from cosim.engine.store.results import Result
+from cosim.engine.store.run_folder import CONFIG
+from cosim.files.folders import remove_folder
+from cosim.files.on_disk import read_json, shown
 from cosim.studies.table import outcome_of
 from cosim.studies.watch import Note
 from cosim.system import System

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pandas as pd
 
-from cosim.beforehand.needs import RecordsKind
 from cosim.configuration import ConfigurationError, to_dict
-from cosim.files import checksum, replace
-from cosim.learning.network.named import Builder, Named, builder
-from cosim.progress import duration
-from cosim.rows.summary import COMPLETE
-from cosim.run_network import configuration_of, first_values_of
+from cosim.configuration.words import in_words
+from cosim.engine.networks.named import Builder, Named, builder
+from cosim.engine.networks.of_run import configuration_of, first_values_of
+from cosim.engine.run.needs import RecordsKind
+from cosim.engine.run.progress import duration
+from cosim.files.on_disk import checksum, replace
+from cosim.records.summary import COMPLETE
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
@@ -28,7 +29,6 @@ from cosim.studies.names import shared_parts
 from cosim.studies.reference import reference_of
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
 from cosim.system import System
-from cosim.words import in_words
 
 if TYPE_CHECKING:
     from cosim.studies.study import Study

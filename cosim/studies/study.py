@@ -3,8 +3,8 @@
 All designs meet the same users, places, channels, data and mini-batches, seed by seed, since randomness has
 names; so differences between designs are paired. Runs go to any `concurrent.futures.Executor`; the table does
 not depend on which, nor on the number of workers. A study that was stopped, however it ended, goes on with
-what is missing, also within a run (`cosim.checkpoint`). A run that fails is a row with its error; one that is
-damaged is played again.
+what is missing, also within a run (`cosim.engine.store.checkpoint`). A run that fails is a row with its
+error; one that is damaged is played again.
 
 The folder holds `study.json` (what was asked, and the sources of a user's own parts), `runs/` (one run folder
 each), `runs.parquet` (one row per run, with its folder; written anew now and then, and at the end) and
@@ -33,20 +33,20 @@ import attrs
 import pandas as pd
 from typing_extensions import override
 
-from cosim.beforehand.needs import RecordsKind
-from cosim.beforehand.targets import check_targets
 from cosim.configuration import ConfigurationError, check_reloads, checked_call, to_dict
 from cosim.configuration.changes import with_full_paths
 from cosim.configuration.rules import shown
-from cosim.files import place
-from cosim.folders import alone_in
-from cosim.interrupts import interrupts_kept
-from cosim.kept_model import LAST
-from cosim.learning.workers import num_cores
-from cosim.named_files.sources import sources_of
-from cosim.progress import say
-from cosim.provenance import check_version
-from cosim.shown import in_a_line, table
+from cosim.engine.learning.workers import num_cores
+from cosim.engine.run.needs import RecordsKind
+from cosim.engine.run.progress import say
+from cosim.engine.run.targets import check_targets
+from cosim.engine.store.kept_model import LAST
+from cosim.engine.store.provenance import check_version
+from cosim.files.folders import alone_in
+from cosim.files.interrupts import interrupts_kept
+from cosim.files.on_disk import place
+from cosim.files.sources import sources_of
+from cosim.records.shown import in_a_line, table
 from cosim.studies.designs import (
     Design,
     Grid,

@@ -12,9 +12,9 @@ from typing import Any
 from attrs import evolve
 
 from cosim.configuration import ConfigurationError, to_dict
-from cosim.files import read_json, shown, write_json
-from cosim.folders import create_folder
-from cosim.named_files.sources import Sources, check_sources
+from cosim.files.folders import create_folder
+from cosim.files.on_disk import read_json, shown, write_json
+from cosim.files.sources import Sources, check_sources
 from cosim.studies.designs import Design
 from cosim.studies.table import ASKED, RUN
 

@@ -18,11 +18,11 @@ import pandas as pd
 from pyarrow.parquet import ParquetFile
 
 from cosim.configuration import ConfigurationError
-from cosim.files import checksum, read_json, shown
-from cosim.records import Measure, are_sound
-from cosim.results import Result
-from cosim.room import check_parquet
-from cosim.rows.tables import dtype_of
+from cosim.engine.store.results import Result
+from cosim.files.on_disk import checksum, read_json, shown
+from cosim.files.room import check_parquet
+from cosim.records.rows import Measure, are_sound
+from cosim.records.tables import dtype_of
 from cosim.studies.index import Index
 from cosim.studies.names import names_of, shared_parts
 from cosim.studies.reference import reference_of

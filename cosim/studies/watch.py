@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from cosim.progress import Show, progress_of
-from cosim.servers.cloud import VersionReport
-from cosim.servers.end import Counted
+from cosim.ends.port import Counted
+from cosim.engine.run.progress import Show, progress_of
+from cosim.engine.servers.cloud import VersionReport
 from cosim.system import System
 
 _EVERY_WALL_S = 0.5

@@ -57,7 +57,7 @@ test with arithmetic in it (docs/parts.md lists what no contract can know). Lear
 synthetic classes.
 """
 
-from cosim.testing.laws import BrokenLaw
+from cosim.testing.laws.tables import BrokenLaw
 from cosim.testing.networks import check_network
 from cosim.testing.parts import (
     check_codec,

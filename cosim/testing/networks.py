@@ -5,20 +5,20 @@ from typing import Any
 import attrs
 import numpy as np
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
-from cosim.data.data import Data
 from cosim.data.dataset import Dataset
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingModel, PendingUpdate
-from cosim.learning.local_training.sgd import Sgd
-from cosim.learning.tasks.task import Task
-from cosim.run_network import network_of
-from cosim.simulation import Simulation
+from cosim.data.port import Data
+from cosim.engine.networks.of_run import network_of
 from cosim.system import System
+from cosim.tasks.port import Task
 from cosim.testing.contract import contract
-from cosim.testing.laws import BrokenLaw, broken
+from cosim.testing.laws.tables import BrokenLaw, broken
 from cosim.testing.runs import check_system
 from cosim.testing.systems import quiet_system
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingModel, PendingUpdate
 
 NUM_CLIENTS, NUM_STEPS, NUM_ROUNDS = 3, 2, 2
 NUM_EVALUATED = 5
@@ -73,7 +73,7 @@ class _Trained:
         self._learner = self._new_learner(num_workers=1)
 
     def _new_learner(self, num_workers: int) -> Any:
-        from cosim.learning.learner import Learner
+        from cosim.engine.learning.learner import Learner
 
         brings_weights = self._system.initial_weights == "network"
         task = self._system.task
@@ -97,7 +97,7 @@ class _Trained:
 
     def as_plainly(self) -> None:
         """Clients that train together, and one by one, end where a plain loop of torch ends."""
-        from cosim.learning.probe.plain_loop import trained_plainly
+        from cosim.engine.probe.plain_loop import trained_plainly
 
         learner = self._learner
         start = learner.initial_model(1)
@@ -139,7 +139,7 @@ class _Trained:
 
     def sample_by_sample(self) -> None:
         """In evaluation mode outputs for a sample do not depend on those beside it."""
-        from cosim.learning.probe.plain_loop import evaluated_plainly
+        from cosim.engine.probe.plain_loop import evaluated_plainly
 
         weights = self._learner.weights(self._learner.initial_model(1))
         together, alone = evaluated_plainly(self._network, weights, self._dataset.test_x[:NUM_EVALUATED])

@@ -6,30 +6,30 @@ from typing import Any
 import attrs
 import numpy as np
 
+from cosim.clock.simulation import Simulation
+from cosim.codecs.model_codec import ModelCodec
+from cosim.codecs.port import Codec
 from cosim.configuration import lacks_in
-from cosim.data.data import Data
+from cosim.configuration.going_together import GLOBAL_ROUNDS
+from cosim.data.port import Data
 from cosim.devices.presence import Presence
-from cosim.going_together import GLOBAL_ROUNDS
-from cosim.learning.codecs.codec import Codec
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.local_training.local_training import LocalTraining
-from cosim.learning.tasks.task import Task
-from cosim.links.link import Link
-from cosim.links.model_codec import ModelCodec
+from cosim.engine.networks.of_run import network_of
+from cosim.links.port import Link
 from cosim.names import client_name
-from cosim.protocols.protocol import Protocol
-from cosim.run_network import network_of
-from cosim.selection.selection import Selection
-from cosim.simulation import Simulation
+from cosim.protocols.port import Protocol
+from cosim.selection.port import Selection
 from cosim.system import System
-from cosim.testing.codes import check_code, check_model_code
+from cosim.tasks.port import Task
 from cosim.testing.contract import contract
-from cosim.testing.laws import broken
-from cosim.testing.links import check_carried
-from cosim.testing.presences import check_windows
+from cosim.testing.laws.codes import check_code, check_model_code
+from cosim.testing.laws.links import check_carried
+from cosim.testing.laws.presences import check_windows
+from cosim.testing.laws.tables import broken
 from cosim.testing.runs import check_in_small, check_system
 from cosim.testing.systems import quiet_system
+from cosim.training.port import LocalTraining
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
 
 
 @contract
@@ -182,7 +182,7 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    from cosim.learning.probe.task import trial
+    from cosim.engine.probe.task import trial
 
     given, system = system, attrs.evolve(system or quiet_system(), task=task)
     tried = trial(task, system.data.load(Simulation(system.seed), None))
@@ -213,7 +213,7 @@ def _training_with(system: System | None, **parts: Any) -> Protocol:
 
 
 def _trains_alone(rule: LocalTraining, system: System, network: Any) -> None:
-    from cosim.learning.learner import Learner
+    from cosim.engine.learning.learner import Learner
 
     sim = Simulation(system.seed)
     dataset = system.data.load(sim, None)

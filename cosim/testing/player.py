@@ -18,15 +18,15 @@ import attrs
 import numpy as np
 from typing_extensions import override
 
-import cosim.running
+import cosim.engine.run.run
+from cosim.clock.draws import Draws
 from cosim.configuration import ConfigurationError
+from cosim.configuration.client_values import PerGroup
 from cosim.configuration.port import parts_of
-from cosim.configuration.values import PerGroup
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.draws import Draws
+from cosim.ends.evaluation_times import Never
 from cosim.radio.fading import NoFading
 from cosim.radio.radio import Radio
-from cosim.servers.evaluation_times import Never
 from cosim.system import System
 from cosim.testing.contract import Contracts, Reached
 from cosim.testing.second_process import Asked, Played
@@ -75,7 +75,7 @@ def _played(asked: Asked, watch: "_Watch") -> Played:
     except (Exception, SystemExit) as error:
         return Played(not_found=f"{type(error).__name__}: {error}")
     try:
-        result = cosim.running.run(system, network, num_workers=2, clock="events")
+        result = cosim.engine.run.run.run(system, network, num_workers=2, clock="events")
         made = watch.made_for_all_seeds(system, network, asked.modules)
     except (Exception, SystemExit) as error:
         return Played(failed=f"{type(error).__name__}: {error}")
@@ -173,10 +173,10 @@ class _Watch:
             return ""
         self._of_modules, self._made = (*modules, "__mp_main__"), []
         try:
-            one = cosim.running.run(quiet, network, clock="events").tables
+            one = cosim.engine.run.run.run(quiet, network, clock="events").tables
             if not self._made:
                 return ""
-            other = cosim.running.run(
+            other = cosim.engine.run.run.run(
                 attrs.evolve(quiet, seed=quiet.seed + 1), network, clock="events"
             ).tables
         except ConfigurationError:

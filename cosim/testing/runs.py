@@ -10,27 +10,27 @@ from typing import Any
 
 import attrs
 
-from cosim.beforehand.needs import ClockKind
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.devices.cycles import LocalStep
-from cosim.draws import Numbers
+from cosim.engine.run.needs import ClockKind
+from cosim.engine.run.run import run
+from cosim.engine.servers.cloud import VersionReport
+from cosim.engine.servers.workload import Costs
+from cosim.engine.store.results import Result
 from cosim.names import ClientNames
-from cosim.results import Result
-from cosim.running import run
-from cosim.servers.cloud import VersionReport
-from cosim.servers.workload import Costs
-from cosim.simulation import Simulation
 from cosim.system import System
-from cosim.testing.activities import powers_are_the_devices, silent_cells
-from cosim.testing.asked import Asked
 from cosim.testing.contract import contract
-from cosim.testing.laws import LAWS, BrokenLaw, broken, same_tables
-from cosim.testing.learned import weights_are_numbers
-from cosim.testing.names import check_names
-from cosim.testing.payloads import Payloads
+from cosim.testing.laws.activities import powers_are_the_devices, silent_cells
+from cosim.testing.laws.asked import Asked
+from cosim.testing.laws.learned import weights_are_numbers
+from cosim.testing.laws.names import check_names
+from cosim.testing.laws.payloads import Payloads
+from cosim.testing.laws.tables import LAWS, BrokenLaw, broken, same_tables
+from cosim.testing.laws.versions import check_weights
 from cosim.testing.second_process import begin, same_elsewhere
 from cosim.testing.systems import cut_systems, quiet_system, times_of
-from cosim.testing.versions import check_weights
 
 TIMES = "a draw that hangs on what was drawn before, or a set whose order is followed"
 ON_ARRAYS = "a method of one event and one of arrays that do not say the same"

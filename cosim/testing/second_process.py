@@ -22,24 +22,24 @@ from typing import Any, BinaryIO, NamedTuple
 
 import attrs
 
+from cosim.codecs.model_codec import ModelCodec
+from cosim.codecs.port import Codec
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.configuration.kinds import module_called
 from cosim.configuration.port import Port, parts_of
-from cosim.data.data import Data
-from cosim.data.splits.split import Split
-from cosim.learning.codecs.codec import Codec
-from cosim.learning.local_training.local_training import LocalTraining
-from cosim.learning.server_updates.server_update import ServerUpdate
-from cosim.learning.tasks.task import Task
-from cosim.links.model_codec import ModelCodec
+from cosim.data.port import Data
+from cosim.data.splits.port import Split
+from cosim.ends.evaluation_times import Never
+from cosim.engine.store.results import Result
 from cosim.protocols.cell_training import CellTraining
-from cosim.protocols.protocol import Protocol
-from cosim.results import Result
-from cosim.selection.selection import Selection
-from cosim.servers.evaluation_times import Never
+from cosim.protocols.port import Protocol
+from cosim.selection.port import Selection
+from cosim.server_updates.port import ServerUpdate
 from cosim.system import System
+from cosim.tasks.port import Task
 from cosim.testing.contract import MARK, Contracts
-from cosim.testing.laws import broken, same_tables
+from cosim.testing.laws.tables import broken, same_tables
+from cosim.training.port import LocalTraining
 
 START = "from cosim.testing.player import serve_pipes; serve_pipes()"
 NAMED = r'"([A-Za-z_][\w.]*):[A-Za-z_][\w.]*"'

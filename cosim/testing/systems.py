@@ -9,14 +9,16 @@ from typing import Any
 
 import attrs
 
-from cosim.beforehand.needs import ClockKind
 from cosim.configuration import ConfigurationError, is_configuration, lacks_in
-from cosim.configuration.values import PerClient
+from cosim.configuration.client_values import PerClient
+from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.data.synthetic import Synthetic
 from cosim.devices.drawn_devices import DrawnDevices
-from cosim.devices.local_steps import SameSteps
-from cosim.going_together import EVERY_UPDATE
-from cosim.learning.local_training.sgd import Sgd
+from cosim.ends.after import AfterRounds, AfterSeconds, AfterVersions
+from cosim.ends.evaluation_times import Never
+from cosim.engine.run.needs import ClockKind
+from cosim.engine.run.run import run
+from cosim.engine.store.results import Result
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.radio.downlink.unicast import Unicast
@@ -24,13 +26,12 @@ from cosim.radio.fading import NoFading
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.radio import Radio
 from cosim.radio.sharing.shares import FixedShares
-from cosim.records import DONE
-from cosim.results import Result
-from cosim.running import run
-from cosim.servers.ends import AfterRounds, AfterSeconds, AfterVersions
-from cosim.servers.evaluation_times import Never
-from cosim.servers.waiting import Deadline, WaitForAll, Waiting
+from cosim.records.rows import DONE
 from cosim.system import System
+from cosim.training.local_steps import SameSteps
+from cosim.training.sgd import Sgd
+from cosim.waiting.deadlines import Deadline
+from cosim.waiting.port import WaitForAll, Waiting
 
 PATIENT = WaitForAll()
 LONG = Deadline(after_s=1.0)

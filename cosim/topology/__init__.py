@@ -1,0 +1,1 @@
+"""Topology: how far clients stand from their edge servers."""

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from cosim.draws import Numbers
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
-from cosim.simulation import Simulation
-from cosim.topology.topology import Topology, pairs
+from cosim.topology.port import Topology, pairs
 
 if TYPE_CHECKING:
     import networkx as nx

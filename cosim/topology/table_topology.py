@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, refuse
-from cosim.draws import Numbers
-from cosim.named_files.device_rows import table_of_devices
-from cosim.simulation import Simulation
-from cosim.topology.topology import Topology
+from cosim.files.device_rows import table_of_devices
+from cosim.topology.port import Topology
 
 
 @configuration

@@ -7,7 +7,7 @@ command's module is imported when it is asked for, so that help, lists and typin
 import sys
 from contextlib import suppress
 
-import cosim.interrupts as interrupts  # "from cosim import" loads more, before interrupts are heard
+import cosim.files.interrupts as interrupts  # "from cosim import" loads more, before interrupts are heard
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -10,7 +10,7 @@ import rich.console
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
-from cosim.files import place, replace, shown
+from cosim.files.on_disk import place, replace, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +35,7 @@ _MOST_REMARKS = 5
 
 def remark(remarks: Sequence[str]) -> None:
     """Say what a reader must know, beside what may be pasted; of many remarks the first few."""
-    from cosim.progress import say  # not before something was read: it loads the engine
+    from cosim.engine.run.progress import say  # not before something was read: it loads the engine
 
     num_left = len(remarks) - _MOST_REMARKS
     told = [*remarks[:_MOST_REMARKS], f"{num_left} further remarks."] if num_left > 1 else remarks

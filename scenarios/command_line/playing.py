@@ -10,14 +10,14 @@ from rich.table import Table
 
 from analysis.plots import overview
 from analysis.studies import target_in_words
-from cosim.beforehand.remarks import remarks_on
-from cosim.beforehand.targets import check_targets
-from cosim.files import place, shown
-from cosim.progress import say
-from cosim.results import Result
-from cosim.run_folder import check_network, complete_in
-from cosim.run_network import configuration_of, first_values_of
-from cosim.running import run
+from cosim.engine.networks.of_run import configuration_of, first_values_of
+from cosim.engine.run.progress import say
+from cosim.engine.run.remarks import remarks_on
+from cosim.engine.run.run import run
+from cosim.engine.run.targets import check_targets
+from cosim.engine.store.results import Result
+from cosim.engine.store.run_folder import check_network, complete_in
+from cosim.files.on_disk import place, shown
 from cosim.studies.table import target_label
 from cosim.system import System
 from cosim.units import quantity

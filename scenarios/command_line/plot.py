@@ -32,7 +32,7 @@ from analysis.designs import Design, designs_of
 from analysis.remarks import remarks_on
 from cosim import ConfigurationError
 from cosim.configuration import did_you_mean
-from cosim.files import replace
+from cosim.files.on_disk import replace
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import as_read, folders, runs_of

@@ -13,7 +13,7 @@ import attrs
 import tyro
 
 from cosim.configuration import ConfigurationError, ends_of, paths_of
-from cosim.files import place, read_json, shown
+from cosim.files.on_disk import place, read_json, shown
 from scenarios.command_line.arguments import (
     SCENARIO,
     first_word,
@@ -35,7 +35,7 @@ from scenarios.command_line.scenario import (
 )
 
 if TYPE_CHECKING:  # the engine is loaded when it is needed
-    from cosim.results import Result
+    from cosim.engine.store.results import Result
     from cosim.system import System
 
 CONFIG, RESUME = "--config", "--resume"
@@ -192,7 +192,7 @@ def _reported(scenario: Scenario | None, result: "Result") -> int:
 
 def started_with(folder: Path) -> Options:
     """The options that the run of a folder was started with, as far as it says."""
-    from cosim.provenance import noted
+    from cosim.engine.store.provenance import noted
 
     found = noted(folder).get("started_with")
     kinds = {"data_dir": str, "workers": int, "device": str, "checkpoint_every": int, "keep": str}
@@ -217,8 +217,8 @@ def read_config(
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.
     """
-    from cosim.provenance import check_version
-    from cosim.running import load_system
+    from cosim.engine.run.run import load_system
+    from cosim.engine.store.provenance import check_version
 
     check_version(path.parent)
     try:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import attrs
 
 from cosim.configuration import ConfigurationError, check_named, did_you_mean
-from cosim.files import shown
+from cosim.files.on_disk import shown
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.command_line.console import console
 from scenarios.command_line.kinds import other_kinds
 from scenarios.command_line.modules import IMPORT, files_in, module_of, what_failed
 
 if TYPE_CHECKING:  # the engine is loaded when a scenario is
-    from cosim.results import Result
+    from cosim.engine.store.results import Result
     from cosim.system import System
 
 PAPER_SCALE = "--paper-scale"

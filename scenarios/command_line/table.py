@@ -18,7 +18,7 @@ from analysis import tables
 from analysis.studies import Metric, metrics, reference_of
 from analysis.together import together
 from cosim.configuration import ConfigurationError, did_you_mean
-from cosim.files import replace
+from cosim.files.on_disk import replace
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import as_read, folders

@@ -18,9 +18,9 @@ import docstring_parser
 import cosim
 from cosim.configuration import is_configuration, kinds_of
 from cosim.configuration.forms import is_base
-from cosim.records import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer, Version
-from cosim.rows import job_costs
-from cosim.rows.summary import CHECKSUMS, Summary
+from cosim.records import job_costs
+from cosim.records.rows import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer, Version
+from cosim.records.summary import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
 from scenarios.command_line import commands, looking, run

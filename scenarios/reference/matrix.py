@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import cosim
-from cosim import going_together
-from cosim.configuration import Word, is_configuration
+from cosim.configuration import Word, going_together, is_configuration
 from scenarios.reference.rows import table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "parts.md"

@@ -19,7 +19,7 @@ import cosim
 from analysis.intervals.ranks import ENOUGH_SEEDS
 from analysis.rankings import COSTS, ranked
 from analysis.studies import to_targets
-from cosim.files import place, replace
+from cosim.files.on_disk import place, replace
 from cosim.studies.study import Study
 from scenarios.command_line.console import console, save_picture, save_table
 from scenarios.reproduce.ranking_algorithms import ALGORITHMS, REFERENCE, SETTINGS, Rates

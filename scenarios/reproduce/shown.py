@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 import cosim
-from cosim.files import shown, write_json
-from cosim.provenance import noted, provenance
+from cosim.engine.store.provenance import noted, provenance
+from cosim.files.on_disk import shown, write_json
 from scenarios.command_line.console import console, made, save_picture, save_table
 from scenarios.reproduce.claims import COMES_OUT, Claim
 from scenarios.reproduce.figures import Options, known_costs

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import cosim
-from cosim.files import read_json, shown
-from cosim.provenance import CHANGES
+from cosim.engine.store.provenance import CHANGES
+from cosim.files.on_disk import read_json, shown
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, asked
 from scenarios.results.table import table

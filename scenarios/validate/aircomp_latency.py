@@ -19,12 +19,12 @@ import cosim
 from analysis.closed_forms.over_the_air import AirEdgeRoundLatency, global_round_s
 from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
-from cosim.ground import ground_of
-from cosim.learning.learner import Learner
-from cosim.learning.network.named import network_of
-from cosim.network import nodes_of
-from cosim.rows.row_groups import RowGroups
-from cosim.servers.cloud import Cloud
+from cosim.engine.learning.learner import Learner
+from cosim.engine.networks.named import network_of
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
+from cosim.engine.store.row_groups import RowGroups
 from scenarios.command_line.console import console
 from scenarios.validate.round_latency import blank_dataset, compare
 

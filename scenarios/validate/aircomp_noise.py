@@ -25,18 +25,18 @@ import cosim
 import models
 from analysis.closed_forms.over_the_air import AirDistortion
 from analysis.intervals.statistics import Interval, familywise
-from cosim.allocation.beamforming import receive_beams
 from cosim.configuration import at_least, configuration, field, not_negative
-from cosim.ground import ground_of
-from cosim.learning.graph.combinations import mean
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.learner import Learner
-from cosim.learning.local_training.sgd import Sgd
-from cosim.links.link import Job
-from cosim.network import nodes_of
+from cosim.engine.learning.learner import Learner
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
+from cosim.engine.servers.edge import EdgeServer
+from cosim.jobs.job import Job
 from cosim.radio.radio_link import RadioLink
-from cosim.servers.cloud import Cloud
-from cosim.servers.edge import EdgeServer
+from cosim.radio.sharing.beamforming import receive_beams
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
 from scenarios.command_line.console import console
 
 __all__ = ["Options", "main"]

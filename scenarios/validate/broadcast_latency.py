@@ -20,7 +20,7 @@ import cosim
 from analysis.closed_forms.broadcast_latency import BroadcastLatency
 from analysis.intervals.statistics import binomial, familywise
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
-from cosim.records import DOWN
+from cosim.records.rows import DOWN
 from cosim.units import db_to_linear
 from scenarios.command_line.console import console
 

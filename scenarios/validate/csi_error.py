@@ -8,7 +8,7 @@ Wrong theories (no margin, the other tail, nepers for decibels, no budget) must 
 
 Then the idea of eq. 15: on the arrivals of the clock, updates divided by the probability of the closed form
 must give the mean update on average; updates that are not divided must not. The protocol's own estimate of
-that probability is tested in `tests/protocols/test_raw_hfl.py`.
+that probability is tested in `tests/papers/rawhfl/test_raw_hfl.py`.
 
     cosim validate csi-error
 """
@@ -27,15 +27,15 @@ from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.intervals.statistics import Interval, binomial, familywise, t_interval
 from cosim.configuration import at_least, configuration, field, not_negative
 from cosim.devices.processor import computing_w
-from cosim.ground import ground_of
-from cosim.learning.graph.combinations import accumulate
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.learning.learner import Learner
-from cosim.learning.local_training.sgd import Sgd
-from cosim.links.link import Job
-from cosim.network import nodes_of
-from cosim.rows.row_groups import RowGroups
-from cosim.servers.cloud import Cloud
+from cosim.engine.learning.learner import Learner
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
+from cosim.engine.store.row_groups import RowGroups
+from cosim.jobs.job import Job
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import accumulate
+from cosim.values.pending import PendingUpdate
 from scenarios.command_line.console import console
 
 __all__ = ["Options", "main"]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cosim
-from cosim.protocols.asynchronous import Asynchronous
-from cosim.records import END_OF_RUN
+from cosim.protocols.asynchronous.port import Asynchronous
+from cosim.records.rows import END_OF_RUN
 
 NUM_STEPS, STEP_CYCLES = 3, 1e6
 MODEL, MODEL_BITS = "relu-12-8-4", 32 * (12 * 8 + 8 * 4)

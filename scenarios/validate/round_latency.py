@@ -20,13 +20,13 @@ import cosim
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim.configuration import at_least, configuration, field, not_empty, not_negative
 from cosim.data.dataset import Dataset
-from cosim.ground import ground_of
-from cosim.learning.learner import Learner
-from cosim.learning.network.named import network_of
-from cosim.links.link import Job
-from cosim.network import nodes_of
+from cosim.engine.learning.learner import Learner
+from cosim.engine.networks.named import network_of
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
+from cosim.jobs.job import Job
 from cosim.radio.radio_link import RadioLink
-from cosim.servers.cloud import Cloud
 from scenarios.command_line.console import console
 
 TOLERANCE = 1e-9

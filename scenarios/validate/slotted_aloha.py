@@ -21,12 +21,13 @@ from rich.table import Table
 import cosim
 from analysis.closed_forms.slotted_aloha import SlottedAlohaLaw
 from analysis.intervals.statistics import familywise, mean_interval
+from cosim.clock.simulation import Process
 from cosim.configuration import at_least, configuration, field, not_negative, positive
 from cosim.engine.ways.of_link import ways_of
-from cosim.links.link import Cell, Job
-from cosim.links.payload import Payload
-from cosim.records import UP
-from cosim.simulation import Process
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell
+from cosim.records.rows import UP
 from scenarios.command_line.console import console
 
 FAMILY_ERROR = 0.05

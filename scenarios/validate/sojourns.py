@@ -14,6 +14,7 @@ from analysis.closed_forms.sojourn import Sojourn
 from analysis.intervals.regenerative import cycles, regenerative
 from analysis.intervals.statistics import Interval
 from cosim import EmptyStart, HyperExponential, Simulation, StationaryStart
+from cosim.clock.simulation import Event, Process
 from cosim.configuration import (
     ConfigurationError,
     at_least,
@@ -25,9 +26,8 @@ from cosim.configuration import (
     positive,
 )
 from cosim.names import client_name
-from cosim.queueing.arrays import simulate
-from cosim.queueing.station import Station
-from cosim.simulation import Event, Process
+from cosim.queues.station import Station
+from scenarios.validate.queue_arrays import simulate
 
 WEIGHT_BEYOND = 0.5
 """The alpha_1 of what the formula does not cover."""

@@ -13,7 +13,7 @@ from analysis.plots.timeline import round_picture, telling_round, timeline
 from analysis.report.applied import applied
 from analysis.report.report import report
 from cosim import AfterRounds, AfterUpdates, AfterVersions, AsynchronousTraining, HFedAvg, Never
-from cosim.protocols.trainers import Cells
+from cosim.protocols.asynchronous.trainers import Cells
 from scenarios import fedbuff, quickstart
 from scenarios.command_line.pictures import PlotOptions
 from scenarios.command_line.plot import drawn_as

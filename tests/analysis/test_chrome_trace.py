@@ -16,9 +16,9 @@ import cosim
 import models
 from analysis.chrome_trace import events, spans, write
 from cosim import ConfigurationError
-from cosim.records import Allotment, Evaluation, Round, Span, Transfer
-from cosim.rows.kept_rows import KeptRows
-from cosim.rows.row_groups import RowGroups
+from cosim.engine.store.row_groups import RowGroups
+from cosim.recording.kept_rows import KeptRows
+from cosim.records.rows import Allotment, Evaluation, Round, Span, Transfer
 from scenarios import rawhfl, vhfl
 
 Event = dict[str, Any]

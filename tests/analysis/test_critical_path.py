@@ -30,10 +30,10 @@ from cosim import (
     WaitForAll,
 )
 from cosim.configuration import asks_in
-from cosim.going_together import DOWNLOADS_APART
-from cosim.records import DONE, Fate, Round, Span
-from cosim.rows.kept_rows import KeptRows
-from cosim.rows.row_groups import RowGroups
+from cosim.configuration.going_together import DOWNLOADS_APART
+from cosim.engine.store.row_groups import RowGroups
+from cosim.recording.kept_rows import KeptRows
+from cosim.records.rows import DONE, Fate, Round, Span
 
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
 

@@ -85,7 +85,7 @@ def test_a_table_that_is_older_than_the_column_is_made_from_what_is_known_of_run
     kept, whole = (folder / FILE).read_bytes(), table_in(folder)
     try:
         whole.drop(columns="is_diverged").to_parquet(folder / FILE, index=False)
-        Index(folder).add_table(cosim.files.checksum(folder / FILE))
+        Index(folder).add_table(cosim.files.on_disk.checksum(folder / FILE))
         assert list(table_in(folder)["is_diverged"]) == [False] * 2 + [True] * 2
     finally:
         (folder / FILE).write_bytes(kept)

@@ -5,9 +5,9 @@ import pytest
 
 import cosim
 from analysis.fates import UNKNOWN, Fates
-from cosim.records import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span
-from cosim.rows.kept_rows import KeptRows
-from cosim.rows.row_groups import RowGroups
+from cosim.engine.store.row_groups import RowGroups
+from cosim.recording.kept_rows import KeptRows
+from cosim.records.rows import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span
 from cosim.testing import small_system
 
 TIMED = attrs.evolve(small_system(cosim.Deadline(after_s=2e-3)), evaluation=cosim.Never())

@@ -17,7 +17,7 @@ from analysis.intervals.statistics import Interval
 from analysis.plots import bars, curves, model_over, overview, telling_round
 from analysis.plots.bars import energy_parts
 from analysis.plots.style import looks_of, wasted
-from cosim.records import DONE, REST, Span
+from cosim.records.rows import DONE, REST, Span
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.intervals.statistics import Interval
 from analysis.studies import compared, metrics
 from analysis.tables import Table, by_design, by_metric, factors_of, frame, interval_in_words, latex, markdown
-from cosim.named_files.checked_rows import exactly
+from cosim.files.checked_rows import exactly
 
 CELL = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")) | st.just(" "), max_size=12)
 TABLE = st.integers(1, 3).flatmap(

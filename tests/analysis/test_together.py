@@ -22,8 +22,8 @@ from cosim import (
     evolve,
     run,
 )
-from cosim.devices.local_steps import SameSteps
 from cosim.studies.study import Study
+from cosim.training.local_steps import SameSteps
 
 TRAINING = EdgeTraining(num_edge_rounds=1, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=10))
 BASE = System(

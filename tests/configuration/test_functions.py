@@ -21,8 +21,8 @@ from cosim.configuration import (
     to_dict,
 )
 from cosim.data.arrays import Arrays
-from cosim.learning.network.named import network_of
-from cosim.running import load_system
+from cosim.engine.networks.named import network_of
+from cosim.engine.run.run import load_system
 from scenarios.command_line import main
 
 WITNESS = '''
@@ -218,7 +218,7 @@ def test_a_file_of_a_stranger_calls_nothing(attempt, way, called, capsys):
         "numpy:fromfile",
         "cosim:run",
         "scenarios.command_line:main",
-        "cosim.running:run",
+        "cosim.engine.run.run:run",
         "builtins:exec",
         "__main__:__loader__.get_data",
         "no_such_module:x",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosim import ConfigurationError, DrawnDevices, PerClient, PerGroup, System, evolve
-from cosim.topology.topology import even_cells
+from cosim.topology.port import even_cells
 
 
 def per_cell(values: tuple[float, ...], num_cells: int) -> list[float]:

@@ -21,11 +21,11 @@ from cosim import (
     TrafficCsv,
     evolve,
 )
+from cosim.clock.simulation import Simulation
 from cosim.configuration import with_kind
-from cosim.data.traffic.table_files import write
-from cosim.data.traffic.traffic import generate
-from cosim.data.traffic.traffic_samples import samples
-from cosim.simulation import Simulation
+from cosim.papers.vhfl.traffic.table_files import write
+from cosim.papers.vhfl.traffic.traffic import generate
+from cosim.papers.vhfl.traffic.traffic_samples import samples
 
 SMALL = Traffic(num_days=3)
 TRAFFIC = CellTraffic(num_cells=5, traffic=SMALL)

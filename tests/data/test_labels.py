@@ -9,7 +9,7 @@ import worlds
 import cosim
 from cosim import Arrays, ConfigurationError, Dataset, Natural, Split, SplitData, evolve
 from cosim.configuration import configuration
-from cosim.learning.tasks.suggested import task_for
+from cosim.tasks.suggested import task_for
 
 X = np.random.default_rng(1).standard_normal((40, 12)).astype(np.float32)
 Y = np.arange(40) % 4

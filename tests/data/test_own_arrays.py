@@ -31,9 +31,9 @@ from cosim import (
     Sgd,
     Shards,
 )
+from cosim.clock.simulation import Simulation
 from cosim.configuration import from_dict, to_dict
-from cosim.learning.learner import Learner
-from cosim.simulation import Simulation
+from cosim.engine.learning.learner import Learner
 from cosim.testing import check_data
 
 HERE = __name__

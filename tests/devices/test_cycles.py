@@ -29,11 +29,11 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.clock.draws import Numbers, uniforms
 from cosim.configuration import configuration, for_each
 from cosim.devices.cycles import LocalStep
-from cosim.draws import Numbers, uniforms
+from cosim.engine.servers.workload import Costs
 from cosim.names import ClientNames
-from cosim.servers.workload import Costs
 from cosim.testing import small_system
 
 FIRST = Numbers.of(["client-0000"])

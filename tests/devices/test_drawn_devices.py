@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cosim import DrawnDevices, Never, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
+from cosim.clock.draws import uniforms
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.devices.device import Device, DeviceArrays
 from cosim.devices.drawn_devices import frequencies_hz
-from cosim.devices.efforts import effort_of
-from cosim.devices.fleet import Clients, Fleet
 from cosim.devices.processor import computing_w
-from cosim.draws import uniforms
-from cosim.links.link import Job
-from cosim.simulation import Simulation
+from cosim.engine.clients.efforts import effort_of
+from cosim.engine.clients.fleet import Clients, Fleet
+from cosim.jobs.job import Job
 from cosim.testing import small_system
 
 SIGNIFICANCE = 0.001

@@ -19,10 +19,10 @@ from cosim import (
     Never,
     TableTopology,
 )
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import check_reloads, from_dict, to_dict
-from cosim.draws import Numbers
 from cosim.names import ClientNames, client_name, edge_name
-from cosim.simulation import Simulation
 from cosim.topology.graph import graph_of
 
 HEADER = "device,frequency_hz,capacitance_j_per_hz2,tx_power_w,static_power_w,distance_m,snr_db,maker"

@@ -8,8 +8,8 @@ import worlds
 
 import cosim
 from cosim import AfterRounds, AfterSeconds, ConfigurationError, HFedAvg, Never, Uniform
-from cosim.devices.availability import Windows
-from cosim.simulation import Simulation
+from cosim.clock.simulation import Simulation
+from cosim.engine.clients.availability import Windows
 
 TRAIN_S = worlds.STEPS * worlds.STEP_CYCLES / 1e9
 
@@ -145,8 +145,8 @@ def test_draws_are_the_clients_own():
     ],
 )
 def test_rates_that_are_absurd_end(on, off, end, words, monkeypatch):
-    monkeypatch.setattr("cosim.event_loop._MOST_EVENTS", 10_000)
-    monkeypatch.setattr("cosim.event_loop._AT_ONCE", 1000)
+    monkeypatch.setattr("cosim.clock.event_loop._MOST_EVENTS", 10_000)
+    monkeypatch.setattr("cosim.clock.event_loop._AT_ONCE", 1000)
     presence = cosim.OnOff(
         on=cosim.Exponential(rate_per_s=on), off=cosim.Exponential(rate_per_s=off), start="off"
     )
@@ -156,7 +156,7 @@ def test_rates_that_are_absurd_end(on, off, end, words, monkeypatch):
 
 
 def test_windows_without_end_in_a_wait_are_refused(monkeypatch):
-    monkeypatch.setattr("cosim.devices.availability._MOST_PASSED", 1000)
+    monkeypatch.setattr("cosim.engine.clients.availability._MOST_PASSED", 1000)
     windows = Windows(Simulation(1), ((k * 1e-9, (k + 0.5) * 1e-9) for k in itertools.count()), "mine")
     assert windows.is_there
     windows._sim._environment._now = 1.0

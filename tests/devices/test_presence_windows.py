@@ -10,8 +10,8 @@ import worlds
 
 import cosim
 from cosim import AfterRounds, AfterSeconds, ConfigurationError, Never, PresenceWindows
-from cosim.files import checksum
-from cosim.simulation import Simulation
+from cosim.clock.simulation import Simulation
+from cosim.files.on_disk import checksum
 
 
 def table(folder, *rows, columns="device,from_s,to_s"):

@@ -17,8 +17,8 @@ from cosim import (
     Never,
     TrainingTime,
 )
-from cosim.draws import Numbers
-from cosim.links.link import Job
+from cosim.clock.draws import Numbers
+from cosim.jobs.job import Job
 from cosim.names import ClientNames
 from cosim.testing import small_system
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cosim import ConfigurationError, PowerRange, SamePower, Simulation
-from cosim.draws import Numbers
+from cosim.clock.draws import Numbers
 from cosim.names import ClientNames
 
 CLIENTS = Numbers.of(ClientNames(0, 2))

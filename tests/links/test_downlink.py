@@ -7,14 +7,15 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
-from cosim.devices.assignment import Assignment, Route
+from cosim.clock.simulation import Dropped
 from cosim.devices.cycles import CyclesPerOperation
 from cosim.devices.device import DeviceArrays
-from cosim.devices.fleet import Fleet
+from cosim.engine.clients.fleet import Fleet
 from cosim.engine.ways.of_link import way_of
-from cosim.links.link import Cell, Job
-from cosim.links.payload import Payload
-from cosim.simulation import Dropped
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell
+from cosim.protocols.assignment import Assignment, Route
 from cosim.testing import small_system
 
 RATE_BPS = 1e5

@@ -10,7 +10,7 @@ import cosim
 from cosim.configuration import ConfigurationError
 from cosim.studies.study import Study
 from cosim.testing import check_link, small_system
-from cosim.testing.links import check_carried
+from cosim.testing.laws.links import check_carried
 
 LINKS = {
     "rates": own_links.Rates(),

@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.links.machine import Machine
 from cosim.links.on_arrays import MachineUploads
 from cosim.links.on_clock import OnClock
-from cosim.simulation import Simulation
 
 BITS = 100.0
 

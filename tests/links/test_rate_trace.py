@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 
 import cosim
 from cosim import ConfigurationError, HoldLast, InTurns, Never, RateTrace, RefusePastEnd, RepeatTrace
+from cosim.clock.simulation import Simulation
 from cosim.configuration import lacks_in
+from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.engine.ways.of_link import ways_of
-from cosim.going_together import GLOBAL_ROUNDS
-from cosim.links.link import Cell, Job
-from cosim.links.payload import Payload
-from cosim.named_files.sources import sources_of
-from cosim.records import DOWN, UP
-from cosim.simulation import Simulation
+from cosim.files.sources import sources_of
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell
+from cosim.records.rows import DOWN, UP
 from cosim.testing import check_link, check_system, small_system
 
 JOB = Job(1, 0, 0)

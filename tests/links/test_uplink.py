@@ -22,10 +22,11 @@ from cosim import (
     Uncompressed,
 )
 from cosim.configuration import configuration, lacks_in
+from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.engine.ways.of_link import ways_of
-from cosim.going_together import ONE_BY_ONE
-from cosim.links.link import Cell, Job
-from cosim.records import UP
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
+from cosim.records.rows import UP
 
 CLIENTS = ("client-0000", "client-0001", "client-0002")
 NUM_VALUES, BITS = 1000, 32_000

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import models
-from cosim.learning.network.submodels import NetworkShape
+from cosim.values.submodels import NetworkShape
 
 
 def test_the_paper_network_has_its_size():

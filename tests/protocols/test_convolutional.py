@@ -30,8 +30,8 @@ from cosim import (
     System,
     evolve,
 )
-from cosim.checkpoint import Checkpoint
-from cosim.learning.network.submodels import NetworkShape
+from cosim.engine.store.checkpoint import Checkpoint
+from cosim.values.submodels import NetworkShape
 
 TRAINING = worlds.training(steps=cosim.SameSteps(num_local_steps=2))
 RESNET = worlds.alike(

@@ -27,8 +27,8 @@ from cosim import (
     evolve,
 )
 from cosim.data.dataset import Dataset
-from cosim.devices.local_steps import SameSteps
-from cosim.rows.recorder import Recorder
+from cosim.recording.recorder import Recorder
+from cosim.training.local_steps import SameSteps
 
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28

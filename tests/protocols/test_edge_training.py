@@ -37,12 +37,12 @@ from cosim import (
     Waiting,
     evolve,
 )
-from cosim.learning.graph.pending import PendingModel
-from cosim.learning.learner import Learner
-from cosim.rows.recorder import Recorder
+from cosim.clock.simulation import Simulation
+from cosim.engine.learning.learner import Learner
+from cosim.engine.servers.cloud import Cloud
+from cosim.recording.recorder import Recorder
 from cosim.selection.drawn import Uniform
-from cosim.servers.cloud import Cloud
-from cosim.simulation import Simulation
+from cosim.values.pending import PendingModel
 
 
 class Played(NamedTuple):

@@ -17,13 +17,13 @@ from cosim import (
     System,
     evolve,
 )
+from cosim.clock.simulation import Simulation
 from cosim.data.dataset import Dataset
-from cosim.learning.learner import Learner
-from cosim.learning.programs.sgd_steps import mini_batches
-from cosim.links.link import Job
-from cosim.rows.recorder import Recorder
-from cosim.servers.cloud import Cloud
-from cosim.simulation import Simulation
+from cosim.engine.learning.learner import Learner
+from cosim.engine.servers.cloud import Cloud
+from cosim.jobs.job import Job
+from cosim.recording.recorder import Recorder
+from cosim.training.programs.sgd_steps import mini_batches
 
 RATE = 0.1
 

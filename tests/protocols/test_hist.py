@@ -24,10 +24,10 @@ from cosim import (
     evolve,
     run,
 )
-from cosim.learning.learner import Learner
-from cosim.rows.recorder import Recorder
-from cosim.servers.cloud import Cloud
-from cosim.simulation import Simulation
+from cosim.clock.simulation import Simulation
+from cosim.engine.learning.learner import Learner
+from cosim.engine.servers.cloud import Cloud
+from cosim.recording.recorder import Recorder
 
 RATE = 0.1
 EQUAL = EqualSizes()

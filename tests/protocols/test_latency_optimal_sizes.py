@@ -33,10 +33,10 @@ from cosim import (
     Topology,
     evolve,
 )
-from cosim.links.link import Job
-from cosim.rows.recorder import Recorder
-from cosim.servers.cloud import Cloud
-from cosim.simulation import Simulation
+from cosim.clock.simulation import Simulation
+from cosim.engine.servers.cloud import Cloud
+from cosim.jobs.job import Job
+from cosim.recording.recorder import Recorder
 
 UNITS, CELLS, ROUNDS, H = 10, 3, 4, 3
 PARAMETERS = UNITS * (12 + 4)

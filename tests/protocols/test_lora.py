@@ -38,18 +38,18 @@ from cosim import (
     WaitForAll,
     evolve,
 )
-from cosim.checkpoint import Checkpoint
+from cosim.clock.simulation import Simulation
 from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
-from cosim.ground import ground_of
-from cosim.learning.learner import Learner
-from cosim.learning.network.named import network_of
-from cosim.learning.network.submodels import NetworkShape, Part, draw_parts, even_counts
-from cosim.learning.network.weights import cut
-from cosim.network import nodes_of
-from cosim.rows.recorder import Recorder
-from cosim.servers.cloud import Cloud
-from cosim.simulation import Simulation
+from cosim.engine.learning.learner import Learner
+from cosim.engine.networks.named import network_of
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
+from cosim.engine.store.checkpoint import Checkpoint
+from cosim.recording.recorder import Recorder
+from cosim.values.submodels import NetworkShape, Part, draw_parts, even_counts
+from cosim.values.weights import cut
 from models.gpt2_lora import Gpt2Lora
 from scenarios.reproduce.hist import stand_in_texts
 

@@ -6,12 +6,12 @@ import pytest
 
 import cosim
 from cosim.configuration import configuration
-from cosim.devices.assignment import Assignment
-from cosim.learning.graph.combinations import mean
-from cosim.links.link import Job
+from cosim.jobs.job import Job
+from cosim.protocols.assignment import Assignment
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.testing import small_system
-from cosim.testing.laws import same_tables
+from cosim.testing.laws.tables import same_tables
+from cosim.values.combinations import mean
 
 
 class Once(EdgeTraining):

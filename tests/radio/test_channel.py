@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cosim
-from cosim.links.link import Cell, Job
+from cosim.clock.simulation import Simulation
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.propagation.link_budget import LinkBudget
 from cosim.radio.propagation.noise_only import NoiseOnly
 from cosim.radio.redrawn import CoherenceTime
-from cosim.simulation import Simulation
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 

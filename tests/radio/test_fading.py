@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cosim.links.link import Job
+from cosim.clock.simulation import Simulation
+from cosim.jobs.job import Job
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound, EveryGlobalRound
-from cosim.simulation import Simulation
 
 SIGNIFICANCE = 0.001
 SIGMAS = stats.norm.ppf(1.0 - SIGNIFICANCE / 2.0)

@@ -10,11 +10,12 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, GainTrace, HoldLast, NoiseOnly, RefusePastEnd, RepeatTrace
+from cosim.clock.simulation import Simulation
 from cosim.engine.ways.of_link import ways_of
-from cosim.links.link import Cell, Job
-from cosim.links.payload import Payload
-from cosim.records import UP
-from cosim.simulation import Simulation
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell
+from cosim.records.rows import UP
 from cosim.testing import check_system, small_system
 
 BAND_HZ, POWER_W = 1e6, 0.2

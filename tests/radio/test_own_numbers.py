@@ -11,7 +11,7 @@ import cosim
 from cosim import ConfigurationError, Never
 from cosim.radio.by_band import SteadyLink
 from cosim.radio.gain_errors import GainErrors
-from cosim.rows.tables import TABLES
+from cosim.records.tables import TABLES
 from cosim.studies.study import Study
 from cosim.testing import small_system
 

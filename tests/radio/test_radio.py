@@ -25,7 +25,8 @@ from cosim import (
     Simulation,
     Uncompressed,
 )
-from cosim.links.link import Cell, Job
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 STILL = Radio(fading=NoFading())

@@ -34,7 +34,7 @@ from cosim import (
     run,
 )
 from cosim.configuration import to_dict
-from cosim.devices.local_steps import SameSteps
+from cosim.training.local_steps import SameSteps
 from scenarios.command_line.run import read_config
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")

@@ -31,7 +31,7 @@ from cosim import (
 )
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
-from cosim.devices.local_steps import SameSteps
+from cosim.training.local_steps import SameSteps
 from cosim.units import unit_of
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import ROOMS, catalogue, find

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import cosim
-from cosim.rows.summary import Summary
-from cosim.rows.tables import TABLES
+from cosim.records.summary import Summary
+from cosim.records.tables import TABLES
 from scenarios import command_line
 from scenarios.command_line.playing import diverged
 

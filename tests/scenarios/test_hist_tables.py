@@ -19,9 +19,9 @@ from transformers import GPT2TokenizerFast
 import cosim
 import models
 from cosim.data.texts import newsgroups_files as newsgroups
-from cosim.records import Evaluation, Transfer
-from cosim.rows.kept_rows import KeptRows
-from cosim.rows.row_groups import RowGroups
+from cosim.engine.store.row_groups import RowGroups
+from cosim.recording.kept_rows import KeptRows
+from cosim.records.rows import Evaluation, Transfer
 from scenarios.command_line import main
 from scenarios.command_line.console import console
 from scenarios.reproduce.figures import Options

@@ -100,7 +100,7 @@ def test_ctrl_c_while_modules_are_loaded_is_quiet(module, tmp_path):
 
 HELD = """
 import builtins, os, signal, time
-from cosim.rows import row_groups
+from cosim.engine.store import row_groups
 def save(*what):
     builtins.print("saving", flush=True)
     time.sleep(60.0)

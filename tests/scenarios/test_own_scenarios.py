@@ -10,8 +10,8 @@ import pytest
 
 from analysis.studies import load
 from cosim import Result
-from cosim.rows.tables import TABLES
-from cosim.running import run
+from cosim.engine.run.run import run
+from cosim.records.tables import TABLES
 from scenarios.command_line import main, playing
 from scenarios.command_line.console import console
 

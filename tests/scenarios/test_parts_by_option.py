@@ -27,7 +27,7 @@ from cosim.configuration import (
     to_dict,
     with_kind,
 )
-from cosim.going_together import EVERY_UPDATE, GLOBAL_ROUNDS
+from cosim.configuration.going_together import EVERY_UPDATE, GLOBAL_ROUNDS
 from cosim.testing import small_system
 from scenarios import command_line
 from scenarios.command_line import playing
@@ -159,7 +159,7 @@ def test_every_part_of_the_documentation_is_reached_by_options(module, here, ask
 BOUGHT = """
 import cosim
 from cosim.configuration import at_least, configuration, field
-from cosim.servers.end import Counted
+from cosim.ends.port import Counted
 
 @configuration
 class Bought(cosim.End):

@@ -12,7 +12,7 @@ import cosim
 from analysis.designs import designs_of
 from analysis.plots.pareto import front
 from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, Synthetic, System
-from cosim.records import Span
+from cosim.records.rows import Span
 from cosim.studies.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.pictures import KINDS, PlotOptions

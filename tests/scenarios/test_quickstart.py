@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cosim import AfterRounds, Deadline, Never, Result, evolve
-from cosim.records import DONE
+from cosim.records.rows import DONE
 from scenarios.command_line.playing import play
 from scenarios.command_line.run import Options
 from scenarios.quickstart import system

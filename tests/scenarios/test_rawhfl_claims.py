@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts, wrong
 
 import cosim
-from cosim.rows.summary import Summary
+from cosim.records.summary import Summary
 from scenarios.command_line.console import console
 from scenarios.reproduce.rawhfl import figures, tables
 from scenarios.reproduce.rawhfl.figures import V_RANGE, Options

@@ -15,8 +15,8 @@ from played_here import YES, claimed, played_here, verdicts
 
 import cosim
 from cosim import Algorithm2, CommonSteps, ResourceAware, Simulation, Unconstrained
-from cosim.checkpoint import Checkpoint
 from cosim.configuration import to_dict
+from cosim.engine.store.checkpoint import Checkpoint
 from scenarios import rawhfl
 from scenarios.command_line import main
 from scenarios.reproduce import figures

@@ -32,13 +32,13 @@ from cosim import (
     run,
 )
 from cosim.configuration import to_dict
-from cosim.devices.local_steps import SameSteps
-from cosim.ground import ground_of
-from cosim.learning.learner import Learner
-from cosim.learning.network.named import network_of
-from cosim.network import nodes_of
-from cosim.servers.cloud import Cloud
+from cosim.engine.learning.learner import Learner
+from cosim.engine.networks.named import network_of
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
 from cosim.topology.graph import graph_of
+from cosim.training.local_steps import SameSteps
 from scenarios import rawhfl
 from scenarios.command_line import main, playing
 from scenarios.command_line.console import console

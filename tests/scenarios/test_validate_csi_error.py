@@ -17,7 +17,7 @@ import cosim
 from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
-from cosim.links.link import Job
+from cosim.jobs.job import Job
 from cosim.radio.gain_errors import GainErrors
 from scenarios.command_line.console import console
 from scenarios.validate import csi_error as validation

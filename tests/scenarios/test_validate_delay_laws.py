@@ -10,13 +10,13 @@ import pytest
 
 from cosim.configuration import ConfigurationError
 from cosim.devices.training_time import ExponentialTime
-from cosim.queueing import disciplines
-from cosim.queueing.discipline import Line
-from cosim.queueing.station import Station
+from cosim.queues import disciplines
+from cosim.queues.port import Line
+from cosim.queues.station import Station
 from cosim.radio.fading import Rayleigh
 from cosim.radio.redrawn import EveryEdgeRound
 from cosim.radio.sharing.redivided import RedividedBand
-from cosim.servers.waiting import FirstK
+from cosim.waiting.counts import FirstK
 from scenarios.validate import delay_laws as validation
 from scenarios.validate.delays.laws import LAWS
 from scenarios.validate.delays.packets import Packets

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from analysis.closed_forms.renewal_presence import RenewalPresence
-from cosim.devices.availability import Availability
 from cosim.devices.presence import OnOff
+from cosim.engine.clients.availability import Availability
 from scenarios.validate import presence as validation
 from scenarios.validate.presence import PAIRS, Options
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.closed_forms.round_latency import EdgeRoundLatency
-from cosim.devices import client
+from cosim.engine.clients import client
 from cosim.radio import channel, radio_link
 from cosim.radio.sharing.shares import FixedBand
 from scenarios.validate import round_latency as validation

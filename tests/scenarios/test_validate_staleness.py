@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 from analysis.closed_forms.poisson_starts import JobsInFlight
-from cosim.devices import client
-from cosim.results import Result
-from cosim.servers.asynchronous.flights import Flight
-from cosim.servers.asynchronous.server import AsynchronousServer
-from cosim.servers.asynchronous.starts import Dispatched, PoissonStarts
+from cosim.engine.clients import client
+from cosim.engine.servers.asynchronous import AsynchronousServer
+from cosim.engine.servers.flights import Flight
+from cosim.engine.store.results import Result
+from cosim.protocols.asynchronous.starts import Dispatched, PoissonStarts
 from scenarios.command_line.console import console
 from scenarios.validate import staleness as validation
 from scenarios.validate import staleness_laws as laws

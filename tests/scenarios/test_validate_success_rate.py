@@ -18,8 +18,8 @@ from scipy import stats
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
-from cosim.queueing.start import EmptyStart, StationaryStart
-from cosim.queueing.station import Station
+from cosim.queues.start import EmptyStart, StationaryStart
+from cosim.queues.station import Station
 from scenarios.command_line.console import console
 from scenarios.validate import sojourns as success_rate
 from scenarios.validate import success_rate as validation
@@ -122,7 +122,7 @@ def last_in_first_out(monkeypatch: Patch) -> None:
     class Stack(deque):
         popleft = deque.pop
 
-    monkeypatch.setattr("cosim.queueing.discipline.deque", Stack)
+    monkeypatch.setattr("cosim.queues.port.deque", Stack)
 
 
 def clock_drops_a_part_of_the_service(monkeypatch: Patch) -> None:

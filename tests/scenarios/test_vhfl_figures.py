@@ -15,15 +15,15 @@ from played_here import NO, NOISY, YES, claimed, each_seed, ends, played_here, v
 from scipy import stats
 
 import cosim
+from cosim.clock.simulation import Simulation
 from cosim.configuration import to_dict
 from cosim.data.dataset import Dataset
-from cosim.learning.learner import Learner
-from cosim.learning.network.named import network_of
+from cosim.engine.learning.learner import Learner
+from cosim.engine.networks.named import network_of
+from cosim.engine.store.row_groups import RowGroups
 from cosim.names import CLOUD
-from cosim.records import Evaluation
-from cosim.rows.kept_rows import KeptRows
-from cosim.rows.row_groups import RowGroups
-from cosim.simulation import Simulation
+from cosim.recording.kept_rows import KeptRows
+from cosim.records.rows import Evaluation
 from scenarios import vhfl
 from scenarios.reproduce.figures import Runs
 from scenarios.reproduce.vhfl import figures as vhfl_figures

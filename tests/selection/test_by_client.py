@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 import cosim
-from cosim.links.link import Job
+from cosim.clock.simulation import Simulation
+from cosim.jobs.job import Job
 from cosim.selection.by_client import ByClient
-from cosim.simulation import Simulation
 
 
 class Some:

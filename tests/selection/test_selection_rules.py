@@ -25,13 +25,13 @@ from cosim import (
     Selection,
     SomeClients,
 )
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, from_dict, parts_of, to_dict
-from cosim.devices.fleet import Clients
-from cosim.links.link import Job
+from cosim.engine.clients.fleet import Clients
+from cosim.jobs.job import Job
+from cosim.jobs.past_round import PastRound
 from cosim.selection.deadlines import one_by_one
-from cosim.selection.selection import drawn
-from cosim.servers.past_round import PastRound
-from cosim.simulation import Simulation
+from cosim.selection.port import drawn
 from cosim.testing import check_selection, small_system
 
 NUM_CLIENTS = 6

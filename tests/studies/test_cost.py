@@ -3,8 +3,8 @@
 import pytest
 
 from cosim import AfterRounds, AfterSeconds, Never, Synthetic, System, evolve
-from cosim.servers.cloud import VersionReport
-from cosim.servers.end import Progress
+from cosim.ends.port import Progress
+from cosim.engine.servers.cloud import VersionReport
 from cosim.studies import cost
 
 SYSTEM = System(num_clients=4, num_cells=2, data=Synthetic(), end=AfterRounds(num_global_rounds=50))

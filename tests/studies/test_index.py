@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from cosim.rows.tables import TABLES
+from cosim.records.tables import TABLES
 from cosim.studies.index import Index
 
 FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))

@@ -31,10 +31,10 @@ from cosim import (
     evolve,
     run,
 )
-from cosim.devices.local_steps import SameSteps
 from cosim.studies.designs import designs
 from cosim.studies.executors import MOST_ATTEMPTS, PRELOADED, pool
 from cosim.studies.study import Study
+from cosim.training.local_steps import SameSteps
 from scenarios import quickstart
 
 BASE = System(

@@ -12,9 +12,9 @@ import warm
 from distributed import Client
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
-from cosim.devices.local_steps import SameSteps
 from cosim.studies import watch
 from cosim.studies.study import Study
+from cosim.training.local_steps import SameSteps
 from scenarios.command_line.study import executor
 from scenarios.command_line.study.executor import pool
 

@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from cosim import AfterRounds, EdgeTraining, Hist, Synthetic, System
-from cosim.devices.local_steps import SameSteps
-from cosim.servers.cloud import VersionReport
-from cosim.servers.end import Counted, Progress
+from cosim.ends.port import Counted, Progress
+from cosim.engine.servers.cloud import VersionReport
 from cosim.studies import watch
 from cosim.studies.study import Study
 from cosim.studies.watch import Note, Watch
+from cosim.training.local_steps import SameSteps
 
 SYSTEM = System(
     num_cells=2,

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.names import CLOUD, client_name, edge_name
-from cosim.simulation import Simulation
 from cosim.topology.graph import graph_of
-from cosim.topology.topology import Topology, even_cells
+from cosim.topology.port import Topology, even_cells
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 SIGNIFICANCE = 0.001

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.pictures import Pictures, scaled
-from cosim.simulation import Simulation
 
 
 @configuration

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
 from cosim.data.pictures import fashion_mnist_files
 from cosim.data.pictures.pictures import Pictures, outline_of, pictures_of
-from cosim.simulation import Simulation
 
 
 @configuration

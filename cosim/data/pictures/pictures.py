@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
+from cosim.data.splits.port import Split
 from cosim.data.splits.shards import Shards
-from cosim.data.splits.split import Split
 
 GreyLevels = Literal["symmetric", "positive"]
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, field, positive
 from cosim.data.dataset import Dataset
-from cosim.data.splits.split import Samples, Split, check_enough, labels_of, partition_stream
-from cosim.simulation import Simulation
+from cosim.data.splits.port import Samples, Split, check_enough, labels_of, partition_stream
 
 MAX_ALPHA = 1e6
 

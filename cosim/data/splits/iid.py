@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration
 from cosim.data.dataset import Dataset
-from cosim.data.splits.split import Samples, Split, check_enough, partition_stream
-from cosim.simulation import Simulation
+from cosim.data.splits.port import Samples, Split, check_enough, partition_stream
 
 
 @configuration

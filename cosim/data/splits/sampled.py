@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import at_least, configuration, field
 from cosim.data.dataset import Dataset
-from cosim.data.splits.split import Samples, Split
+from cosim.data.splits.port import Samples, Split
 from cosim.names import client_name
-from cosim.simulation import Simulation
 
 
 @configuration

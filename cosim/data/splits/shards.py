@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import at_least, configuration, field
 from cosim.data.dataset import Dataset
-from cosim.data.splits.split import Samples, Split, check_enough, labels_of, partition_stream
-from cosim.simulation import Simulation
+from cosim.data.splits.port import Samples, Split, check_enough, labels_of, partition_stream
 
 
 @configuration

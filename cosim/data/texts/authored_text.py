@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import at_least, configuration, field, positive
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.data.splits.natural import Natural
-from cosim.data.splits.split import Split
+from cosim.data.splits.port import Split
 from cosim.names import CLOUD
-from cosim.simulation import Simulation
 
 CHARACTERS = "abcdefghijklmnopqrstuvwxyz ."
 ARTICLES = ("a", "the", "some", "every", "no", "this")

@@ -2,5 +2,5 @@
 
 `edge_round` says what a round is and what became of it; `by_events` and `on_arrays` play it, with the same
 times, energies and outcomes; `round_clock` says which of them a run has. What happens is told to the run's
-recorder (`cosim.rows.recorder`).
+recorder (`cosim.recording.recorder`).
 """

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
+from cosim.clock.instants import deadline_after
+from cosim.clock.simulation import Barrier, Dropped, Process, SideBySide, Simulation, process_of
 from cosim.configuration import ConfigurationError
 from cosim.engine.rounds.edge_round import Became, Cell, EdgeRound, at_least
-from cosim.instants import deadline_after
-from cosim.simulation import Barrier, Dropped, Process, SideBySide, Simulation, process_of
 
 
 def play(sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.devices.assignment import Assignment
-from cosim.devices.cell import Edge
-from cosim.devices.client import Client
-from cosim.devices.fleet import Clients
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.links.link import Job
-from cosim.servers.waiting import Waiting
+from cosim.engine.clients.client import Client
+from cosim.engine.clients.fleet import Clients
+from cosim.jobs.cell import Edge
+from cosim.jobs.job import Job
+from cosim.protocols.assignment import Assignment
+from cosim.values.pending import PendingUpdate
+from cosim.waiting.port import Waiting
 
 
 class Cell(Edge, Protocol):

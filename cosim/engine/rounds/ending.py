@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.instants import deadline_after
-from cosim.servers.waiting import Waiting
+from cosim.clock.instants import deadline_after
+from cosim.waiting.port import Waiting
 
 
 class Ending(NamedTuple):

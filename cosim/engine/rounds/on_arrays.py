@@ -15,20 +15,20 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.devices.efforts import effort_of, sending_w
-from cosim.devices.fleet import Clients
+from cosim.clock.instants import deadline_after, instant_after
+from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of
+from cosim.engine.clients.efforts import effort_of, sending_w
+from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
 from cosim.engine.rounds.edge_round import Became, Cell, EdgeRound, at_least
 from cosim.engine.rounds.ending import Ending, ending_of
-from cosim.instants import deadline_after, instant_after
-from cosim.learning.graph.pending import PendingUpdate
-from cosim.links.link import Job, Places
-from cosim.links.payload import Payload
+from cosim.jobs.job import Job, Places
+from cosim.jobs.payload import Payload
 from cosim.links.upload import Uploads
 from cosim.links.way import Way
-from cosim.records import DOWN, UP
-from cosim.rows.told_round import Cut, RoundOf, ToldRound
-from cosim.simulation import Interrupt, Process, Simulation, impossible, reason_of
+from cosim.recording.told_round import Cut, RoundOf, ToldRound
+from cosim.records.rows import DOWN, UP
+from cosim.values.pending import PendingUpdate
 
 
 def play(sim: Simulation, edge: Cell, asked: EdgeRound, *, learns: bool) -> Process:

@@ -2,9 +2,9 @@
 
 import attrs
 
+from cosim.clock.simulation import Process, Simulation
 from cosim.engine.rounds import by_events, on_arrays
 from cosim.engine.rounds.edge_round import Cell, EdgeRound
-from cosim.simulation import Process, Simulation
 
 
 @attrs.frozen

@@ -1,0 +1,1 @@
+"""Ways: links on both clocks, by their form."""

@@ -5,10 +5,10 @@ import math
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Event, Simulation
 from cosim.links.carried import CarriedUpload, CarriedUploads, Courses
-from cosim.links.link import Course, InRound, Sender
+from cosim.links.port import Course, InRound, Sender
 from cosim.links.way import Way
-from cosim.simulation import Event, Simulation
 
 
 class CourseWay(Way):

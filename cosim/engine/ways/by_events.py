@@ -2,7 +2,7 @@
 
 from typing_extensions import override
 
-from cosim.links.link import InRound, Sender
+from cosim.links.port import InRound, Sender
 from cosim.links.upload import Upload
 from cosim.links.way import Way
 

@@ -8,10 +8,11 @@ from typing import Any
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
-from cosim.links.link import InRound, Places, Sender
+from cosim.jobs.job import Places
 from cosim.links.machine import Machine
 from cosim.links.on_arrays import MachineUploads
 from cosim.links.on_clock import OnClock
+from cosim.links.port import InRound, Sender
 from cosim.links.upload import Upload
 from cosim.links.way import Way
 

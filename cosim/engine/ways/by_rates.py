@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers
 from cosim.configuration import ConfigurationError
-from cosim.draws import Numbers
+from cosim.jobs.job import Job, Places
 from cosim.links.carried import SteadyUpload, SteadyUploads
-from cosim.links.link import InRound, Job, Places, Sender
+from cosim.links.port import InRound, Sender
 from cosim.links.way import Way
 
 

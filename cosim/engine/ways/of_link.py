@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.engine.ways.by_course import CourseWay
 from cosim.engine.ways.by_events import EventsWay
 from cosim.engine.ways.by_machine import MachineWay
 from cosim.engine.ways.by_rates import RatesWay
 from cosim.engine.ways.together import TogetherWay
-from cosim.links.link import Cell, CellLink, Link
+from cosim.links.port import Cell, CellLink, Link
 from cosim.links.way import Way
-from cosim.records import UP
-from cosim.simulation import Simulation
+from cosim.records.rows import UP
 
 WAYS: Mapping[str | None, type[Way]] = {
     "rates": RatesWay,

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.instants import instant_after
-from cosim.links.link import InRound, Places, Sender
+from cosim.clock.instants import instant_after
+from cosim.clock.simulation import Event, Simulation
+from cosim.jobs.job import Places
+from cosim.links.port import InRound, Sender
 from cosim.links.upload import Upload, Uploads
 from cosim.links.way import Way
-from cosim.simulation import Event, Simulation
 
 
 class Opening:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.instants import instant_after
+from cosim.clock.instants import instant_after
 
 Times = NDArray[np.float64]
 

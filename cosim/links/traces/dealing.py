@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
+from cosim.clock.draws import uniforms
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Port, configuration, field, not_negative
-from cosim.draws import uniforms
 from cosim.names import by_number
-from cosim.simulation import Simulation
 
 
 class Dealt(NamedTuple):

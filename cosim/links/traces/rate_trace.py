@@ -25,16 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, configuration
-from cosim.files import shown
-from cosim.links.link import Cell, CellLink, Course, Link
+from cosim.files.checked_rows import named_file
+from cosim.files.on_disk import shown
+from cosim.links.port import Cell, CellLink, Course, Link
 from cosim.links.traces.course import Course as Stamps
 from cosim.links.traces.course import Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.traces.table import read, remarks_on
-from cosim.named_files.checked_rows import named_file
-from cosim.simulation import Simulation
 
 
 @configuration

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.instants import LATEST_S
-from cosim.named_files.checked_rows import CheckedRows
+from cosim.clock.instants import LATEST_S
+from cosim.files.checked_rows import CheckedRows
 
 COLUMNS = ("time_s", "device", "rate_bps")
 

@@ -19,17 +19,18 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, field, positive, refuse
-from cosim.links.link import Cell, Job, Link
+from cosim.jobs.job import Job
+from cosim.links.port import Cell, Link
 from cosim.radio.by_band import links_of
 from cosim.radio.fading import Fading, Rayleigh
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.given_snr import GivenSnr
-from cosim.radio.propagation.mean_snr import CellSnr, Each, Of, Propagation
+from cosim.radio.propagation.port import CellSnr, Each, Of, Propagation
 from cosim.radio.radio_link import RadioLink
-from cosim.radio.sharing.band import Sharing
-from cosim.records import DOWN
-from cosim.simulation import Simulation
+from cosim.radio.sharing.port import Sharing
+from cosim.records.rows import DOWN
 
 
 @configuration

@@ -23,15 +23,16 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Ask, ConfigurationError, configuration, field, positive, refuse
-from cosim.draws import Numbers
-from cosim.going_together import EDGE_ROUNDS, ONE_MODEL
-from cosim.links.link import Cell, CellLink, Job
+from cosim.configuration.going_together import EDGE_ROUNDS, ONE_MODEL
+from cosim.jobs.job import Job
+from cosim.links.port import Cell, CellLink
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio_link import RadioLink
 from cosim.radio.sharing.shares import FixedShares
-from cosim.simulation import Simulation
 
 
 @configuration

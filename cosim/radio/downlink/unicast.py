@@ -17,14 +17,14 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, lacks_in, refuse
-from cosim.going_together import ONE_BY_ONE
-from cosim.links.link import Cell
+from cosim.configuration.going_together import ONE_BY_ONE
+from cosim.links.port import Cell
 from cosim.radio.downlink.base_station import BaseStation
 from cosim.radio.radio_link import RadioLink
-from cosim.radio.sharing.band import Sharing
+from cosim.radio.sharing.port import Sharing
 from cosim.radio.sharing.shares import FixedShares
-from cosim.simulation import Simulation
 
 
 @configuration

@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import between, configuration, field
-from cosim.configuration.values import PerGroup, Values, each
-from cosim.links.link import Cell, Job
-from cosim.radio.propagation.mean_snr import CellSnr, Each, Of, Propagation
-from cosim.simulation import Simulation
+from cosim.configuration.client_values import PerGroup, Values, each
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
+from cosim.radio.propagation.port import CellSnr, Each, Of, Propagation
 from cosim.units import db_to_linear
 
 

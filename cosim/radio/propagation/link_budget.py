@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
 from cosim.configuration import between, configuration, field, refuse
-from cosim.draws import Numbers
-from cosim.links.link import Cell, Job
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
 from cosim.radio.propagation.large_scale import LargeScale
-from cosim.radio.propagation.mean_snr import CellSnr, Each, Of, Propagation
+from cosim.radio.propagation.port import CellSnr, Each, Of, Propagation
 from cosim.radio.redrawn import Block, Redrawn
-from cosim.simulation import Simulation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
 Gains = NDArray[np.float64]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import between, configuration, field
-from cosim.links.link import Cell
+from cosim.links.port import Cell
 from cosim.radio.propagation.link_budget import BudgetedCellSnr
-from cosim.radio.propagation.mean_snr import CellSnr, Propagation
-from cosim.simulation import Simulation
+from cosim.radio.propagation.port import CellSnr, Propagation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
 

@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 
 from typing_extensions import override
 
-from cosim.instants import DECADES, UNITS_PER_S, WHOLE
+from cosim.clock.instants import DECADES, UNITS_PER_S, WHOLE
 from cosim.links.machine import NOBODY, Machine
 from cosim.radio.sharing.reshared import Reshared
 from cosim.radio.sharing.senders import Senders

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from typing_extensions import override
 
-from cosim.instants import instant_after
+from cosim.clock.instants import instant_after
 from cosim.links.machine import Machine
 from cosim.radio.sharing.senders import Senders
 

@@ -23,12 +23,12 @@ from weakref import WeakSet
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Lack, configuration, field, positive
-from cosim.going_together import ONE_BY_ONE
-from cosim.links.payload import Payload
-from cosim.radio.sharing.band import Band, Sharing, Vectors
+from cosim.configuration.going_together import ONE_BY_ONE
+from cosim.jobs.payload import Payload
+from cosim.radio.sharing.port import Band, Sharing, Vectors
 from cosim.radio.sharing.reception import Reception
-from cosim.simulation import Simulation
 
 
 @configuration

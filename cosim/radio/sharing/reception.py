@@ -23,7 +23,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.allocation.beamforming import gains, receive_beams
+from cosim.radio.sharing.beamforming import gains, receive_beams
 
 Channels = NDArray[np.complex128]
 MOST_AT_ONCE = 32

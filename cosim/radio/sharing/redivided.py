@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, field, positive
-from cosim.radio.sharing.band import Band, Sharing
 from cosim.radio.sharing.division import Division
+from cosim.radio.sharing.port import Band, Sharing
 from cosim.radio.sharing.senders import Senders
-from cosim.simulation import Simulation
 
 
 @configuration

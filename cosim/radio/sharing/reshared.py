@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.instants import instant_after
+from cosim.clock.instants import instant_after
 from cosim.radio.sharing.senders import Senders
 
 _NOTHING = np.array(0.0)

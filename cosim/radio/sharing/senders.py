@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
-from cosim.links.link import Sender, Sent
+from cosim.links.port import Sender, Sent
 from cosim.radio.channel import Channel, Met, bps_per_hz, no_snr
 from cosim.radio.redrawn import Block
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, field, positive
-from cosim.radio.sharing.band import Band, Sharing
-from cosim.simulation import Simulation
+from cosim.radio.sharing.port import Band, Sharing
 
 
 @configuration

@@ -28,6 +28,9 @@ from itertools import count
 
 from typing_extensions import override
 
+from cosim.clock.draws import uniforms
+from cosim.clock.instants import instant_after, num_periods
+from cosim.clock.simulation import Event, Simulation
 from cosim.configuration import (
     ConfigurationError,
     Lack,
@@ -38,16 +41,13 @@ from cosim.configuration import (
     lasting,
     positive,
 )
-from cosim.draws import uniforms
-from cosim.going_together import KNOWN_TIMES
-from cosim.instants import instant_after, num_periods
-from cosim.links.payload import Payload
+from cosim.configuration.going_together import KNOWN_TIMES
+from cosim.jobs.payload import Payload
 from cosim.links.upload import Upload
 from cosim.names import by_number
 from cosim.radio.channel import Channel
 from cosim.radio.redrawn import Block
-from cosim.radio.sharing.band import Band, Sharing
-from cosim.simulation import Event, Simulation
+from cosim.radio.sharing.port import Band, Sharing
 
 MOST_IN_VAIN = 100_000
 """Slots in a row in which somebody sends and nobody gets through, after which none ever will."""

@@ -5,7 +5,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 
 from cosim.configuration import ConfigurationError
-from cosim.learning.workers import num_cores
+from cosim.engine.learning.workers import num_cores
 
 _ANSWERS_WITHIN_WALL_S = 10.0
 

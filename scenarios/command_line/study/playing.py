@@ -11,19 +11,19 @@ from analysis.studies import MEASURES, is_tight, metrics, reference_of
 from analysis.tables import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
-from cosim.beforehand.heavy_tails import remark_on_times
-from cosim.beforehand.remarks import remarks_on
-from cosim.beforehand.targets import task_of
 from cosim.configuration import ConfigurationError, asks_in, kind_of, paths_of
 from cosim.configuration.changes import value_at
-from cosim.files import place, shown
-from cosim.going_together import GLOBAL_ROUNDS
-from cosim.progress import say
-from cosim.run_network import network_of
+from cosim.configuration.going_together import GLOBAL_ROUNDS
+from cosim.configuration.words import in_words
+from cosim.engine.networks.of_run import network_of
+from cosim.engine.run.heavy_tails import remark_on_times
+from cosim.engine.run.progress import say
+from cosim.engine.run.remarks import remarks_on
+from cosim.engine.run.targets import task_of
+from cosim.files.on_disk import place, shown
 from cosim.studies.designs import Design, check_typed
 from cosim.studies.study import Study
 from cosim.system import System
-from cosim.words import in_words
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.study import Options, grid, systems
 from scenarios.command_line.study.executor import pool

@@ -20,8 +20,8 @@ import cosim
 from analysis.intervals.curves import mean_curve
 from analysis.intervals.statistics import difference
 from analysis.plots import curves
-from cosim.learning.network.named import network_of
-from cosim.learning.network.submodels import NetworkShape
+from cosim.engine.networks.named import network_of
+from cosim.values.submodels import NetworkShape
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, reached, rising
 from scenarios.reproduce.figures import Runs

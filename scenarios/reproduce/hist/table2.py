@@ -13,7 +13,7 @@ $COSIM_DATA and in the usual folders.
 import numpy as np
 
 import cosim
-from cosim.learning.network.submodels import NetworkShape, Part, even_counts
+from cosim.values.submodels import NetworkShape, Part, even_counts
 from models.resnet import ResNet18
 from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.figures import Options

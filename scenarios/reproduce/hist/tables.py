@@ -14,7 +14,7 @@ from rich.table import Table
 
 import cosim
 from analysis.plots import bars
-from cosim.learning.network.submodels import NetworkShape
+from cosim.values.submodels import NetworkShape
 from scenarios.command_line.console import console
 from scenarios.reproduce.claims import Claim, Quantity, Reached, reached, sooner
 from scenarios.reproduce.figures import Options, Runs, every_run, play_all, to_target

@@ -19,10 +19,10 @@ from typing_extensions import override
 import cosim
 from analysis.intervals.curves import mean_curve
 from analysis.plots import style
-from cosim.checkpoint import Checkpoint
 from cosim.configuration import from_dict
-from cosim.learning.learner import Learner
-from cosim.learning.network.named import network_of
+from cosim.engine.learning.learner import Learner
+from cosim.engine.networks.named import network_of
+from cosim.engine.store.checkpoint import Checkpoint
 from scenarios import rawhfl
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity

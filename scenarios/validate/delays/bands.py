@@ -12,13 +12,14 @@ import cosim
 from analysis.closed_forms.delays.processor_sharing import ProcessorSharing
 from analysis.closed_forms.delays.started_together import StartedTogether
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
+from cosim.clock.simulation import Event, Process, Simulation
 from cosim.engine.ways.of_link import ways_of
-from cosim.links.link import Cell, Job
-from cosim.links.payload import Payload
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell
 from cosim.links.way import Way
 from cosim.names import ClientNames, client_name
-from cosim.records import UP
-from cosim.simulation import Event, Process, Simulation
+from cosim.records.rows import UP
 from cosim.units import linear_to_db
 from scenarios.validate.delays.law import Law, Numbers
 from scenarios.validate.delays.packets import Packets, poisson

@@ -11,10 +11,10 @@ from typing_extensions import override
 import cosim
 from analysis.closed_forms.delays.faded_upload import FadedUpload
 from analysis.closed_forms.delays.success_counts import SuccessCounts
-from cosim.links.link import Job
-from cosim.links.payload import Payload
+from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
 from cosim.names import client_name
-from cosim.simulation import Dropped, Process, Simulation
 from scenarios.validate.delays.bands import POWER_W, link_of
 from scenarios.validate.delays.law import Law, Numbers
 from scenarios.validate.delays.rounds import MODEL_BITS, NUM_ROUNDS, play, radio

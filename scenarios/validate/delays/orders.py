@@ -12,9 +12,9 @@ from analysis.closed_forms.delays.impatience import Impatience
 from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.delays.priorities import TwoPriorities
 from analysis.closed_forms.sojourn import Sojourn
-from cosim.queueing.message import Message
-from cosim.queueing.station import Station
-from cosim.simulation import Simulation
+from cosim.clock.simulation import Simulation
+from cosim.queues.message import Message
+from cosim.queues.station import Station
 from scenarios.validate.delays.law import STEADY, Law, Numbers
 from scenarios.validate.delays.packets import EMPTY, NUM_PACKETS, Packets, poisson
 from scenarios.validate.delays.samples import Regenerating, Sample, regenerating

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cosim
-from cosim.queueing.station import Station
-from cosim.simulation import Process, Simulation
+from cosim.clock.simulation import Process, Simulation
+from cosim.queues.station import Station
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from cosim.configuration import ConfigurationError
-from cosim.files import replace
+from cosim.files.on_disk import replace
 from scenarios.validate.delays.law import Law
 from scenarios.validate.delays.laws import LAWS
 

@@ -12,8 +12,8 @@ import cosim
 from analysis.closed_forms.delays.age import Age
 from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.delays.tandem import Tandem
-from cosim.queueing.station import Station
-from cosim.simulation import Event, Simulation
+from cosim.clock.simulation import Event, Simulation
+from cosim.queues.station import Station
 from scenarios.validate.delays.law import STEADY, Law, Numbers
 from scenarios.validate.delays.packets import (
     EMPTY,

@@ -34,7 +34,7 @@ from analysis.intervals.statistics import (
     paired_difference,
     t_interval,
 )
-from cosim.queueing.arrays import waiting_s
+from scenarios.validate.queue_arrays import waiting_s
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 T_975_4 = 2.7764451051977987

@@ -9,9 +9,10 @@ import pytest
 import cosim
 from cosim import ConfigurationError, Never, Simulation, run
 from cosim.engine.ways.of_link import ways_of
-from cosim.links.link import Cell, Job
-from cosim.links.payload import Payload
-from cosim.records import DOWN
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell
+from cosim.records.rows import DOWN
 from cosim.testing import small_system
 
 BITS = 32 * (12 * 8 + 8 * 4)

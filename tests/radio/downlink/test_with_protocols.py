@@ -7,7 +7,7 @@ import worlds
 import cosim
 from cosim import ConfigurationError, Never
 from cosim.testing import small_system
-from cosim.testing.laws import LAWS, same_tables
+from cosim.testing.laws.tables import LAWS, same_tables
 
 TRAINING = small_system().protocol.training
 CLIENTS = cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))

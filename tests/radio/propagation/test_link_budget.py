@@ -19,7 +19,8 @@ from cosim import (
     Rayleigh,
     Simulation,
 )
-from cosim.links.link import Cell, Job
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
 from cosim.radio.radio_link import RadioLink
 
 CLIENTS = ("client-0000", "client-0001", "client-0002")

@@ -17,7 +17,7 @@ from cosim import (
     WaitForAll,
     Waiting,
 )
-from cosim.rows.recorder import Recorder
+from cosim.recording.recorder import Recorder
 from cosim.selection.drawn import Uniform
 
 PATIENT = WaitForAll()

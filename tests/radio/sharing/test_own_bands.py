@@ -10,7 +10,7 @@ import cosim
 from cosim import ConfigurationError, Never
 from cosim.configuration import configuration
 from cosim.links.machine import Machine
-from cosim.radio.sharing.band import Band
+from cosim.radio.sharing.port import Band
 from cosim.radio.sharing.redivided import RedividedBand
 from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import check_link, small_system

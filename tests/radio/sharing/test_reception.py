@@ -33,16 +33,16 @@ from cosim import (
     System,
     evolve,
 )
-from cosim.devices.local_steps import SameSteps
-from cosim.ground import ground_of
-from cosim.learning.learner import Learner
-from cosim.links.link import Job
-from cosim.network import nodes_of
+from cosim.clock.simulation import Simulation
+from cosim.engine.learning.learner import Learner
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.nodes import nodes_of
+from cosim.engine.servers.cloud import Cloud
+from cosim.jobs.job import Job
 from cosim.radio.fading import _gaussian
 from cosim.radio.sharing import reception as room
 from cosim.radio.sharing.reception import Reception
-from cosim.servers.cloud import Cloud
-from cosim.simulation import Simulation
+from cosim.training.local_steps import SameSteps
 
 RATE = 0.02
 SNR_DB = 7.0

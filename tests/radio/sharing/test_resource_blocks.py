@@ -5,11 +5,11 @@ import math
 import channels
 import pytest
 
-from cosim.links.payload import Payload
+from cosim.clock.simulation import Dropped, Simulation
+from cosim.jobs.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading
 from cosim.radio.sharing.resource_blocks import BandOfBlocks
-from cosim.simulation import Dropped, Simulation
 
 SNR = 3.0
 """2 bit/s/Hz, so 540 kHz carry 1.08 Mbit/s."""

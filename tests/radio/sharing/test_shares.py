@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosim.links.link import Job as Round
-from cosim.links.payload import Payload
+from cosim.clock.simulation import Dropped, Simulation
+from cosim.jobs.job import Job as Round
+from cosim.jobs.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading, Rayleigh
 from cosim.radio.redrawn import CoherenceTime, EveryEdgeRound
 from cosim.radio.sharing.redivided import RedividedBand
 from cosim.radio.sharing.shares import FixedBand
-from cosim.records import Span
-from cosim.simulation import Dropped, Simulation
+from cosim.records.rows import Span
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 TIE_ORDERS = (None, 0, 1, 2, 3)

@@ -13,7 +13,7 @@ from cosim import HFedAvg, Never
 from cosim.configuration import configuration
 from cosim.links.machine import Machine
 from cosim.radio.redrawn import GainCourse
-from cosim.radio.sharing.band import Band
+from cosim.radio.sharing.port import Band
 
 FREQUENCIES_HZ = (3e9, 1e9, 1e9, 1e9)
 TRAIN_S = [STEPS * STEP_CYCLES / frequency_hz for frequency_hz in FREQUENCIES_HZ]

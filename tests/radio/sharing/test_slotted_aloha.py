@@ -6,14 +6,15 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError, Never, SlottedAloha
+from cosim.clock.draws import uniforms
+from cosim.clock.simulation import Simulation
 from cosim.configuration import lacks_in
-from cosim.draws import uniforms
+from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.engine.ways.of_link import ways_of
-from cosim.going_together import GLOBAL_ROUNDS
-from cosim.links.link import Cell, Job
-from cosim.links.payload import Payload
-from cosim.records import UP
-from cosim.simulation import Simulation
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell
+from cosim.records.rows import UP
 from cosim.testing import check_link, check_system, small_system
 
 SLOT_S, BAND_HZ = 1e-3, 1e6

@@ -1,1 +1,0 @@
-"""Beforehand: what is reckoned, said or refused of a run before its clock starts."""

@@ -1,0 +1,1 @@
+"""Clock: the only place where time passes."""

@@ -1,0 +1,90 @@
+"""Event clock: events in the order of their instants, until the time ends.
+
+SimPy's environment, whose instants are those of `cosim.clock.instants`. `cosim.clock.simulation` says how
+they are used.
+"""
+
+import math
+import sys
+from bisect import bisect_right
+from heapq import heappush
+from typing import Any
+
+import numpy as np
+import simpy
+from simpy.events import NORMAL
+from typing_extensions import override
+
+from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, instant_after
+from cosim.configuration import ConfigurationError
+
+
+class Clock(simpy.Environment):
+    """An environment whose events come at instants (`cosim.clock.instants`), and whose time ends."""
+
+    def __init__(self) -> None:
+        super().__init__(0.0)
+        last = simpy.Event(self)
+        last._ok, last._value = True, None
+        last.callbacks.append(self._end)  # type: ignore[union-attr]
+        # after all else of its instant
+        heappush(self._queue, (LATEST_S, sys.maxsize + 8, next(self._eid), last))  # type: ignore[misc]
+
+    @override
+    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
+        """Let an event come after a delay."""
+        time_s = self._now
+        if delay:  # instant_after, without a call for every event
+            time_s += delay
+            per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
+            time_s = ((time_s * per_s + WHOLE) - WHOLE) / per_s
+        heappush(self._queue, (time_s, priority, next(self._eid), event))
+
+    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
+        """Let an event come at an instant."""
+        heappush(self._queue, (time_s, priority, next(self._eid), event))
+
+    def at(self, time_s: float, event: simpy.Event | None = None) -> simpy.Event:
+        """An event that comes at an instant, a given one or a new one."""
+        if event is None:
+            event = simpy.Event(self)
+        event._ok, event._value = True, None
+        self.schedule_at(event, NORMAL, time_s)
+        return event
+
+    def _end(self, _last: simpy.Event) -> None:
+        """Stop a run that is not over.
+
+        Raises:
+            ConfigurationError: It never will be, or not before the end of the clock.
+        """
+        if self.peek() == math.inf:
+            raise ConfigurationError(
+                "everybody waits, nothing will ever happen any more, and the run is not "
+                "over. Usual reason: clients that leave and never come back. Usual fix: end = AfterSeconds, "
+                "or devices whose presence goes on."
+            )
+        raise ConfigurationError(
+            f"the run is not over at {LATEST_S:g} s, 32 years, where its clock ends, which would lose "
+            "microseconds. Usual reason: a time or a rate in other units than s, Hz and bit/s. Usual fix: an "
+            "earlier end, or a faster link."
+        )
+
+
+class ShuffledClock(Clock):
+    """An environment that orders events of the same time and priority at random."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self._order = np.random.Generator(np.random.Philox(key=seed))
+
+    @override
+    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
+        """Let an event come after a delay."""
+        self.schedule_at(event, priority, instant_after(self._now, delay) if delay else self._now)
+
+    @override
+    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
+        """Let an event come at an instant."""
+        order = (self._order.random(), next(self._eid))
+        heappush(self._queue, (time_s, priority, order, event))  # type: ignore[misc]

@@ -1,0 +1,94 @@
+"""Event loop: plays the events of a clock until one has come, and ends a run whose time stands still.
+
+A duration below what the clock tells apart takes no time, so a process that waits for it again and again
+would play events at one instant for ever. No sound system has 300,000 of them in less than a microsecond,
+or where there are many nodes, hundreds for each.
+
+An interrupt that falls into a process, or that a part has swallowed, ends the run at the next event or soon.
+"""
+
+import math
+from collections.abc import Generator
+from itertools import repeat
+from typing import Any
+
+import simpy
+from simpy.core import StopSimulation
+
+from cosim.configuration import ConfigurationError
+from cosim.files.interrupts import raise_fallen
+
+_MOST_EVENTS, _MOST_EACH, _WITHIN_S = 300_000, 300, 1e-6
+"""Events, or events of each node, in so much simulated time. [no source]"""
+_AT_ONCE = 50_000
+"""Events between two looks at the clock. [no source]"""
+_NUM_NAMED = 100
+"""Events whose processes the error names. [no source]"""
+_VERBS = ("cosim.clock.simulation", "cosim.clock.side_by_side", "simpy.")
+
+
+def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> Any:
+    """Play events until the last has come; returns its value.
+
+    Args:
+        num_nodes: How many nodes may be at work.
+
+    Raises:
+        ConfigurationError: Time stands still.
+    """
+    assert last.callbacks is not None
+    last.callbacks.append(StopSimulation.callback)
+    step, most = environment.step, max(_MOST_EVENTS, _MOST_EACH * num_nodes)
+    try:
+        while True:
+            from_s, num_events = environment.now, 0
+            while environment.now - from_s < _WITHIN_S:
+                if num_events >= most:
+                    raise _stands_still(environment, from_s, num_events)
+                for _ in repeat(None, _AT_ONCE):
+                    step()
+                num_events += _AT_ONCE
+                raise_fallen()
+    except StopSimulation as stopped:
+        return stopped.args[0]
+
+
+def stop_at_once(environment: simpy.Environment, why: KeyboardInterrupt) -> None:
+    """Let nothing be played any more, though simpy tells of what a process raises by an event like others."""
+
+    def stop(event: simpy.Event) -> None:
+        raise why
+
+    event = environment.event()
+    event._ok, event._value = True, None
+    event.callbacks.append(stop)  # type: ignore[union-attr]
+    environment.schedule(event, -1)  # type: ignore[arg-type]
+
+
+def _stands_still(environment: simpy.Environment, from_s: float, num_events: int) -> ConfigurationError:
+    names: dict[str, None] = {}
+    for _ in repeat(None, _NUM_NAMED):
+        if environment.peek() < math.inf:
+            *_, event = environment._queue[0]
+            names.update(dict.fromkeys(filter(None, map(_name_of, event.callbacks or ()))))
+        environment.step()
+    where = f", the last of them in {' and '.join(sorted(names)[:3])}" if names else ""
+    return ConfigurationError(
+        f"time stands still at {from_s:.15g} s: {num_events:,} events in less than a microsecond{where}. "
+        "Usual reason: a time that is too short for the clock, or a rate that is too high. Usual fix: a "
+        "longer time, or a lower rate."
+    )
+
+
+def _name_of(callback: Any) -> str | None:
+    """The innermost process, or the function, that an event wakes; None: only a part of the clock."""
+    owner = getattr(callback, "__self__", None)
+    if not isinstance(owner, simpy.Process):
+        is_verb = str(getattr(callback, "__module__", "")).startswith(_VERBS)
+        return None if is_verb else getattr(callback, "__qualname__", "").partition(".<locals>")[0]
+    found, inner = None, owner._generator
+    while isinstance(inner, Generator) and (frame := getattr(inner, "gi_frame", None)) is not None:
+        if not frame.f_globals.get("__name__", "").startswith(_VERBS):
+            found = frame.f_code.co_qualname
+        inner = getattr(inner, "gi_yieldfrom", None)
+    return found

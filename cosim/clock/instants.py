@@ -1,0 +1,101 @@
+"""Instants: durations are added to instants in one way, for a float and for an array, on both clocks.
+
+In float64 0.1 + 0.2 is later than 0.3, so ties of exact arithmetic would be decided by the binary digits of
+the clock. Therefore every instant has 15 significant decimal digits, a nanosecond below 1e6 s: a sum is the
+nearest such instant, and a deadline the next one. So what takes a + b arrives by c wherever a + b = c, in any
+round and from any start, if all are decimals, or at least c is; other ties may miss each other by an instant.
+
+`10**k` is exact in float64 up to k = 22, and so is a whole number below 2**53; their quotient is the float64
+that is nearest to the decimal. Instants before 1e-7 s are multiples of 1e-22 s.
+
+Scope and limitations: the clock ends at 1e9 s, where it would tell microseconds apart and no less.
+
+Validation: tests/clock/test_instants.py, against exact decimals.
+"""
+
+from bisect import bisect_right
+from typing import Any, Final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.float64]
+
+LATEST_S: Final = 1e9
+"""The end of the clock, 32 years."""
+
+DECADES: Final = tuple(float(f"1e{power}") for power in range(-7, 15))
+UNITS_PER_S: Final = tuple(float(f"1e{power}") for power in range(22, -1, -1))
+"""First instants of the decades from 1e-7 s on, and units of 15 digits in each, the one before them first."""
+WHOLE: Final = 2.0**52
+"""Added and taken away again, it rounds to a whole number."""
+_DECADES_S, _UNITS = np.array(DECADES), np.array(UNITS_PER_S)
+_NOT_EARLIER: Final = 0.125
+"""Of a unit: rounds up what is off by more than the roundings of a sum of decimals, 3 / 8 of a unit."""
+
+
+@overload
+def instant_after(start_s: float, lasts_s: float) -> float: ...
+@overload
+def instant_after(start_s: Times, lasts_s: float | Times) -> Times: ...
+@overload
+def instant_after(start_s: float, lasts_s: Times) -> Times: ...
+def instant_after(start_s: Any, lasts_s: Any) -> Any:
+    """When what begins at an instant and lasts so long ends; infinite times stay infinite.
+
+    Args:
+        start_s: In s, a float or an array, as `lasts_s`; shapes are broadcast.
+    """
+    time_s = start_s + lasts_s
+    if type(time_s) is float:
+        per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
+        return ((time_s * per_s + WHOLE) - WHOLE) / per_s
+    return _of_many(time_s, start_s)
+
+
+@overload
+def deadline_after(start_s: float, within_s: float) -> float: ...
+@overload
+def deadline_after(start_s: Times, within_s: float | Times) -> Times: ...
+@overload
+def deadline_after(start_s: float, within_s: Times) -> Times: ...
+def deadline_after(start_s: Any, within_s: Any) -> Any:
+    """The last instant for what begins at an instant and may last so long; arguments as `instant_after`."""
+    time_s = start_s + within_s
+    if type(time_s) is float:
+        per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
+        return ((time_s * per_s + _NOT_EARLIER + WHOLE) - WHOLE) / per_s
+    return _of_many(time_s, start_s, _NOT_EARLIER)
+
+
+def duration_between(start_s: float, end_s: float) -> float:
+    """How long it is from one instant to a later one; their floats differ by roundings more or less."""
+    places = bisect_right(DECADES, start_s), bisect_right(DECADES, end_s)
+    start, end = (round(UNITS_PER_S[p] * s) * 10**p for p, s in zip(places, (start_s, end_s), strict=True))
+    return (end - start) / 10**22
+
+
+def num_periods(now_s: float, period_s: float) -> int:
+    """How many periods, one after the other from 0 on, have ended by an instant."""
+    num = int(now_s // period_s)
+    while instant_after(0.0, (num + 1) * period_s) <= now_s:
+        num += 1
+    return num
+
+
+def _of_many(time_s: Any, start_s: Any, more: float = 0.0) -> Any:
+    """Instants of a sum that none is before a start; an array is overwritten."""
+    if not isinstance(time_s, np.ndarray):
+        return instant_after(float(time_s), 0.0) if more == 0.0 else deadline_after(float(time_s), 0.0)
+    if not time_s.size:
+        return time_s
+    first_s = start_s if type(start_s) is float else time_s.item(time_s.argmin())
+    last_s = time_s.item(time_s.argmax())
+    place, last = bisect_right(DECADES, first_s), bisect_right(DECADES, last_s)
+    per_s = UNITS_PER_S[last] if place == last else _UNITS[_DECADES_S.searchsorted(time_s, side="right")]
+    time_s *= per_s
+    if more:
+        time_s += more
+    np.rint(time_s, out=time_s)
+    time_s /= per_s
+    return time_s

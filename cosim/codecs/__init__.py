@@ -1,0 +1,1 @@
+"""Codecs: what an update, or a model on its way down, is on the air."""

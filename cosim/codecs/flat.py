@@ -1,0 +1,33 @@
+"""Flat codec: the base of codecs that make bits of a client's change as one row of values.
+
+The row has the tensors of a model one after the other, in the network's order; of a part of a network it has
+the part's values. So one scale, or one choice of values, is that of the whole change (`Codec.arrived`).
+
+Scope and limitations: not over the air, where analog values add up and bits do not exist. Coding costs the
+client `cycles_per_value` for each value, after its training and at the training's power.
+"""
+
+from typing_extensions import override
+
+from cosim.codecs.port import Codec
+from cosim.configuration import Lack, configuration, field, not_negative
+from cosim.configuration.going_together import BITS_ASKED, FREE_CODING
+
+
+@configuration
+class FlatCodec(Codec):
+    """A codec of a row of values.
+
+    Attributes:
+        cycles_per_value: Cycles that coding a value costs the client's processor; 0: none. [no source]
+    """
+
+    lacks = (Lack(FREE_CODING, "cycles_per_value above 0", lambda own: own.cycles_per_value > 0.0),)
+    asks = (BITS_ASKED,)
+
+    cycles_per_value: float = field(not_negative, default=0.0)
+
+    @override
+    def cycles(self, num_values: int) -> float:
+        """As many for each value of the change."""
+        return num_values * self.cycles_per_value

@@ -1,0 +1,94 @@
+"""Data: the port of what is learned, and of who holds which samples of it.
+
+| kind | samples (train / test) | features | to predict | from |
+|---|---|---|---|---|
+| FashionMnist | 60,000 / 10,000 | 28 x 28 in [-1, 1] or [0, 1] | 10 classes | four files on disk |
+| Cifar10 | 50,000 / 10,000 | 3 x 32 x 32, scaled likewise | 10 classes | an archive or six files |
+| Digits | 1,442 / 355 | 8 x 8, scaled likewise | 10 classes | comes with scikit-learn |
+| AuthoredText | 14,400 / 3,600 | 12 characters | 28 characters | generated |
+| Newsgroups20 | 11,314 / 7,532 | 128 tokens of GPT-2 | 20 classes | folders of messages |
+| Synthetic | 1,200 / 400 | 12, normal | 4 classes | computed, for tests |
+| CellTraffic | by cells and days | 18, 9 of them global | throughput | generated |
+| TrafficCsv | by the table | by its columns | throughput | two CSV files |
+| VideoRequests | grow while the clock runs | 43 | 256 classes | generated |
+| Arrays | any | any | classes or a quantity | a function of your own |
+
+Scope and limitations: samples that fit in memory; no augmentation, no validation part. Pictures of ours are
+rows of numbers; a network that wants pictures reshapes them, rows first.
+
+Usage::
+
+    @configuration
+    class Waves(SplitData):
+        \"\"\"Sine waves with noise; their pace is to be told.\"\"\"
+
+        noise: float = field(not_negative, default=0.1)
+
+        def load(self, sim, data_dir):
+            rng = sim.stream("cloud", "waves")
+            pace = rng.integers(4, size=1000)
+            x = np.sin((1 + pace[:, None]) * np.linspace(0.0, 6.0, 32))
+            x += self.noise * rng.standard_normal(x.shape)
+            return Dataset.of("waves", (x[:800], pace[:800]), (x[800:], pace[800:]))
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import ConfigurationError, Port, configuration, said_of
+from cosim.data.dataset import Dataset
+
+
+@configuration
+class Data(Port, ABC):
+    """What is learned, and who holds which samples."""
+
+    claims = said_of(outline=("load",))
+
+    @property
+    def outline(self) -> Dataset | None:
+        """How samples look that lie in files, where times alone are asked for; None: `load` tells."""
+        return None
+
+    @abstractmethod
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """The data set; named streams of the run draw what is generated.
+
+        Args:
+            data_dir: Folder that the user names; None: the usual places.
+
+        Raises:
+            ConfigurationError: Files that are missing or wrong.
+        """
+
+    @abstractmethod
+    def held(
+        self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
+    ) -> Sequence[Callable[[], NDArray[np.int64]]]:
+        """For every client, what gives its training samples of an instant, read-only.
+
+        Args:
+            dataset: What `load` gave.
+            cell_sizes: Number of clients in every cell; clients are numbered cell by cell.
+
+        Raises:
+            ConfigurationError: The data set does not suit so many clients.
+        """
+
+    def test_owners(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> NDArray[np.int64]:
+        """Number of the client to whose test share a test sample belongs, shape (test samples,).
+
+        -1: nobody's. Arguments as for `held`.
+
+        Raises:
+            ConfigurationError: Clients have no test shares; here always.
+        """
+        raise ConfigurationError(
+            f"{type(self).__name__}: offers no test share of a client, and a metric asks for the accuracy of "
+            "clients. Usual fix: another metric, or data with a split."
+        )

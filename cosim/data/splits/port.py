@@ -1,0 +1,97 @@
+"""Split: the port of who holds which training samples.
+
+| split | over the cells | inside a cell |
+|---|---|---|
+| Shards | as it falls | few labels per client |
+| CellIid | uniform | few labels per client |
+| Dirichlet | as it falls | label shares ~ Dirichlet |
+| Iid | uniform | uniform |
+| Natural | where samples arise | where samples arise |
+| Sampled | uniform, with replacement | uniform, with replacement |
+
+All but the last give every sample to exactly one client, and every client at least one sample.
+
+Scope and limitations: labels and owners alone decide; features play no part. Where numbers do not divide
+evenly, clients of `Shards` and `Iid` differ in size by one sample. (The public code of the HIST authors
+leaves the rest out.)
+
+Usage::
+
+    @configuration
+    class FirstCome(Split):
+        \"\"\"Equal parts in the order of the data set.\"\"\"
+
+        def deal(self, sim, dataset, cell_sizes):
+            return np.array_split(np.arange(len(dataset.train_y)), sum(cell_sizes))
+
+Validation: `tests/data/test_splits.py` checks the label counts of clients and cells against the
+hypergeometric and the Dirichlet distribution.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.data.dataset import Dataset
+from cosim.names import CLOUD
+
+Samples = NDArray[np.int64]
+
+
+@configuration
+class Split(Port, ABC):
+    """Who holds which training samples."""
+
+    @property
+    def needs_classes(self) -> bool:
+        """Whether it deals samples by their classes."""
+        return False
+
+    @property
+    def needs_owners(self) -> bool:
+        """Whether it asks at which client a sample arises."""
+        return False
+
+    @abstractmethod
+    def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
+        """For every client the indices of its training samples, at least one, int64.
+
+        A sequence may make a client's samples when it is asked for them, as long as they are always the same.
+
+        Args:
+            sim: Its named streams draw what is drawn.
+            dataset: With train_y.
+            cell_sizes: Number of clients in every cell; clients are numbered cell by cell.
+
+        Raises:
+            ConfigurationError: There are too few samples.
+        """
+
+
+def partition_stream(sim: Simulation) -> np.random.Generator:
+    """The stream that deals all samples to all clients at once."""
+    return sim.stream(CLOUD, "partition")
+
+
+def labels_of(dataset: Dataset) -> NDArray[np.int64]:
+    """Classes of the training samples."""
+    assert dataset.train_y is not None
+    assert dataset.num_classes is not None
+    return dataset.train_y
+
+
+def check_enough(dataset: Dataset, num_hands: int, hands: str) -> None:
+    """Refuse fewer samples than hands that want one.
+
+    Raises:
+        ConfigurationError: It is so.
+    """
+    if dataset.num_sample_numbers < num_hands:
+        raise ConfigurationError(
+            f"{dataset.num_sample_numbers} samples of {dataset.name!r} cannot go to {hands}: one would be "
+            "empty. Usual fix: fewer clients, fewer shards per client, a larger data set, or Sampled."
+        )

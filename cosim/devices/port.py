@@ -1,0 +1,29 @@
+"""Devices: the port of what the clients are.
+
+Usage::
+
+    devices = DrawnDevices().of_clients(sim, cell_sizes=(3, 3))
+    devices[0].frequency_hz
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import Port, configuration
+from cosim.devices.device import Device
+
+
+@configuration
+class Devices(Port, ABC):
+    """What the clients are."""
+
+    @abstractmethod
+    def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> Sequence[Device]:
+        """The device of every client, in the order of their numbers; asked once for a simulation.
+
+        Many are quickest as `DeviceArrays`.
+
+        Args:
+            cell_sizes: Clients of each cell, which are numbered cell by cell.
+        """

@@ -1,0 +1,1 @@
+"""Ends: when a run is over, and when it is evaluated."""

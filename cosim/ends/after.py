@@ -1,0 +1,166 @@
+"""Ends: after so many rounds, versions or updates, at an instant, with a score."""
+
+from typing import Any
+
+from typing_extensions import override
+
+from cosim.clock.instants import LATEST_S, deadline_after
+from cosim.configuration import Ask, at_least, below, configuration, field, lasting
+from cosim.configuration.going_together import GLOBAL_ROUNDS, LEARNING
+from cosim.ends.port import Counted, End, Progress
+from cosim.records.rows import Measure
+from cosim.tasks.suggested import task_for
+
+
+@configuration
+class AfterRounds(End):
+    """The end after so many global rounds.
+
+    Attributes:
+        num_global_rounds: Global rounds. [no source]
+    """
+
+    asks = (Ask(GLOBAL_ROUNDS, "counts them", "AfterVersions, AfterUpdates or AfterSeconds", at="end"),)
+
+    num_global_rounds: int = field(at_least(1), default=40)
+
+    @property
+    @override
+    def most_rounds(self) -> int:
+        """So many."""
+        return self.num_global_rounds
+
+    @override
+    def counted(self, progress: Progress) -> Counted:
+        """Global rounds that have ended."""
+        return Counted(progress.num_global_rounds, self.num_global_rounds, "rounds")
+
+
+@configuration
+class AfterVersions(End):
+    """The end with a version of the global model.
+
+    Attributes:
+        num_versions: Versions after the initial one. [no source]
+    """
+
+    num_versions: int = field(at_least(1), default=100)
+
+    @property
+    @override
+    def most_versions(self) -> int:
+        """So many."""
+        return self.num_versions
+
+    @override
+    def counted(self, progress: Progress) -> Counted:
+        """Versions so far."""
+        return Counted(progress.version, self.num_versions, "versions")
+
+
+@configuration
+class AfterUpdates(End):
+    """The end with the first version by which so many updates have arrived.
+
+    Attributes:
+        num_updates: Updates of clients. [no source]
+    """
+
+    num_updates: int = field(at_least(1), default=1000)
+
+    @override
+    def counted(self, progress: Progress) -> Counted:
+        """Updates that have arrived."""
+        return Counted(progress.num_updates, self.num_updates, "updates")
+
+
+@configuration
+class AfterSeconds(End):
+    """The end at an instant; the last version before it is the trained model.
+
+    Attributes:
+        duration_s: Simulated time. [no source]
+    """
+
+    duration_s: float = field(lasting, below(LATEST_S), default=60.0)
+
+    @property
+    @override
+    def latest_s(self) -> float:
+        """That instant."""
+        return deadline_after(0.0, self.duration_s)
+
+    @override
+    def counted(self, progress: Progress) -> Counted:
+        """Simulated time that has passed."""
+        return Counted(progress.time_s, self.latest_s, "simulated seconds")
+
+
+@configuration
+class AfterTarget(End):
+    """The end with the evaluation at which the headline score, such as the accuracy, has reached a target.
+
+    What a run takes to a target is what it would have been in a longer run. A model that has diverged, of
+    which a score is nan or infinitely bad, reaches none.
+
+    Attributes:
+        target: A value of the first score that the task reports, at least as good as which it must be; of a
+            share 0.8 is 80 %. [no source]
+        held: Evaluations in a row at which it must be so. [no source]
+        at_the_latest: The end of a run that does not get there. [no source]
+    """
+
+    asks = (Ask(LEARNING, "reads scores", "end = AfterRounds", at="end"),)
+
+    target: float = 0.8
+    held: int = field(at_least(1), default=1)
+    at_the_latest: End = AfterRounds()
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse a target that no score can have, too, where no data need be read to know."""
+        outline = system.data.outline
+        task = system.task if outline is None else task_for(system.task, outline)
+        headline = None if task is None else task.headline_of(outline)
+        if headline is not None:
+            self.check(headline)
+
+    @override
+    def check(self, headline: Measure) -> None:
+        """Refuse a target that it can never have."""
+        headline.check_target(self.target, f"{type(self).__name__}.target =")
+
+    @override
+    def comes_before(self, target: float, held: int, headline: Measure) -> bool:
+        """Where its own target is nearer, or held for fewer evaluations."""
+        return held > self.held or not headline.is_as_good(self.target, target)
+
+    @property
+    @override
+    def latest_s(self) -> float | None:
+        """That of the other end."""
+        return self.at_the_latest.latest_s
+
+    @property
+    @override
+    def most_rounds(self) -> int | None:
+        """Those of the other end."""
+        return self.at_the_latest.most_rounds
+
+    @property
+    @override
+    def most_versions(self) -> int | None:
+        """Those of the other end."""
+        return self.at_the_latest.most_versions
+
+    @override
+    def counted(self, progress: Progress) -> Counted:
+        """How far it is to the other end."""
+        return self.at_the_latest.counted(progress)
+
+    @override
+    def is_reached(self, progress: Progress) -> bool:
+        """Whether the last evaluations are all good enough, or the other end is reached."""
+        last = progress.evaluations[-self.held :]
+        is_there = len(last) == self.held and all(row.reaches(self.target) for row in last)
+        return is_there or self.at_the_latest.is_reached(progress)

@@ -1,0 +1,1 @@
+"""Clients: devices on a clock, one by one and as arrays."""

@@ -1,0 +1,130 @@
+"""Availability: whether a client is there, from instant to instant.
+
+It is there while every one of its causes lets it be: its presence, and others such as a battery. A cause is
+asked at an instant of the clock and says what is so now; of the future it gives an event, so it need not
+know it, and what the client does may change it.
+
+Who leaves at the very instant in which its job ends has ended: the cut comes after all else of an instant, as
+a deadline does, and before the deadlines around the job. Who comes back at an instant is there at it.
+
+Usage, in a process::
+
+    outcome = yield from client.availability.within(job)
+    while not client.availability.is_there:
+        yield client.availability.change()
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from typing_extensions import override
+
+from cosim.clock.instants import LATEST_S, deadline_after
+from cosim.clock.simulation import Dropped, Event, Process, Simulation
+from cosim.configuration import ConfigurationError
+from cosim.devices.presence import Window
+from cosim.engine.clients.cause import Cause
+from cosim.records.rows import LEFT
+
+_NEVER = math.inf, math.inf
+_MOST_PASSED = 1_000_000
+"""Windows that may pass between two looks. [no source]"""
+
+
+class Windows(Cause):
+    """A presence, as the windows of time in which a client is there.
+
+    Args:
+        windows: One after the other; each is asked for when the one before is over.
+        whose: Part and client, for errors.
+    """
+
+    reason = LEFT
+
+    def __init__(self, sim: Simulation, windows: Iterable[Window], whose: str) -> None:
+        self._sim, self._whose = sim, whose
+        self._windows: Iterator[Window] = iter(windows)
+        self._from_s, self._to_s, self._last_s = 0.0, 0.0, 0.0
+        self._event: Event | None = None
+        self._event_s = -math.inf
+
+    @property
+    @override
+    def is_there(self) -> bool:
+        """By the window of this instant or the next."""
+        now_s = self._sim.now_s
+        num_passed = 0
+        while self._to_s <= now_s:
+            self._from_s, self._to_s = self._next()
+            num_passed += 1
+            if num_passed > _MOST_PASSED:
+                raise ConfigurationError(
+                    f"{self._whose}: more than {_MOST_PASSED:,} windows pass while nothing else happens up "
+                    f"to {now_s:.6g} s. Usual fix: longer windows, with longer times between them."
+                )
+        return self._from_s <= now_s
+
+    @override
+    def change(self) -> Event:
+        """At the end of this window, or the beginning of the next."""
+        next_s = self._to_s if self.is_there else self._from_s
+        if self._event is None or self._event_s != next_s:
+            self._event_s = next_s
+            self._event = self._sim.at(next_s) if next_s < math.inf else self._sim.event()
+        return self._event
+
+    def _next(self) -> Window:
+        """The next window.
+
+        Raises:
+            ConfigurationError: It begins before the last has ended, or has no length.
+        """
+        from_s, to_s = next(self._windows, _NEVER)
+        if not (self._last_s <= from_s < to_s or from_s == math.inf):
+            raise ConfigurationError(
+                f"{self._whose}: a window from {from_s} s to {to_s} s after one that ends at {self._last_s} "
+                "s. Each must begin at or after the end of the one before, and end after it begins. Usual "
+                "fix: sort and join them."
+            )
+        self._last_s = to_s
+        return (deadline_after(0.0, from_s), deadline_after(0.0, to_s)) if from_s < LATEST_S else _NEVER
+
+
+class Availability:
+    """Whether a client is there.
+
+    Args:
+        causes: Each must let it be; nothing: it always is.
+    """
+
+    def __init__(self, sim: Simulation, causes: Sequence[Cause] = ()) -> None:
+        self._sim, self._causes = sim, tuple(causes)
+
+    @property
+    def is_always(self) -> bool:
+        """Whether nothing can take it away."""
+        return not self._causes
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is there at this instant."""
+        if len(self._causes) == 1:
+            return self._causes[0].is_there  # in half the time
+        return all(cause.is_there for cause in self._causes)
+
+    def change(self) -> Event:
+        """An event at or before the next change, after which `is_there` is asked anew."""
+        return self._sim.any_of([cause.change() for cause in self._causes])
+
+    def within(self, job: Process) -> Process:
+        """Play a job as long as the client is there; returns its value, or `Dropped`."""
+        if not self._causes:
+            return (yield from job)
+        if not self.is_there:
+            job.close()
+            return Dropped(self._reason())
+        return (yield from self._sim.watched(job, lambda: self.is_there, self.change, self._reason))
+
+    def _reason(self) -> str:
+        """Why it is not there."""
+        return next((cause.reason for cause in self._causes if not cause.is_there), LEFT)

@@ -1,0 +1,26 @@
+"""Cause: what makes a client absent (`cosim.engine.clients.availability`): its presence, its battery."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cosim.clock.simulation import Event
+
+
+class Cause(ABC):
+    """Something on which it depends whether a client is there.
+
+    Attributes:
+        reason: Outcome of what it cuts.
+    """
+
+    reason: str
+
+    @property
+    @abstractmethod
+    def is_there(self) -> bool:
+        """Whether it lets the client be there at this instant."""
+
+    @abstractmethod
+    def change(self) -> "Event":
+        """An event at the next change of `is_there`, or before; it may never come."""

@@ -1,0 +1,178 @@
+"""Charge: the energy in the battery of a client, from event to event.
+
+The battery is charged at c = `charge_w` all the time, up to its capacity, while the client takes the power p
+of what it does, at work or at rest. Between two events its energy e is linear in time, so from an instant t
+on it is empty at t + e / (p - c), where p > c, as a deadline is (`cosim.clock.instants`). The activity ends
+there, with the outcome "battery empty", and the client is absent, without power (activity "empty"), until its
+battery has charged to `returns_at_share` of its capacity. A full battery is charged with what is taken.
+
+In is out and left, of every client at any time: what it had + `charged_j` = `taken_j` + `left_j`.
+
+Scope and limitations: who is away for another reason keeps on taking its power at rest. Played by events.
+
+Validation: tests/engine/clients/test_charge.py.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from cosim.clock.instants import deadline_after, duration_between, instant_after
+from cosim.devices.battery import Battery
+from cosim.engine.clients.cause import Cause
+from cosim.names import client_name
+from cosim.units import ENERGY_ROUNDING
+
+if TYPE_CHECKING:
+    from cosim.clock.event_clock import Clock
+    from cosim.clock.simulation import Event
+    from cosim.devices.device import DeviceArrays
+
+Turned = Callable[[str, bool, float], None]
+"""Hears of a client, whether it is there from now on, and the instant."""
+
+EMPTY = "battery empty"
+"""The outcome of what an empty battery has ended."""
+
+
+class Charge(Cause):
+    """What a battery holds.
+
+    Args:
+        node: The client.
+        turned: Hears whether it is there from now on.
+        idle_w: What its device takes between its activities.
+        sleep_w: What it takes while it sleeps.
+        sleeps_after_s: How long it idles before; infinite: it never sleeps.
+    """
+
+    reason = EMPTY
+
+    def __init__(
+        self,
+        clock: "Clock",
+        node: str,
+        turned: Turned,
+        battery: Battery,
+        idle_w: float,
+        sleep_w: float,
+        sleeps_after_s: float,
+    ) -> None:
+        self._clock, self._node, self._turned, self._battery = clock, node, turned, battery
+        self._at_rest = idle_w, sleep_w, sleeps_after_s
+        self._taken_j = self._charged_j = 0.0
+        self._energy_j = battery.initial_share * battery.capacity_j
+        self._is_empty = self._energy_j == 0.0
+        self._since_s, self._power_w = clock.now, 0.0
+        self._asleep_s = self._turn_s = math.inf
+        self._event: Event = clock.event()
+        self._rest()
+
+    @property
+    @override
+    def is_there(self) -> bool:
+        """Unless it is empty and has not charged to the level of its return."""
+        self._catch_up()
+        return not self._is_empty
+
+    @property
+    def taken_j(self) -> float:
+        """What the device has taken until now."""
+        self._settle()
+        return self._taken_j
+
+    @property
+    def charged_j(self) -> float:
+        """What the battery has got until now."""
+        self._settle()
+        return self._charged_j
+
+    @property
+    def left_j(self) -> float:
+        """What it holds now."""
+        self._settle()
+        return max(self._energy_j, 0.0)  # of an empty one, a rounding of the clock
+
+    @override
+    def change(self) -> "Event":
+        """When it is empty next, or has charged to the level of the return."""
+        self._catch_up()
+        return self._event
+
+    def begin(self, power_w: float) -> None:
+        """Let an activity of a power begin; an empty battery gives none."""
+        self._catch_up()
+        if not self._is_empty:
+            self._take(power_w, math.inf)
+
+    def end(self) -> None:
+        """Let a rest begin."""
+        self._catch_up()
+        self._rest()
+
+    def _rest(self) -> None:
+        idle_w, sleep_w, sleeps_after_s = self._at_rest
+        if self._is_empty:
+            self._take(0.0, math.inf)
+        elif sleeps_after_s > 0.0:
+            self._take(idle_w, instant_after(self._clock.now, sleeps_after_s))
+        else:
+            self._take(sleep_w, math.inf)
+
+    def _take(self, power_w: float, asleep_s: float) -> None:
+        """Take a power from now on, and know when that will end."""
+        self._settle()
+        self._power_w, self._asleep_s, self._turn_s = power_w, asleep_s, math.inf
+        net_w = self._battery.charge_w - power_w
+        if self._is_empty and net_w > 0.0:
+            returns_at_j = self._battery.returns_at_share * self._battery.capacity_j
+            self._turn_s = instant_after(self._clock.now, (returns_at_j - self._energy_j) / net_w)
+        elif not self._is_empty and net_w < 0.0:
+            left_j = self._energy_j + ENERGY_ROUNDING * self._battery.capacity_j  # exactly enough is enough
+            self._turn_s = deadline_after(self._clock.now, left_j / -net_w)
+        next_s = min(self._turn_s, asleep_s)
+        if next_s < math.inf:
+            self._clock.at(next_s).callbacks.append(lambda _: self._catch_up())  # type: ignore[union-attr]
+
+    def _catch_up(self) -> None:
+        """Let happen what is due at this instant, whoever asks first."""
+        while min(self._turn_s, self._asleep_s) <= self._clock.now:
+            if self._turn_s <= self._clock.now:
+                self._turn()
+            else:
+                self._take(self._at_rest[1], math.inf)
+
+    def _turn(self) -> None:
+        """Be there no longer, or again."""
+        self._turned(self._node, self._is_empty, self._clock.now)
+        self._settle()
+        self._is_empty = not self._is_empty
+        self._rest()
+        event, self._event = self._event, self._clock.event()
+        event.succeed()
+
+    def _settle(self) -> None:
+        """Count what was charged and taken until now."""
+        battery, lasted_s = self._battery, duration_between(self._since_s, self._clock.now)
+        self._since_s = self._clock.now
+        net_w = battery.charge_w - self._power_w
+        full_s = (battery.capacity_j - self._energy_j) / net_w if net_w > 0.0 else math.inf
+        charging_s = min(full_s, lasted_s)
+        self._taken_j += self._power_w * lasted_s
+        self._charged_j += battery.charge_w * charging_s + self._power_w * (lasted_s - charging_s)
+        self._energy_j = battery.capacity_j if lasted_s > full_s else self._energy_j + net_w * lasted_s
+
+
+def charges_of(devices: "DeviceArrays", clock: "Clock", turned: Turned) -> dict[str, Charge]:
+    """What the batteries of clients hold that have one, by name."""
+    if not devices.have_batteries:
+        return {}
+    found = {}
+    at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
+    for number, (battery, *own) in enumerate(zip(devices.each("battery"), *at_rest, strict=True)):
+        if battery is not None:
+            name = client_name(number)
+            found[name] = Charge(clock, name, turned, battery, *own)
+    return found

@@ -1,0 +1,248 @@
+"""Client: a device that receives, trains and sends, which takes time and energy.
+
+What it learns is asked for at an instant and computed when somebody reads it (`cosim.engine.learning`).
+"""
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from cosim.clock.instants import duration_between
+from cosim.clock.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
+from cosim.configuration import ConfigurationError
+from cosim.devices.device import Device
+from cosim.engine.clients.availability import Availability
+from cosim.engine.clients.efforts import effort_of_one, sending_w_of_one
+from cosim.jobs.client_jobs import SomeClients
+from cosim.links.upload import Upload
+from cosim.names import client_name, codec_of, personal_of
+from cosim.protocols.assignment import Assignment
+from cosim.records.rows import DONE, DOWN, UP, Fate, Transfer
+from cosim.units import ENERGY_ROUNDING
+from cosim.values.pending import PendingState, PendingUpdate
+
+
+@attrs.define(kw_only=True, eq=False)
+class Client:
+    """A device and its samples.
+
+    Attributes:
+        alone: It alone, as what gives the numbers of many takes it.
+        number: Of all clients of the run, from 0.
+        samples_now: Gives the samples that it has at this instant, indices into the training set.
+        availability: Whether it is there; None: it always is.
+        states: What each node of the run keeps from one training to its next, by name.
+    """
+
+    alone: SomeClients
+    number: int
+    device: Device
+    samples_now: Callable[[], np.ndarray]
+    availability: Availability | None = None
+    states: dict[str, PendingState] = attrs.field(factory=dict)
+    name: str = attrs.field(
+        init=False, default=attrs.Factory(lambda self: client_name(self.number), takes_self=True)
+    )
+
+    @property
+    def tx_power_w(self) -> float:
+        """Its highest transmit power."""
+        return self.device.tx_power_w
+
+    @property
+    def receive_w(self) -> float:
+        """Its power while it receives."""
+        return self.device.receive_w + self.device.static_power_w
+
+    @property
+    def samples(self) -> np.ndarray:
+        """The samples of this instant, indices into the training set, at least one, read-only."""
+        samples = self.samples_now()
+        if not len(samples):
+            raise ConfigurationError(
+                f"{self.name} has no samples when it is asked for them, so it can train on none. Usual fix: "
+                "data that give every client at least one, or fewer clients."
+            )
+        return samples
+
+    def local_round(
+        self, sim: Simulation, assignment: Assignment, received: Barrier | None = None
+    ) -> Process:
+        """Download, train, upload: what one client does in one edge round; returns its update, or `Dropped`.
+
+        Writes its `Fate` when it has ended.
+
+        Args:
+            received: Where it waits until others have received, too, before its energy counts; None: it does
+                not wait.
+        """
+        start_s, job = sim.now_s, self._job(sim, assignment, received)
+        try:
+            outcome = yield from job if self.availability is None else self.availability.within(job)
+        except Interrupt as cut:
+            outcome = reason_of(cut)
+        if received is not None:
+            received.leave(self.name)
+        became = outcome.reason if isinstance(outcome, Dropped) else DONE
+        global_round, edge_round, number = assignment.job
+        sim.recorder.ended(
+            Fate(
+                self.name, assignment.route.edge, number, global_round, edge_round, start_s, sim.now_s, became
+            )
+        )
+        return outcome
+
+    def _job(self, sim: Simulation, assignment: Assignment, received: Barrier | None) -> Process:
+        """Receive, train, send, stopping where the energy is spent."""
+        left_j = assignment.energy_budget_j
+        left_j = None if left_j is None else left_j * (1.0 + ENERGY_ROUNDING)  # exactly enough is enough
+        if received is None:
+            left_j = yield from self.receive(sim, assignment, left_j)
+        else:
+            yield from self.receive(sim, assignment)
+            received.leave(self.name)
+            yield received.opens
+        if isinstance(left_j, Dropped) or left_j == 0.0:
+            return Dropped("energy budget")
+        lasts_s, train_w = effort_of_one(
+            sim, self, assignment.job, assignment.cycles, assignment.frequency_hz
+        )
+        start_s = sim.now_s
+        update = yield from _within(sim, self.train(sim, assignment, lasts_s, train_w), train_w, left_j)
+        left_j = _left_j(left_j, sim, start_s, train_w)
+        if isinstance(update, Dropped) or left_j == 0.0:
+            return Dropped("energy budget")
+        sending = self.send(sim, assignment, left_j)
+        if assignment.upload_deadline_s is None:
+            sent = yield from sending
+        else:
+            (sent,) = yield from sim.with_deadline([sending], assignment.upload_deadline_s)
+        return sent if isinstance(sent, Dropped) else update
+
+    def receive(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
+        """Download what is to be trained; idle while it waits for its turn.
+
+        Args:
+            most_j: Energy after which it stops; None: without limit.
+
+        Returns:
+            What is left of the energy, or `Dropped`.
+        """
+        downlink = assignment.route.downlink
+        download = None if downlink is None else downlink.open(self.name, assignment.download, assignment.job)
+        if download is None:
+            return most_j
+        return (yield from self._carry(sim, download, assignment, DOWN, self.receive_w, most_j))
+
+    def train(self, sim: Simulation, assignment: Assignment, lasts_s: float, power_w: float) -> Process:
+        """Ask for the learning now, let the time it takes pass."""
+        update = assignment.request(sim, self, assignment)
+        yield from sim.spend(self.name, "train", lasts_s, power_w, assignment.job.number)
+        self.keep(update)
+        return update
+
+    def keep(self, update: PendingUpdate) -> None:
+        """Keep what a training that has ended leaves for the next one."""
+        if update.training.keeps_state and not update.training.keeps_what_arrived:
+            self.states[self.name] = update.next_state
+        if update.codec is not None and update.codec.keeps_state:
+            self.states[codec_of(self.name)] = update.next_codec_state
+        if update.own is not None:
+            self.states[personal_of(self.name)] = update.next_own
+
+    def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
+        """Upload until all bits are through or the upload is cut; idle while it waits for its turn.
+
+        Args:
+            most_j: Energy after which it stops and returns `Dropped`; None: without limit.
+        """
+        payload, job = assignment.payload, assignment.job
+        tx_power_w = sending_w_of_one(sim, self, job, payload.bits, assignment.tx_power_w)
+        send_w = tx_power_w + self.device.static_power_w
+        upload = assignment.route.uplink.open(self.name, payload, job, tx_power_w)
+        return (yield from self._carry(sim, upload, assignment, UP, send_w, most_j))
+
+    def _carry(
+        self,
+        sim: Simulation,
+        upload: Upload,
+        assignment: Assignment,
+        direction: str,
+        power_w: float,
+        most_j: float | None,
+    ) -> Process:
+        """Wait until it is done or cut, and write its row; returns the energy that is left, or `Dropped`."""
+        activity, payload = (
+            ("send", assignment.payload) if direction == UP else ("receive", assignment.download)
+        )
+        start_s = sim.now_s
+        try:
+            return (yield from self._in_turns(sim, upload, assignment.job.number, activity, power_w, most_j))
+        finally:
+            upload.close()
+            payload_bits = int(payload.bits)
+            global_round, edge_round, number = assignment.job
+            sim.recorder.carried(
+                Transfer(
+                    self.name,
+                    assignment.route.edge,
+                    global_round,
+                    edge_round,
+                    start_s,
+                    sim.now_s,
+                    payload_bits,
+                    payload_bits - upload.bits_left,
+                    upload.done.processed,
+                    number,
+                    direction,
+                )
+            )
+
+    def _in_turns(
+        self,
+        sim: Simulation,
+        upload: Upload,
+        job: int,
+        activity: str,
+        power_w: float,
+        left_j: float | None,
+    ) -> Process:
+        """Wait until it is granted and carry, as often as its link wants, to its or the energy's end."""
+        idle_w = self.device.idle_w
+        while True:
+            if upload.granted is not None:
+                start_s, waiting = sim.now_s, sim.spend(self.name, "wait", upload.granted, idle_w, job)
+                waited = yield from _within(sim, waiting, idle_w, left_j if idle_w else None)
+                left_j = _left_j(left_j, sim, start_s, idle_w)
+                if isinstance(waited, Dropped) or left_j == 0.0:
+                    return Dropped("energy budget")
+            until, start_s = upload.turn_over or upload.done, sim.now_s
+            carrying = sim.spend(self.name, activity, until, power_w, job)
+            carried = yield from _within(sim, carrying, power_w, left_j)
+            left_j = _left_j(left_j, sim, start_s, power_w)
+            if isinstance(carried, Dropped):
+                return carried
+            if until is upload.done:
+                return left_j
+            if left_j == 0.0:
+                return Dropped("energy budget")
+
+
+def _left_j(most_j: float | None, sim: Simulation, since_s: float, power_w: float) -> float | None:
+    """What a power since then has left of an energy, 0 if it is but roundings; None: without limit."""
+    if most_j is None:
+        return None
+    left_j = most_j - power_w * duration_between(since_s, sim.now_s)
+    return left_j if left_j > 4.0 * ENERGY_ROUNDING * most_j else 0.0
+
+
+def _within(sim: Simulation, process: Process, power_w: float, most_j: float | None) -> Process:
+    """A process that takes a power, until so much energy is spent; None: without limit."""
+    return process if most_j is None else _until_spent(sim, process, power_w, most_j)
+
+
+def _until_spent(sim: Simulation, process: Process, power_w: float, most_j: float) -> Process:
+    lasts_s = most_j / power_w if power_w > 0.0 else None
+    (outcome,) = yield from sim.with_deadline([process], lasts_s, "energy budget")
+    return outcome

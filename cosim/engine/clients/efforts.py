@@ -1,0 +1,194 @@
+"""Efforts: what jobs take of devices, asked at the instants at which they begin, by events and on arrays.
+
+The one place where parts of devices are asked about jobs: `Processor`, `TrainingTime` and `PowerControl`. A
+device without them computes at its highest frequency, or at the one that a protocol asks for, as long as
+planned, and sends at its highest power, or at the one that is asked for.
+"""
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
+from cosim.configuration import ConfigurationError
+from cosim.devices.power_control import Sendings
+from cosim.devices.processor import Trainings, computing_w
+from cosim.jobs.client_jobs import SomeClients
+from cosim.jobs.job import Job
+
+if TYPE_CHECKING:
+    from cosim.engine.clients.client import Client
+
+
+class Effort(NamedTuple):
+    """What trainings take, shape (clients,); of one, numbers."""
+
+    lasts_s: Any
+    power_w: Any
+
+
+def planned_s(
+    sim: Simulation, clients: SomeClients, job: Job, cycles: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """How long trainings are planned to take that begin now, shape (clients,)."""
+    devices = clients.fleet.devices
+    plain_s = cycles / devices.frequency_hz[clients.which]
+    if devices.are_plain("processor"):
+        return plain_s
+    return _planned_s(sim, clients, _trainings(clients, job, sim.now_s, cycles), plain_s)
+
+
+def effort_of(
+    sim: Simulation,
+    clients: SomeClients,
+    job: Job,
+    begins_s: float | NDArray[np.float64],
+    cycles: NDArray[np.float64],
+    asked_hz: NDArray[np.float64] | None = None,
+) -> Effort:
+    """What trainings take that begin at these instants; arrays have shape (clients,).
+
+    Args:
+        asked_hz: Frequencies that a protocol asks for; None: the highest.
+    """
+    devices = clients.fleet.devices
+    if asked_hz is None:
+        lasts_s, power_w = cycles / devices.frequency_hz[clients.which], devices.train_w[clients.which]
+    else:
+        lasts_s, power_w = cycles / asked_hz, computing_w(devices[clients.which], asked_hz)
+    if not devices.are_plain("processor"):
+        jobs = _trainings(clients, job, begins_s, cycles, asked_hz)
+        lasts_s = _planned_s(sim, clients, jobs, lasts_s)
+        power_w = _asked(
+            "processor", clients, jobs, power_w, lambda part, *of: part.power_w(sim, *of), "power_w"
+        )
+        _check_powers("Processor", power_w)
+    if not devices.are_plain("training_time"):
+        jobs = _trainings(clients, job, begins_s, lasts_s)
+        lasts_s = _asked(
+            "training_time",
+            clients,
+            jobs,
+            lasts_s,
+            lambda part, names, own: part.training_s(sim, names, job, own.cycles),
+            "training_s",
+        )
+    return Effort(lasts_s, power_w)
+
+
+def effort_of_one(
+    sim: Simulation, client: "Client", job: Job, cycles: float, asked_hz: float | None
+) -> Effort:
+    """What a training of one client takes that begins now."""
+    device = client.device
+    if device.processor is None and device.training_time is None:
+        if asked_hz is None:
+            return Effort(cycles / device.frequency_hz, device.train_w)
+        return Effort(cycles / asked_hz, computing_w(device, asked_hz))
+    asked = None if asked_hz is None else np.array([asked_hz])
+    lasts_s, power_w = effort_of(sim, client.alone, job, sim.now_s, np.array([cycles]), asked)
+    return Effort(lasts_s.item(), power_w.item())
+
+
+def sending_w(
+    sim: Simulation,
+    clients: SomeClients,
+    job: Job,
+    begins_s: float | NDArray[np.float64],
+    payload_bits: float,
+    asked_w: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64] | None:
+    """Transmit powers of uploads that begin at these instants, shape (clients,); None: plain ones.
+
+    Args:
+        asked_w: Powers that a protocol asks for; None: the highest.
+    """
+    if clients.fleet.devices.are_plain("power_control"):
+        return None
+    jobs = Sendings(
+        clients.fleet, clients.which, job, _each_of(begins_s, len(clients)), payload_bits, asked_w
+    )
+    found = _asked(
+        "power_control", clients, jobs, jobs.power_w, lambda part, *of: part.power_w(sim, *of), "power_w"
+    )
+    _check_powers("PowerControl", found)
+    return found
+
+
+def sending_w_of_one(
+    sim: Simulation, client: "Client", job: Job, payload_bits: float, asked_w: float | None
+) -> float:
+    """Transmit power of an upload of one client that begins now."""
+    plain_w = client.device.tx_power_w if asked_w is None else asked_w
+    if client.device.power_control is None:
+        return plain_w
+    asked = None if asked_w is None else np.array([asked_w])
+    found = sending_w(sim, client.alone, job, sim.now_s, payload_bits, asked)
+    return plain_w if found is None else found.item()
+
+
+def _trainings(
+    clients: SomeClients,
+    job: Job,
+    begins_s: float | NDArray[np.float64],
+    cycles: NDArray[np.float64],
+    asked_hz: NDArray[np.float64] | None = None,
+) -> Trainings:
+    begins_s = _each_of(begins_s, len(clients))
+    return Trainings(clients.fleet, clients.which, job, begins_s, cycles, asked_hz)
+
+
+def _each_of(begins_s: float | NDArray[np.float64], num: int) -> NDArray[np.float64]:
+    return begins_s if isinstance(begins_s, np.ndarray) else np.full(num, begins_s)
+
+
+def _planned_s(
+    sim: Simulation, clients: SomeClients, jobs: Trainings, plain_s: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return _asked(
+        "processor", clients, jobs, plain_s, lambda part, *of: part.duration_s(sim, *of), "duration_s"
+    )
+
+
+def _asked(
+    name: str,
+    clients: SomeClients,
+    jobs: Any,
+    plain: NDArray[np.float64],
+    ask: Callable[[Any, Numbers, Any], Any],
+    method: str,
+) -> NDArray[np.float64]:
+    """What parts say of clients that have one, and what holds for the others, shape (clients,)."""
+    kinds, found = clients.fleet.devices.kinds_of(name), np.array(plain)
+    for part, have_it in kinds:
+        if part is None:
+            continue
+        if have_it is None:
+            return _each(part, method, ask(part, clients.names, jobs), len(clients))
+        own = np.flatnonzero(have_it[clients.which])
+        if len(own):
+            said = ask(part, clients.names.some(own), jobs.some(own))
+            found[own] = _each(part, method, said, len(own))
+    return found
+
+
+def _each(part: Any, method: str, found: Any, num: int) -> NDArray[np.float64]:
+    if np.shape(found) != (num,):
+        raise ConfigurationError(
+            f"{type(part).__name__}.{method} gives {found!r:.80}: must be a number for each of {num} clients."
+            " Usual fix: @for_each, which writes a rule for one client."
+        )
+    return found
+
+
+def _check_powers(port: str, power_w: NDArray[np.float64]) -> None:
+    fits = (power_w >= 0.0) & (power_w < math.inf)
+    if not fits.all():
+        raise ConfigurationError(
+            f"{port}.power_w gives {power_w[~fits][0]:g} W: must be finite and at least 0. Usual fix: "
+            "np.clip(power_w, 0.0, most_w)."
+        )

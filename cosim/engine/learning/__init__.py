@@ -1,0 +1,1 @@
+"""Learning: computes what was asked for, level by level, cohort by cohort."""

@@ -1,0 +1,72 @@
+"""Cohorts: client updates that one batched program trains together.
+
+The size of a cohort follows from a fixed working set, not from a measurement, so results do not depend on the
+machine's load nor on its number of cores.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from cosim.values.pending import PendingUpdate
+
+FLOAT32_BYTES = 4
+
+
+class WorkingSet(NamedTuple):
+    """How large a cohort may be.
+
+    Attributes:
+        num_bytes: Weights and one mini-batch of all members.
+        num_clients: Members.
+        num_cohorts: Least number of cohorts, so that workers share a small level.
+    """
+
+    num_bytes: int
+    num_clients: int
+    num_cohorts: int
+
+
+WORKING_SETS = {
+    "cpu": WorkingSet(num_bytes=4 * 2**20, num_clients=16, num_cohorts=2),
+    "cuda": WorkingSet(num_bytes=2**30, num_clients=1024, num_cohorts=1),
+}
+"""Device to working set. CPU: the fastest in `benchmarks/learner.py` with 1 MiB of L2 cache per core, 3
+clients of 784-300-10 and 10 of its quarter; a larger one leaves the cache, a smaller one makes more calls.
+CUDA: no source."""
+
+
+def working_set(together: bool, device: str) -> WorkingSet:
+    """How large cohorts may be: of one client each, where clients are trained one by one."""
+    return WORKING_SETS[device] if together else WORKING_SETS[device]._replace(num_clients=1)
+
+
+def cohorts(
+    updates: Iterable[PendingUpdate],
+    num_features: int,
+    working_set: WorkingSet,
+    shared: Callable[[PendingUpdate], Hashable] = attrgetter("num_steps"),
+    order: Callable[[PendingUpdate], Any] = attrgetter("client", "key"),
+) -> Iterator[list[PendingUpdate]]:
+    """Updates in cohorts, in order within each program.
+
+    Args:
+        updates: Updates whose start is settled.
+        num_features: Features of a sample.
+        working_set: How large a cohort may be.
+        shared: What updates must share, beside their rule and their shapes.
+        order: What they are sorted by: by name of the client.
+    """
+    programs: dict[Any, list[PendingUpdate]] = {}
+    for update in sorted(updates, key=order):
+        shapes = tuple(tuple(values.shape) for values in update.start.settled.values())
+        programs.setdefault((shapes, update.training, shared(update)), []).append(update)
+    for (shapes, training, _), members in programs.items():
+        num_floats = sum(map(math.prod, shapes)) + training.batch_size * num_features
+        most = min(working_set.num_clients, working_set.num_bytes // (FLOAT32_BYTES * num_floats))
+        num_cohorts = max(math.ceil(len(members) / max(1, most)), working_set.num_cohorts)
+        for i in range(num_cohorts):
+            cohort = members[i * len(members) // num_cohorts : (i + 1) * len(members) // num_cohorts]
+            if cohort:
+                yield cohort

@@ -1,0 +1,332 @@
+"""The learner: what the clock's side asks of learning.
+
+Models are computed when they are first read (`resolver`), and what the task reports of them is read off the
+test set (`evaluator`).
+
+Usage::
+
+    learner = Learner(network, dataset)
+    model = learner.initial_model(key=1)
+    work = dict(num_steps=20, training=Sgd(batch_size=50, learning_rate=0.1))
+    updates = [
+        PendingUpdate(client=name, start=model, samples=indices, key=key, **work)
+        for key, (name, indices) in enumerate(samples_of_clients.items())
+    ]
+    model = mean(updates)  # or mean(updates, weights=num_samples); nothing is computed yet
+    scores = learner.evaluate(model)  # now: {"accuracy": ..., "loss_nats": ...}
+    arrays = learner.weights(model)  # name -> float32 array, for a checkpoint
+    model = learner.stored_model(arrays)
+
+    # HIST: one disjoint part per cell
+    num_units = learner.shape.num_units
+    parts = draw_parts(num_units, even_counts(num_units, num_cells=4), rng)
+    cells = [submodel(model, part) for part in parts]
+    ...  # each cell trains its own: cells[j] = mean(updates that start from cells[j])
+    model = assemble(parts, cells)
+    upload_bits = 32 * learner.shape.num_parameters(parts[0])
+
+    # RawHFL: accumulated gradients, inverse-probability corrected; samples row * num_classes + label
+    model = accumulate(model, updates, coefficients)
+    share_in_top_5 = (learner.label_ranks(model) < 5).mean()
+
+Running statistics of normalisation layers belong to a model, and so does other state that a network keeps in
+buffers: they move while a client trains, are averaged and cut with its weights, and are what it is evaluated
+with (`probe.buffers` finds them). The mean of clients' variances leaves out the variance between their means;
+where the noise of a sum over the air makes one negative, it counts as 0.
+
+Scope and limitations: float32 weights, float64 sums; losses that are means over a batch (`task`); forward
+passes without randomness but for dropout layers, which draw from the update's key (`dropout`); running
+statistics and state only where clients train on batches of samples. The same graph
+read the same way gives the same bits with any number of workers; read otherwise (updates fall into other
+cohorts) it agrees to float32 tolerance. Diverged training shows as a loss that is not a number. Not for
+several calling threads at once.
+
+Validation: tests/engine/learning against a sequential loop of torch.optim.SGD; speed in
+benchmarks/learner.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import shown
+from cosim.data.dataset import Dataset
+from cosim.engine.learning.cohorts import WORKING_SETS, working_set
+from cosim.engine.learning.evaluator import Evaluator
+from cosim.engine.learning.resolver import Resolver
+from cosim.engine.learning.slices import Slices
+from cosim.engine.learning.workers import MOST_WORKERS, Workers, num_cores, one_torch_thread
+from cosim.engine.networks.flops import TrainingFlops
+from cosim.engine.networks.initial_model import InitialModel
+from cosim.engine.networks.own_networks import OwnNetworks
+from cosim.engine.networks.personal import with_personal
+from cosim.engine.networks.ready import ready_copy
+from cosim.engine.probe.buffers import shape_of
+from cosim.engine.probe.manner import Manner
+from cosim.engine.probe.network import check_network
+from cosim.engine.probe.rule import check_rule
+from cosim.engine.probe.task import check_task
+from cosim.records.rows import Measure
+from cosim.tasks.port import Task
+from cosim.tasks.suggested import task_for
+from cosim.training.port import LocalTraining
+from cosim.training.training_set import TrainingSet
+from cosim.values.dropout import dropping_layers
+from cosim.values.pending import PendingModel, PendingState, PendingUpdate, PendingValue, StoredModel
+from cosim.values.weights import Weights, in_own_types, own_copy, own_weights
+
+
+class Learner:
+    """Computes pending models on one device.
+
+    Args:
+        network: Any module. Where it declares `unit_groups` it can be split, where `relu_layers` it trains
+            faster.
+        dataset: Training and test set.
+        device: "cpu" or "cuda".
+        num_workers: Threads; None: one per core that the process may use, one on CUDA.
+        brings_weights: Learning starts from the network's own values, not from drawn ones.
+        task: What is minimised and reported; None: what the targets of the data set suggest.
+        personal: What of the network clients keep to themselves (`cosim.engine.networks.personal`).
+
+    Attributes:
+        task: What is minimised and reported.
+        shape: Parameter names and shapes, groups of units.
+        flops: Operations of training.
+        num_global_features: Features of a sample that only the server sees.
+        dropout: Names of the layers that drop something in training.
+        manner: Whether clients are trained together or one by one; None: nothing is trained.
+        workers: The threads.
+
+    Raises:
+        ConfigurationError: a device that is not there; a task that the data set does not suit; a network with
+            other outputs than the task asks for, with running statistics that nothing here moves, that draws
+            where no key reaches, or whose `relu_layers` are not all it is.
+    """
+
+    manner: Manner | None
+
+    def __init__(
+        self,
+        network: nn.Module,
+        dataset: Dataset,
+        device: str = "cpu",
+        num_workers: int | None = None,
+        brings_weights: bool = False,
+        task: Task | None = None,
+        personal: Sequence[str] = (),
+    ) -> None:
+        if device not in WORKING_SETS:
+            raise ConfigurationError(
+                f"Learner.device = {device!r}: must be one of {', '.join(WORKING_SETS)}."
+            )
+        if device == "cuda" and not torch.cuda.is_available():
+            raise ConfigurationError('Learner.device = "cuda": no CUDA device here. Usual fix: device="cpu".')
+        if num_workers is None:
+            num_workers = num_cores() if device == "cpu" else 1
+        if not 1 <= num_workers <= MOST_WORKERS:
+            raise ConfigurationError(
+                f"Learner.num_workers = {shown(num_workers)}: must be from 1 to {MOST_WORKERS}. Usual fix: "
+                "leave it out, for one per core."
+            )
+        self._network = ready_copy(network)  # other threads may use the network itself
+        self.shape = with_personal(shape_of(self._network, dataset.test_x), personal, self._network)
+        self.dropout = dropping_layers(self._network)
+        self.num_global_features = dataset.num_global_features
+        self._device, self._brings_weights = device, brings_weights
+        self._dataset = dataset
+        self.flops = TrainingFlops(self._network, self.shape, dataset)
+        self.task = task_for(task, dataset)
+        with one_torch_thread():
+            check_task(self.task, dataset)
+            self.manner = check_network(self._network, self.shape, dataset, self.task, device)
+        self.workers = Workers(num_workers)
+
+    @cached_property
+    def _training_set(self) -> TrainingSet:
+        return TrainingSet(self._dataset, self._device, self.task)
+
+    @cached_property
+    def _own_networks(self) -> OwnNetworks:
+        return OwnNetworks(self._network, self._device)
+
+    @cached_property
+    def _resolver(self) -> Resolver:
+        assert self.manner is not None
+        largest = working_set(self.manner.together, self._device)
+        return Resolver(
+            self._own_networks, self.shape, self._training_set, largest, self.workers, self._device
+        )
+
+    @cached_property
+    def _evaluator(self) -> Evaluator:
+        return Evaluator(
+            self._own_networks,
+            self._dataset,
+            self._training_set,
+            self.task,
+            self._slices,
+            self.workers,
+            self._device,
+        )
+
+    @cached_property
+    def _slices(self) -> Slices:
+        return Slices(network=self._network, dataset=self._dataset)
+
+    @property
+    def evaluation_bytes(self) -> int:
+        """About what evaluating a model takes of the machine's memory; on another device, nothing."""
+        if self._device != "cpu":
+            return 0
+        evaluated = self._dataset.train_x if self.task.reads_training_set else self._dataset.test_x
+        return self._slices.bytes_at_once(len(evaluated), self.workers.num_workers)
+
+    @property
+    def num_local_steps(self) -> int:
+        """SGD steps computed so far, over all clients."""
+        return self._resolver.num_local_steps
+
+    def try_rule(self, rule: LocalTraining) -> None:
+        """Let a rule with a train function of its own train once, on copies.
+
+        Raises:
+            ConfigurationError: It does what no rule may do.
+        """
+        check_rule(rule, self._own_networks.of_this_thread().train(), self.shape, self._training_set)
+
+    def initial_model(self, key: int) -> PendingModel:
+        """The network as its own initialisation draws it from a key, 0 to 2**64 - 1, or as it was brought."""
+        if self._brings_weights:
+            return StoredModel(own_weights(self._network, self.shape, self._device))
+        return InitialModel(self._network, key)
+
+    def stored_model(self, weights: Mapping[str, NDArray[np.float32]]) -> PendingModel:
+        """A model from arrays that `weights` gave, as a checkpoint keeps them.
+
+        Raises:
+            ConfigurationError: names or shapes are not those of the whole network.
+        """
+        given, names = {name: np.shape(values) for name, values in weights.items()}, self.shape.tensors
+        if given != names:
+            raise ConfigurationError(f"stored weights are {given}, the network has {names}.")
+        return StoredModel(
+            {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
+        )
+
+    def settle(self, value: PendingValue, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Give a model or a state, computed or not, the values that `weights` or `state` gave of it once."""
+        value.settle({name: torch.tensor(array, device=self._device) for name, array in tensors.items()})
+
+    def trained(self, updates: Mapping[str, PendingUpdate]) -> dict[str, Weights]:
+        """The weights of those updates that are trained already and kept for who still needs them."""
+        kept = self._resolver.kept
+        return {name: kept[update] for name, update in updates.items() if update in kept}
+
+    def keep(self, update: PendingUpdate, weights: Mapping[str, NDArray[np.float32]]) -> None:
+        """Take an update for trained, with weights that a checkpoint has kept; it needs nothing else."""
+        for value in update.inputs:
+            if value.tensors is None:
+                value.settle({})
+        self._resolver.kept[update] = {
+            name: torch.tensor(array, device=self._device) for name, array in weights.items()
+        }
+
+    def compute(self, *values: PendingValue) -> None:
+        """Compute models and states together."""
+        self._resolver.resolve(*values)
+
+    def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
+        """Parameter name -> a copy of its values, computing what is not computed yet."""
+        self.compute(model)
+        return {name: array.copy() for name, array in self.arrays(self._network_tensors(model)).items()}
+
+    def companions(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
+        """Name -> a copy of the values that travel beside a model, likewise."""
+        own = self.shape.tensors
+        return {name: array for name, array in self._arrays(model).items() if name not in own}
+
+    def _network_tensors(self, model: PendingModel) -> Weights:
+        """What of a computed model, or of a part of one, is the network's."""
+        return {name: model.settled[name] for name in self.shape.tensors}
+
+    def state(self, state: PendingState) -> dict[str, NDArray[Any]]:
+        """Name -> a copy of its values, computing what is not computed yet."""
+        return self._arrays(state)
+
+    def _arrays(self, value: PendingValue) -> dict[str, NDArray[Any]]:
+        self.compute(value)
+        return {name: array.copy() for name, array in self.arrays(value.settled).items()}
+
+    @staticmethod
+    def arrays(tensors: Weights) -> dict[str, NDArray[Any]]:
+        """Name -> its values, not to be changed."""
+        return {name: tensor.cpu().numpy() for name, tensor in tensors.items()}
+
+    @property
+    def measures(self) -> Mapping[str, Measure]:
+        """Column -> what `evaluate` reports in it, the headline first."""
+        return self.task.columns(self._dataset)
+
+    def evaluate(self, model: PendingModel, own: Mapping[int, Weights] | None = None) -> Mapping[str, float]:
+        """What the task and its metrics report of a model, column by column; computes what is not yet.
+
+        Args:
+            own: Number of a client -> tensors that it has in place of the model's, for metrics of clients'
+                own models.
+        """
+        weights = self._computed(model)
+        scores, first = self._evaluator.scores(weights, own), self.task.first
+        return scores if first is None else {first: scores[first]} | dict(scores)
+
+    def losses(
+        self,
+        model: PendingModel,
+        samples: Sequence[NDArray[np.int64]],
+        own: Sequence[Weights] | None = None,
+    ) -> NDArray[np.float64]:
+        """Mean loss of a model, or a part of one, on each of several groups of training samples.
+
+        Args:
+            model: Computed here, if it is not yet.
+            samples: Of each group its training-set indices, or numbers row * num_classes + label.
+            own: Of each group, tensors in place of the model's; None: there are none.
+
+        Returns:
+            Losses of the task, shape (groups,).
+        """
+        weights = self._computed(model)
+        return self._evaluator.losses(weights, samples, [{}] * len(samples) if own is None else own)
+
+    def network_of(self, model: PendingModel) -> nn.Module:
+        """The network with the weights of a model, in evaluation mode; computes what is not yet."""
+        self.compute(model)
+        trained = own_copy(self._network)
+        tensors = dict(trained.named_parameters()) | dict(trained.named_buffers())
+        with torch.no_grad():
+            for name, values in in_own_types(trained, self._network_tensors(model)).items():
+                tensors[name].copy_(values)
+        return trained.eval()
+
+    def label_ranks(self, model: PendingModel) -> NDArray[np.int64]:
+        """How many classes the model puts before the true one, of each test sample, shape (test samples,).
+
+        0 is best; the mean of (ranks < M) is the Top-M accuracy. Of equal outputs the lower class comes
+        first. Where an output is nan, or several are infinitely large, all classes come before the true one.
+
+        Raises:
+            ConfigurationError: a quantity is predicted.
+        """
+        weights = self._computed(model)
+        return self._evaluator.label_ranks(weights)
+
+    def _computed(self, model: PendingModel) -> Weights:
+        """The network's weights of a model."""
+        self.compute(model)
+        return self._network_tensors(model)

@@ -1,0 +1,103 @@
+"""Nothing learned: what stands for a learner in a run of which only times are asked.
+
+It knows the shape of the network and counts its operations on tensors without values; it holds no weights, no
+samples, and trains nothing. So such a run needs neither the values of a network, which may lie on torch's
+device "meta", nor the files of a data set; only a network whose forward pass looks at values is built with
+them.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NoReturn
+
+import numpy as np
+from torch import nn
+from typing_extensions import override
+
+from cosim.configuration import ConfigurationError
+from cosim.data.dataset import Dataset
+from cosim.engine.learning.learner import Learner
+from cosim.engine.networks.flops import TrainingFlops, outputs_without_values
+from cosim.engine.networks.personal import with_personal
+from cosim.engine.networks.ready import check_shapes
+from cosim.engine.probe.buffers import shape_of
+from cosim.engine.probe.network import check_outputs
+from cosim.tasks.port import Task
+from cosim.tasks.suggested import task_for
+from cosim.training.port import LocalTraining
+from cosim.values.dropout import dropping_layers
+from cosim.values.pending import PendingModel, PendingValue
+from cosim.values.weights import lacks_values, own_copy
+
+
+class NothingLearned(Learner):
+    """A learner that refuses to compute.
+
+    Args:
+        network: Any module, with values or without.
+        outline: A data set with at least one test sample, whose values do not matter.
+        task: What would be minimised; None: what the targets suggest.
+        personal: What of the network clients would keep to themselves.
+        with_values: Builds the network with values, where its forward pass looks at them.
+
+    Raises:
+        ConfigurationError: A task that the data set does not suit; a network that takes other samples, or
+            gives other outputs.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        outline: Dataset,
+        task: Task | None = None,
+        personal: Sequence[str] = (),
+        with_values: Callable[[], nn.Module] | None = None,
+    ) -> None:
+        check_shapes(network)
+        self._personal = personal
+        self.num_global_features = outline.num_global_features
+        self._dataset, self._device = outline, "cpu"
+        self.task = task_for(task, outline)
+        self.task.check(outline)
+        try:
+            self._know(own_copy(network))  # other threads may use the network itself
+        except ConfigurationError:
+            if with_values is None or not lacks_values(network):
+                raise
+            self._know(with_values())
+
+    def _know(self, network: nn.Module) -> None:
+        outline = self._dataset
+        self.shape = with_personal(shape_of(network, outline.test_x), self._personal, network)
+        self.flops = TrainingFlops(network, self.shape, outline)
+        self.dropout = dropping_layers(network)
+        is_text = outline.test_x.dtype == np.int64  # whose groups are those that the files have
+        check_outputs(
+            network, self.shape, outline, self.task, partial(outputs_without_values, network), not is_text
+        )
+
+    manner = None
+
+    @property
+    @override
+    def evaluation_bytes(self) -> int:
+        """None, as nothing is evaluated."""
+        return 0
+
+    @override
+    def try_rule(self, rule: LocalTraining) -> None:
+        """Not where nothing is trained."""
+
+    @override
+    def initial_model(self, key: int) -> PendingModel:
+        """A model that nobody will read."""
+        return PendingModel()
+
+    @override
+    def compute(self, *values: PendingValue) -> NoReturn:
+        """Refused."""
+        raise ConfigurationError(
+            "System.evaluation = Never: only times are asked for, so nobody learns, and something wants "
+            "to read weights, a rule that asks for losses for instance. Usual fix: EveryVersions, or a "
+            "rule that goes without."
+        )

@@ -1,0 +1,1 @@
+"""Networks: torch modules by name, their first values, identity and costs."""

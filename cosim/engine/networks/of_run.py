@@ -1,0 +1,82 @@
+"""Run network: the network of a run with its first values, and by what it is known again.
+
+What is drawn for it follows from the run's seed (`cosim.engine.networks.first_values`).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from cosim.clock.draws import Draws
+from cosim.configuration import ConfigurationError, to_dict
+from cosim.names import CLOUD
+from cosim.system import System
+
+if TYPE_CHECKING:
+    from cosim.engine.networks.first_values import FirstValues
+    from cosim.engine.networks.named import Named
+
+
+def network_of(system: System, network: Any = None, values: bool = False) -> Any:
+    """The network that a system names, as its run begins with it; without values where nothing is learned.
+
+    Args:
+        network: A function that returns it, or what builds it by its name; None: what the system names.
+        values: Whether it has values even so.
+
+    Raises:
+        ConfigurationError: There is none, or it is to bring weights, which a family cannot.
+    """
+    from cosim.engine.networks.named import built
+
+    values |= system.evaluation.learns
+    return built(*_named(system, network), values=values, key=_key(system))
+
+
+def first_values_of(system: System, network: Any = None) -> "FirstValues":
+    """The network of a run with its first values, without values where nothing is learned.
+
+    Args:
+        network: A torch.nn.Module, a function that returns one, or what builds one by its name; None: what
+            the system names.
+
+    Raises:
+        ConfigurationError: As `network_of`; its values do not follow from the seed.
+    """
+    from cosim.engine.networks.first_values import FirstValues, as_they_are, of_name, reset
+    from cosim.engine.networks.named import built
+
+    learns, brings = system.evaluation.learns, system.initial_weights == "network"
+    if hasattr(network, "named_parameters"):
+        if not learns:
+            return FirstValues(network)
+        return as_they_are(network) if brings else reset(network, _key(system))
+    name, build = _named(system, network)
+    if not learns:
+        return FirstValues(built(name, build, values=False))
+    return as_they_are(built(name, build)) if brings else of_name(name, build, _key(system))
+
+
+def _named(system: System, network: Any) -> "Named":
+    from cosim.engine.networks.named import Named, builder
+
+    if network is None:
+        network = Named(system.model, builder(system.model))
+    named = network if isinstance(network, Named) else Named.of(network)
+    if system.initial_weights == "network" and ":" not in named.name:
+        raise ConfigurationError(
+            f"System.initial_weights = 'network': {named.name} brings no weights of its own. Usual fix: "
+            "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
+        )
+    return named
+
+
+def _key(system: System) -> int:
+    """From which the first values of a run follow."""
+    return Draws(system.seed).key(CLOUD, "initial weights")
+
+
+def configuration_of(system: System, first: "FirstValues", scenario: str | None) -> dict[str, Any]:
+    """What config.json says of a run: scenario, system, and by what its network is known again."""
+    from cosim.engine.networks.identity import identity
+
+    known_by = identity(first.network) | first.known_by
+    return {"scenario": scenario, "system": to_dict(system), "network": known_by}

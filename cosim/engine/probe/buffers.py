@@ -1,0 +1,216 @@
+"""Buffers: what a network holds beside its parameters, sorted by what training does to it.
+
+| kind | what it is | what becomes of it |
+|---|---|---|
+| running statistics | what `batch_norm` moves in training mode | travel with a model |
+| state of its own | what training mode writes or assigns otherwise | travels with a model |
+| constants | the rest: tables, masks, positions | stay with the network, cost no bits |
+
+A network whose only buffers are those of torch's normalisation layers, or declared as `moving_buffers` or in
+its `unit_groups`, says it without a trial. Of any other a copy takes two samples, in training mode and in
+evaluation mode, and every operation is asked what it writes into. Values do not matter, so a network without
+any, in a run of which only times are asked, is sorted as the one that learns. Where training mode moves a
+state, a second pass begins with the same buffers: what that leaves alone is a table that is filled once.
+
+Scope and limitations: what is written on a condition that two samples do not meet is not seen. What a train
+function of a user's own moves, and no forward pass, has to be declared (`programs.client_by_client` refuses
+it else). `num_batches_tracked` of torch's layers counts for nothing else than `momentum = None`, which is
+refused, and does not travel. A network that does not take the samples is sorted by its layers alone;
+`probe.network` then refuses it.
+
+Validation: tests/engine/probe/test_buffers.py.
+"""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.modules.batchnorm import _NormBase as NormLayer
+
+from cosim.configuration import ConfigurationError
+from cosim.engine.probe.draws import outputs_without_draws
+from cosim.engine.probe.writes import Writes, place
+from cosim.values.dropout import keyed_dropout
+from cosim.values.submodels import MEAN, VARIANCE, NetworkShape, declared_statistics
+from cosim.values.weights import differ, kept_modes, lacks_values, own_copy
+
+COUNTER = "num_batches_tracked"
+NUM_SAMPLES = 2
+"""Of a trial; a normalisation layer wants two."""
+
+Pass = Callable[[nn.Module], object]
+"""A forward pass of a network in the mode that it is in."""
+
+
+class Moved(NamedTuple):
+    """Names of buffers that a pass moves.
+
+    Attributes:
+        statistics: By `batch_norm`.
+        state: Otherwise.
+    """
+
+    statistics: frozenset[str] = frozenset()
+    state: frozenset[str] = frozenset()
+
+
+def shape_of(network: nn.Module, x_BD: NDArray[Any]) -> NetworkShape:
+    """The shape of a network, with what training moves in it.
+
+    Args:
+        network: With values, or on torch's device "meta".
+        x_BD: Samples, at least one.
+
+    Raises:
+        ConfigurationError: A buffer that evaluation mode moves too, or whose shape or type a pass changes, or
+            that has no first value; a network without values whose pass looks at values.
+    """
+    moved, evaluated = _by_layers(network)
+    if any(True for _ in _of_its_own(network)):
+        x_BD = x_BD[np.arange(NUM_SAMPLES) % len(x_BD)]
+        has_values = not lacks_values(network)
+        try:
+            found = _tried(network, x_BD) if has_values else _tried_without_values(network, x_BD)
+        except ConfigurationError:
+            raise
+        except Exception as error:  # of any kind: the pass is the user's own
+            if not has_values:
+                raise ConfigurationError(
+                    f"the network's forward pass cannot be tried without values ({type(error).__name__}: "
+                    f"{str(error).partition(chr(10))[0]}). Usual fix: a network with values."
+                ) from error
+            found = moved, evaluated  # `probe.network` says what is wrong
+        known = moved.statistics | declared_statistics(network)
+        moved = Moved(known | found[0].statistics, found[0].state - known)
+        evaluated |= found[1]
+    if evaluated:
+        raise ConfigurationError(
+            f"{', '.join(sorted(evaluated))}: the network's forward pass moves it in evaluation mode too, so "
+            "an evaluation would change the model. Usual fix: `if self.training:` before what moves it; no "
+            "buffer for what every pass makes again."
+        )
+    return NetworkShape.of(network, moved.statistics, moved.state)
+
+
+def _by_layers(network: nn.Module) -> tuple[Moved, frozenset[str]]:
+    """What torch's normalisation layers move in training mode, and in evaluation mode."""
+
+    def found() -> frozenset[str]:
+        return frozenset(
+            f"{prefix}.{leaf}" if prefix else leaf
+            for prefix, layer in network.named_modules()
+            if isinstance(layer, NormLayer) and layer.training and layer.running_mean is not None
+            for leaf in (MEAN, VARIANCE)
+        )
+
+    with kept_modes(network):
+        network.train()  # which a network may keep from some of its layers
+        statistics = found()
+        network.eval()
+        return Moved(statistics), found()
+
+
+def _of_its_own(network: nn.Module) -> Iterator[str]:
+    """Buffers beside declared ones and those of torch's normalisation layers, also such without a value."""
+    declared = declared_statistics(network)
+    for prefix, layer in network.named_modules():
+        for leaf in layer._buffers:
+            name = f"{prefix}.{leaf}" if prefix else leaf
+            is_known = isinstance(layer, NormLayer) and leaf in (MEAN, VARIANCE, COUNTER)
+            if not is_known and name not in declared:
+                yield name
+
+
+def _tried(network: nn.Module, x_BD: NDArray[Any]) -> tuple[Moved, frozenset[str]]:
+    def passed(module: nn.Module) -> None:
+        with keyed_dropout(module, key=0):
+            outputs_without_draws(module, torch.tensor(x_BD))
+
+    return _in_both_modes(own_copy(network).to("cpu"), passed)
+
+
+def _tried_without_values(network: nn.Module, x_BD: NDArray[Any]) -> tuple[Moved, frozenset[str]]:
+    """The same on fake tensors."""
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        twins: dict[int, Any] = {
+            id(of): nn.Parameter(torch.empty(of.shape, dtype=of.dtype), of.requires_grad)
+            for of in network.parameters()
+        }
+        twins |= {id(of): torch.empty(of.shape, dtype=of.dtype) for of in network.buffers()}
+        samples = torch.empty(x_BD.shape, dtype=torch.tensor(x_BD).dtype)
+        with torch.no_grad():
+            return _in_both_modes(copy.deepcopy(network, memo=twins), lambda module: module(samples.clone()))
+
+
+def _in_both_modes(module: nn.Module, passed: Pass) -> tuple[Moved, frozenset[str]]:
+    """What training mode moves, and the names of what evaluation mode does."""
+    firsts = dict(module.named_buffers())
+    module.train()
+    moved = _moved(module, firsts, passed)
+    if moved.state or dict(module.named_buffers()).keys() != firsts.keys():
+        moved = _moved(module, firsts, passed)
+    _check(module, firsts, moved)
+    module.eval()
+    evaluated = _moved(module, firsts, passed)
+    return moved, evaluated.statistics | evaluated.state
+
+
+def _moved(module: nn.Module, firsts: dict[str, Tensor], passed: Pass) -> Moved:
+    """What a pass moves that begins with copies of the first values."""
+    given = {name: first.clone() for name, first in firsts.items()}
+    late = {name: value for name, value in module.named_buffers() if name not in firsts}
+    for name, value in given.items():
+        prefix, _, leaf = name.rpartition(".")
+        module.get_submodule(prefix)._buffers[leaf] = value
+    given |= late
+    places = {name: place(value) for name, value in given.items()}
+    with Writes() as writes:
+        passed(module)
+    ended = dict(module.named_buffers())
+    statistics = {name for name, of in places.items() if of in writes.by_norm}
+    moved = {
+        name
+        for name, of in places.items()
+        if of in writes.others
+        or ended.get(name) is not given[name]
+        or place(given[name]) != of
+        or (name in firsts and differ(given[name], firsts[name]))
+    }
+    return Moved(frozenset(statistics), frozenset(moved - statistics - _counters(module)))
+
+
+def _counters(module: nn.Module) -> set[str]:
+    """Names of the counters of torch's normalisation layers."""
+    layers = ((prefix, of) for prefix, of in module.named_modules() if isinstance(of, NormLayer))
+    return {f"{prefix}.{COUNTER}" if prefix else COUNTER for prefix, _ in layers}
+
+
+def _check(module: nn.Module, firsts: dict[str, Tensor], moved: Moved) -> None:
+    """Refuse state that cannot travel."""
+    for name, value in module.named_buffers():
+        if name not in moved.state:
+            continue
+        first = firsts.get(name)
+        what = fix = None
+        if first is None:
+            what, fix = "has no value before the first forward pass", "register_buffer with its first value"
+        elif value.shape != first.shape:
+            what = f"has the shape {tuple(first.shape)}, and after a forward pass {tuple(value.shape)}"
+            fix = (
+                "register_buffer in the shape that it keeps; a plain variable for what every pass makes again"
+            )
+        elif value.dtype != first.dtype:
+            what = f"is {first.dtype}, and after a forward pass {value.dtype}"
+            fix = "register_buffer in the type that it keeps, such as torch.tensor(0.0)"
+        elif value.is_complex():
+            what, fix = "is complex, and models are real numbers", "torch.view_as_real"
+        if what is not None:
+            raise ConfigurationError(
+                f"{name}: training moves this buffer, so it travels with the model, but it {what}. Usual "
+                f"fix: {fix}."
+            )

@@ -1,0 +1,70 @@
+"""Writes: what the operations of a forward pass write into, whatever the values are.
+
+Scope and limitations: torch's operations. Rows of an `nn.Embedding` with `max_norm` that a pass looks up are
+written, too, and again to the same, so these do not count.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from typing_extensions import override
+
+from cosim.values.submodels import MEAN, VARIANCE
+
+RENORM = "embedding_renorm_"
+
+
+class Writes(TorchDispatchMode):
+    """Takes note of what torch's operations write into, by `place`.
+
+    Attributes:
+        by_norm: What `batch_norm` is given to move; its schema does not say that it writes.
+        others: What else is written into.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_norm: set[int] = set()
+        self.others: set[int] = set()
+
+    @classmethod
+    @override
+    def _should_skip_dynamo(cls) -> bool:
+        """No; else torch imports its compiler for it, which takes seconds."""
+        return False
+
+    @override
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Note, and go on."""
+        kwargs = kwargs or {}
+        arguments = func._schema.arguments
+        given = dict(zip((of.name for of in arguments), args, strict=False)) | kwargs
+        if given.get("training", True):
+            self.by_norm |= {place(given[name]) for name in (MEAN, VARIANCE) if given.get(name) is not None}
+        for of in arguments if func.overloadpacket.__name__ != RENORM else ():
+            if of.alias_info is not None and of.alias_info.is_write and of.name in given:
+                values = given[of.name]
+                self.others |= set(map(place, values if isinstance(values, list | tuple) else (values,)))
+        return func(*args, **kwargs)
+
+
+def place(values: Tensor) -> int:
+    """By what the memory of a tensor is known again while it lives."""
+    try:
+        return values.untyped_storage()._cdata
+    except NotImplementedError:  # sparse ones have none of their own
+        return id(values)
+
+
+@contextmanager
+def written_parameters(network: nn.Module) -> Iterator[list[str]]:
+    """Names of a network's parameters that are written into meanwhile, there when it has ended."""
+    found: list[str] = []
+    places = {name: place(values) for name, values in network.named_parameters()}
+    with Writes() as writes:
+        yield found
+    ended = {name: place(values) for name, values in network.named_parameters()}
+    found += [name for name, of in places.items() if of in writes.others or ended.get(name) != of]

@@ -1,0 +1,1 @@
+"""Run: a system from its configuration to its tables."""

@@ -1,0 +1,75 @@
+"""Ground: what the nodes of a run are made on, its clock and its devices.
+
+The clock has the recorder, so what that keeps is known before: from the devices whether they take power at
+rest, from the parts whether one reads histories, from the size of the run whether rows are too many.
+"""
+
+from functools import partial
+from itertools import accumulate
+from typing import NamedTuple
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import ConfigurationError, Port, parts_of
+from cosim.devices.device import DeviceArrays
+from cosim.engine.clients.rest import Rest, rest_rows
+from cosim.engine.run.clock import BY_EVENTS, HowPlayed
+from cosim.engine.run.needs import keeps_rows
+from cosim.names import edge_name
+from cosim.recording.recording import CellClients, Recording
+from cosim.system import System
+
+
+class Ground(NamedTuple):
+    """What the nodes of a run are made on.
+
+    Attributes:
+        sim: Its clock.
+        devices: Of all clients.
+        cells: The clients of each cell.
+    """
+
+    sim: Simulation
+    devices: DeviceArrays
+    cells: tuple[CellClients, ...]
+
+
+def ground_of(system: System, how: HowPlayed = BY_EVENTS, shuffle_ties: int | None = None) -> Ground:
+    """The clock, the devices and the cells of a system.
+
+    Args:
+        shuffle_ties: As for `Simulation`.
+
+    Raises:
+        ConfigurationError: Another number of devices than of clients.
+    """
+    sizes = system.sizes()
+    # draws are named, so those of devices are the same on a clock of their own
+    found = system.devices.of_clients(Simulation(system.seed), sizes)
+    check_number(system.devices, "of_clients", "devices", len(found), "clients", system.num_clients)
+    devices = DeviceArrays.of(found)
+    ends = accumulate(sizes)
+    cells = tuple(
+        CellClients(edge_name(cell), slice(end - size, end))
+        for cell, (size, end) in enumerate(zip(sizes, ends, strict=True))
+    )
+    rows = rest_rows(devices)
+    reads_history = any(part.reads_history for part in (*parts_of(system), *devices.parts))
+    recording = Recording(
+        rest=partial(Rest, devices, counts=system.evaluation.learns) if rows else None,
+        num_remembered=len(devices) if reads_history else 0,
+        tallied=() if keeps_rows(how.records, system, rows) else cells,
+    )
+    return Ground(Simulation(system.seed, shuffle_ties=shuffle_ties, recording=recording), devices, cells)
+
+
+def check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:
+    """Refuse a part that gives another number of things than there are clients or cells.
+
+    Raises:
+        ConfigurationError: It does.
+    """
+    if num_found != num_wanted:
+        raise ConfigurationError(
+            f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Usual fix: "
+            "one for each."
+        )

@@ -1,0 +1,221 @@
+"""Network: the nodes of a system, on a clock.
+
+They are made from the ground up: the clock and the devices (`cosim.engine.run.ground`), the clients and links
+of each cell and what plays its rounds (`cells_of`), edge servers and the cloud (`cloud_of`).
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
+from cosim.configuration import parts_of
+from cosim.data.dataset import Dataset
+from cosim.devices.device import DeviceArrays
+from cosim.devices.presence import Presence
+from cosim.engine.clients.availability import Availability, Cause, Windows
+from cosim.engine.clients.fleet import Clients, Fleet
+from cosim.engine.learning.own_models import OwnModels
+from cosim.engine.rounds.round_clock import RoundClock
+from cosim.engine.run.clock import BY_EVENTS, HowPlayed, plays_on
+from cosim.engine.run.ground import Ground, check_number
+from cosim.engine.run.memory import check_memory
+from cosim.engine.servers.cloud import Cloud, VersionReport
+from cosim.engine.servers.edge import EdgeServer
+from cosim.engine.servers.server import Kept
+from cosim.engine.servers.workload import Costs, Workload
+from cosim.engine.store.checkpoint import Checkpoint
+from cosim.engine.ways.of_link import ways_of
+from cosim.links.port import Cell
+from cosim.names import CLOUD, ClientNames, client_name
+from cosim.protocols.assignment import Route
+from cosim.recording.digest import Digest
+from cosim.records.rows import DOWN, UP
+from cosim.system import System
+from cosim.training.port import LocalTraining
+from cosim.values.global_generators import seeded
+
+if TYPE_CHECKING:
+    from cosim.engine.learning.learner import Learner
+
+
+class Cells(NamedTuple):
+    """What the edge servers of a run are made of.
+
+    Attributes:
+        fleet: The clients of all cells.
+        each: The links of each cell, and its clients.
+        rounds: What plays their edge rounds.
+    """
+
+    fleet: Fleet
+    each: Sequence[tuple[Route, Clients]]
+    rounds: RoundClock
+
+
+def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: HowPlayed) -> Cells:
+    """The cells of a system.
+
+    Args:
+        data: Gives the data set, read before the clock starts where something is learned.
+
+    Raises:
+        ConfigurationError: Parts that do not fit together, or do not go with how the run is to be played.
+    """
+    fleet = _fleet(system, ground, data)
+    each = _linked(system, ground, fleet)
+    plays, why = plays_on(system, each, how)
+    return Cells(fleet, each, RoundClock(plays == "arrays", system.evaluation.learns, why))
+
+
+def cloud_of(
+    system: System,
+    sim: Simulation,
+    cells: Cells,
+    learner: "Learner",
+    data: Callable[[], Dataset],
+    listener: Callable[[VersionReport], None],
+    known: Checkpoint | None = None,
+    digest: Digest | None = None,
+) -> Cloud:
+    """The cloud of cells, with their edge servers; with a checkpoint, of a run that goes on from there.
+
+    Args:
+        digest: Of the rows of a run, by which a replay is known again.
+
+    Raises:
+        ConfigurationError: Parts that do not fit together.
+    """
+    fleet = cells.fleet
+    edges = tuple(
+        EdgeServer(
+            name=route.edge,
+            route=route,
+            clients=clients,
+            receives_first=not system.downloads_count,
+            backhaul=system.topology,
+            states=fleet.states,
+            kept=Kept(parts_of(system)),
+            rounds=cells.rounds,
+        )
+        for route, clients in cells.each
+    )
+    rules = [part for part in parts_of(system) if isinstance(part, LocalTraining)]
+    by_hand = [rule for rule in rules if rule.personal_tensors is not None]
+    cloud = Cloud(
+        edges=edges,
+        fleet=fleet,
+        learner=learner,
+        shape=learner.shape,
+        end=system.end,
+        workload=_workload(system, sim, learner),
+        own_models=OwnModels(shape=learner.shape, rules=by_hand),
+        evaluation=system.evaluation,
+        listener=listener,
+        known=known,
+        digest=digest,
+        states=fleet.states,
+    )
+    _check(system, cloud, data)
+    return cloud
+
+
+def nodes_of(
+    system: System,
+    ground: Ground,
+    learner: "Learner",
+    data: Callable[[], Dataset],
+    listener: Callable[[VersionReport], None],
+    how: HowPlayed = BY_EVENTS,
+) -> Cloud:
+    """The nodes of a system on its ground, of which the recorder keeps what `how` asks for there, too."""
+    cells = cells_of(system, ground, data, how)
+    return cloud_of(system, ground.sim, cells, learner, data, listener)
+
+
+def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
+    """Refuse nodes that do not fit together.
+
+    Raises:
+        ConfigurationError: What does not fit, and the usual fix.
+    """
+    cloud.workload.check(cloud.fleet.names)
+    system.protocol.check(cloud)
+    if system.evaluation.learns:
+        headline = cloud.learner.task.headline_of(data())
+        assert headline is not None
+        system.end.check(headline)
+    check_memory(system, cloud)
+
+
+def _fleet(system: System, ground: Ground, data: Callable[[], Dataset]) -> Fleet:
+    """The clients of all cells, with their samples."""
+    (sim, devices, _), sizes = ground, system.sizes()
+
+    @cache
+    def held() -> Sequence[Callable[[], NDArray[np.int64]]]:
+        dataset = data()
+        with seeded(sim.key(CLOUD, "split")):
+            return system.data.held(sim, dataset, sizes)
+
+    if system.evaluation.learns or system.data.outline is None:
+        held()
+    names = Numbers.of(ClientNames(0, len(devices)))
+    distance_m = np.asarray(system.topology.distances_m(sim, names), dtype=float)
+    check_number(system.topology, "distances_m", "distances", distance_m.size, "clients", len(devices))
+    there = _availabilities(sim, devices)
+    return Fleet(devices, distance_m, lambda number: held()[number](), there, sim.recorder.history)
+
+
+def _linked(system: System, ground: Ground, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:
+    """The links of each cell, and its clients."""
+    sim = ground.sim
+    clients = [Clients(fleet, which) for _, which in ground.cells]
+    cells = [
+        Cell(edge, own.names, fleet.distance_m[own.which], fleet.devices.tx_power_w[own.which])
+        for (edge, _), own in zip(ground.cells, clients, strict=True)
+    ]
+    uplinks, downlinks = ways_of(sim, system.uplink, cells, UP), [None] * len(cells)
+    if system.downlink.takes_time:
+        downlinks = ways_of(sim, system.downlink, cells, DOWN)
+    routes = [
+        Route(cell.edge, uplink, downlink)
+        for cell, uplink, downlink in zip(cells, uplinks, downlinks, strict=True)
+    ]
+    return list(zip(routes, clients, strict=True))
+
+
+def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
+    return Workload(
+        shape=learner.shape,
+        flops=learner.flops,
+        codec=system.codec,
+        costs=Costs(sim, system.cycles),
+        model_codec=system.model_codec,
+    )
+
+
+def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
+    """Whether each client is there; None: all always are."""
+    charges = {} if sim.recorder.rest is None else sim.recorder.rest.charges
+    if not charges and devices.come_and_go is None:
+        return None
+    of_kinds: dict[Presence, list[str]] = {}
+    found = []
+    for number, presence in enumerate(devices.each("presence")):
+        name = client_name(number)
+        causes: list[Cause] = []
+        if presence is not None:
+            of_kinds.setdefault(presence, []).append(name)
+            whose = f"{type(presence).__name__}.windows of {name}"
+            causes.append(Windows(sim, presence.windows(sim, name), whose))
+        if name in charges:
+            causes.append(charges[name])
+        found.append(Availability(sim, causes))
+    for presence, names in of_kinds.items():
+        presence.check(names)
+    return found

@@ -1,0 +1,269 @@
+"""Run preparation: all that can be refused of a run, before its clock starts and before a folder is made."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import ConfigurationError, check_reloads
+from cosim.configuration.rules import shown
+from cosim.data.dataset import Dataset
+from cosim.engine.clients.rest import rest_rows
+from cosim.engine.learning.loading import Loaded, load
+from cosim.engine.networks.of_run import configuration_of, first_values_of, network_of
+from cosim.engine.rounds.round_clock import RoundClock
+from cosim.engine.run.clock import HowPlayed
+from cosim.engine.run.ground import ground_of
+from cosim.engine.run.heavy_tails import remark_on_times
+from cosim.engine.run.needs import check_room, kept_values_of, needs_of
+from cosim.engine.run.nodes import cells_of, cloud_of
+from cosim.engine.run.options import RunOptions
+from cosim.engine.run.progress import progress_of, say, shown_and_heard
+from cosim.engine.run.writer import RunWriter
+from cosim.engine.servers.cloud import Cloud, VersionReport
+from cosim.engine.store.checkpoint import Checkpoint
+from cosim.engine.store.kept_model import kept_by
+from cosim.engine.store.provenance import add_note, provenance
+from cosim.engine.store.results import Result
+from cosim.engine.store.row_groups import RowGroups
+from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
+from cosim.files.folders import alone_in
+from cosim.files.sources import sources_of
+from cosim.names import CLOUD
+from cosim.recording.digest import Digest
+from cosim.system import System
+from cosim.tasks.metric import named_metrics
+from cosim.values.global_generators import seeded
+
+if TYPE_CHECKING:
+    from cosim.engine.learning.learner import Learner
+    from cosim.engine.networks.first_values import FirstValues
+
+
+@attrs.frozen(eq=False)
+class PreparedRun:
+    """A run that may begin.
+
+    Attributes:
+        known: The checkpoint from which it is resumed; None: it begins at time 0.
+        writer: Saves its tables and its model.
+    """
+
+    system: System
+    sim: Simulation
+    cloud: Cloud
+    writer: RunWriter
+    known: Checkpoint | None
+
+
+def prepare(
+    system: System, network: Any, options: RunOptions, while_played: ExitStack
+) -> PreparedRun | Result:
+    """Check a run and make its nodes, and its folder; or the complete run that is in the folder.
+
+    Args:
+        network: As `cosim.run` takes it.
+        while_played: Gets what ends with the run: locks, progress, temporary files.
+
+    Raises:
+        ConfigurationError: Anything that cannot be run.
+    """
+    _check_network(network)
+    if options.out is not None:
+        check_reloads(system)
+    first = first_values_of(system, network)
+    config, sources = configuration_of(system, first, options.scenario), sources_of(system)
+    resumes = _resumes(options)
+    found = None
+    if resumes:
+        how = options.keep, while_played
+        found = found_in(options.out, config, sources, *how, waits=options.as_found)
+    if isinstance(found, Result) and options.as_found:
+        return found
+    known = stopped(found)
+    samples = _Samples(system, options.data_dir)
+    learner = _learner(system, network, first, samples, options)
+    if options.out is not None and known is not None:
+        check_fits(known, learner, options.out)
+        check_samples(samples.hash, options.out)
+    needs = _Needs(system, learner, options)
+    needs.check_least()
+    how = HowPlayed(options.clock, options.records)
+    ground = ground_of(system, how, options.shuffle_ties)
+    cells = cells_of(system, ground, samples.dataset, how)
+    origin = provenance(system.seed, options.num_threads, options.device)
+    origin |= {"started_with": options.started_with, "sources": sources}
+    origin |= _how_played(system, ground.sim, cells.rounds)
+    needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
+    origin |= _how_learned(system, learner, first, samples, options)
+    digest = Digest(ground.sim.recorder) if options.out is not None and system.evaluation.learns else None
+    writer = _writer(system, ground.sim, learner, config, origin, known, digest, options, while_played)
+    nodes = system, ground.sim, cells, learner, samples.dataset, writer.heard
+    cloud = cloud_of(*nodes, known, digest)
+    if options.out is not None:
+        _begin_folder(options.out, config, origin, None if resumes else while_played, writer)
+    return PreparedRun(system, ground.sim, cloud, writer, known)
+
+
+def _check_network(network: Any) -> None:
+    from cosim.engine.networks.named import Named
+
+    if not (network is None or callable(network) or isinstance(network, Named)):
+        raise ConfigurationError(
+            f"run: network = {shown(network)}: must be a torch.nn.Module, or a function that returns one. "
+            "Usual fix: out= for a folder, System.model for a network by its name."
+        )
+
+
+def _resumes(options: RunOptions) -> bool:
+    """True if the folder is to hold a run already."""
+    if options.as_found:
+        return options.out is not None and (options.out / CONFIG).exists()
+    return bool(options.resume)
+
+
+class _Samples:
+    """The data set of a run, loaded when it is first asked for."""
+
+    def __init__(self, system: System, data_dir: Path | None) -> None:
+        self._system, self._data_dir = system, data_dir
+
+    def dataset(self) -> Dataset:
+        """The data set, with the clients' test shares where a task reads them."""
+        return self._loaded.dataset
+
+    @property
+    def hash(self) -> str | None:
+        """Hash of a user's own samples; None: they are none, or nothing is learned."""
+        return self._loaded.hash if self._system.evaluation.learns else None
+
+    @cached_property
+    def _loaded(self) -> Loaded:
+        system = self._system
+        found = load(system.data, system.seed, self._data_dir, Simulation(system.seed))
+        metrics = () if system.task is None else named_metrics(system.task.metrics)
+        if not any(metric.reads_owners for metric in metrics):
+            return found
+        own = Simulation(system.seed)  # so that nobody's draws move
+        with seeded(own.key(CLOUD, "test owners")):
+            owners = system.data.test_owners(own, found.dataset, system.sizes())
+        return found._replace(dataset=attrs.evolve(found.dataset, test_owners=owners))
+
+
+def _learner(
+    system: System, network: Any, first: "FirstValues", samples: _Samples, options: RunOptions
+) -> "Learner":
+    from cosim.engine.learning.learner import Learner
+    from cosim.engine.learning.nothing_learned import NothingLearned
+
+    if system.evaluation.learns:
+        how = options.device, options.num_threads, True, system.task, system.personal
+        return Learner(first.network, samples.dataset(), *how)
+    outline = system.data.outline or samples.dataset()
+    is_module = hasattr(network, "named_parameters")
+    with_values = None if is_module else partial(network_of, system, network, values=True)
+    return NothingLearned(first.network, outline, system.task, system.personal, with_values)
+
+
+def _writer(
+    system: System,
+    sim: Simulation,
+    learner: "Learner",
+    config: dict[str, Any],
+    origin: dict[str, Any],
+    known: Checkpoint | None,
+    digest: Digest | None,
+    options: RunOptions,
+    while_played: ExitStack,
+) -> RunWriter:
+    """What saves a run, and tells of its progress."""
+    learns = system.evaluation.learns
+    column = kept_by(options.keep, learner.measures if learns else {})
+    listener: Callable[[VersionReport], None] = options.listener
+    if options.progress:
+        show = while_played.enter_context(progress_of(options.title))
+        listener = shown_and_heard(show, system.end, listener)
+    rows = RowGroups(sim.recorder, system.num_clients, options.out, options.group_rows, digest)
+    while_played.callback(rows.discard)
+    every, keep = options.checkpoint_every, options.keep
+    return RunWriter(rows, sim, learner, config, known, listener, every, keep, column, digest, origin)
+
+
+class _Needs:
+    """Memory and disk of a run, refused where there is too little."""
+
+    def __init__(self, system: System, learner: "Learner", options: RunOptions) -> None:
+        self._options = options
+        self._of = partial(
+            needs_of,
+            system,
+            num_kept_values=kept_values_of(system, learner.shape),
+            evaluation_bytes=learner.evaluation_bytes,
+            group_rows=None if options.out is None else options.group_rows,
+        )
+
+    def check_least(self) -> None:
+        """Refuse what no clock and no choice of records can hold, before the nodes are made."""
+        check_room(self._of("arrays", keeps_rows=False), self._options.out, keeps_rows=False)
+
+    def check(self, clock: Any, rest_rows: int, *, keeps_rows: bool) -> None:
+        """Refuse what the chosen clock cannot hold; say what takes much."""
+        needed = self._of(clock, keeps_rows=keeps_rows, rest_rows=rest_rows)
+        check_room(needed, self._options.out, keeps_rows=keeps_rows)
+        if needed.takes_much:
+            _say(self._options, f"takes {needed.words}")
+
+
+def _how_played(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, Any]:
+    """What provenance.json says of the clock and the rows."""
+    return {
+        "remark_on_times": remark_on_times(system),
+        "clock": "arrays" if rounds.on_arrays else "events",
+        "clock_why": rounds.why,
+        "records": "rounds" if rounds.on_arrays and sim.recorder.keeps_tallies else "all",
+    }
+
+
+def _how_learned(
+    system: System, learner: "Learner", first: "FirstValues", samples: _Samples, options: RunOptions
+) -> dict[str, Any]:
+    """What provenance.json says of the learning; a user hears what is unusual."""
+    told: dict[str, Any] = {}
+    if learner.manner is not None:
+        told["training"] = learner.manner.words
+        if learner.manner.cannot_batch is not None:
+            _say(options, learner.manner.words)
+    if system.evaluation.learns:
+        own_weights = first.known_by.get("weights") if system.initial_weights == "network" else None
+        told |= {"samples": samples.hash, "initial_weights": own_weights or first.words}
+        if first.given:
+            _say(options, f"first values are {first.words}")
+    return told
+
+
+def _say(options: RunOptions, words: str) -> None:
+    if options.progress:
+        say(f"{options.title}: {words}")
+
+
+def _begin_folder(
+    folder: Path,
+    config: dict[str, Any],
+    origin: dict[str, Any],
+    while_played: ExitStack | None,
+    writer: RunWriter,
+) -> None:
+    """Make a run's folder, or note in it that its run is resumed.
+
+    Args:
+        while_played: Gets the lock of a new folder; None: the run is resumed.
+    """
+    if while_played is not None:
+        create(folder, config, origin)
+        while_played.enter_context(alone_in(folder, "run"))
+    elif not writer.is_replaying:  # else the writer does, when it has come to the checkpoint
+        add_note(folder, origin)

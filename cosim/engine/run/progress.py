@@ -1,0 +1,161 @@
+"""Progress: how far a run or a study has come, as a bar, or as a line for each tenth where nobody watches.
+
+In a terminal and in a notebook it is a bar, else lines on standard error. That of a notebook is a text that
+is replaced, which needs nothing but IPython (bars of rich need widgets there). What is left is judged by the
+pace since the first news, so that what was done before a run or a study went on does not count.
+
+Usage::
+
+    with progress_of("quickstart") as show:
+        show(Counted(10, 40, "rounds"), "test accuracy 91.2 %")
+"""
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import TYPE_CHECKING, Protocol
+
+from cosim.ends.port import Counted, End
+from cosim.engine.servers.cloud import VersionReport
+
+if TYPE_CHECKING:
+    import rich.console
+
+
+_BAR_WIDTH = 28
+_TEXT_EVERY_WALL_S = 0.2
+
+
+class Show(Protocol):
+    """Shows how far something has come."""
+
+    def __call__(self, counted: Counted, words: str, *, within: float = 0.0) -> None:
+        """Show what is done, and words on it.
+
+        Args:
+            within: How much of what is counted is under way, besides what is done.
+        """
+
+
+@contextmanager
+def progress_of(name: str, quiet: bool = False) -> Iterator[Show]:
+    """A function that shows how far something has come."""
+    if quiet:
+        yield lambda counted, words, *, within=0.0: None
+    elif _console().is_jupyter:
+        yield _text(name)
+    elif _console().is_terminal:
+        with _bar(name) as show:
+            yield show
+    else:
+        yield _lines(name)
+
+
+def shown_and_heard(
+    show: Show, end: End, listener: Callable[[VersionReport], None]
+) -> Callable[[VersionReport], None]:
+    """A listener of a run that shows how far it has come, and passes on what it hears."""
+
+    def heard(report: VersionReport) -> None:
+        reached = report.evaluation.headline if report.evaluation else "no evaluation"
+        show(end.counted(report.progress), f"simulated {report.progress.time_s:.4g} s, {reached}")
+        listener(report)
+
+    return heard
+
+
+def say(words: str) -> None:
+    """Tell something where progress is shown; where it cannot be written, nobody reads it."""
+    with suppress(OSError):  # in a notebook, what goes to standard error looks like one
+        print(words, file=sys.stdout if _console().is_jupyter else sys.stderr)
+
+
+def duration(wall_s: float) -> str:
+    """A time that somebody waits, in words."""
+    for unit_s, unit, enough in ((1.0, "s", 100.0), (60.0, "minutes", 120.0), (3600.0, "hours", 72.0)):
+        if wall_s < enough * unit_s:
+            return f"{max(wall_s / unit_s, 1.0):.0f} {unit}"
+    return f"{wall_s / 86400.0:.0f} days"
+
+
+@cache
+def _console() -> "rich.console.Console":
+    import rich.console  # not before somebody watches
+
+    return rich.console.Console(highlight=False)
+
+
+class _Pace:
+    """How long it takes yet, by the pace since the first news."""
+
+    def __init__(self) -> None:
+        self.started = time.monotonic()
+        self._first: tuple[float, float] | None = None
+
+    def left(self, done: float, of: float) -> str:
+        """In words, after a comma; nothing where it is not known or all is done."""
+        now = time.monotonic()
+        began, before = self._first = self._first or (now, done)
+        if done <= before or done >= of:
+            return ""
+        return f", about {duration((now - began) * (of - done) / (done - before))} left"
+
+
+@contextmanager
+def _bar(name: str) -> Iterator[Show]:
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    told = TextColumn("{task.fields[words]}", markup=False)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=_BAR_WIDTH), told)
+    pace = _Pace()
+    with Progress(*columns, console=_console()) as bar:
+        task = bar.add_task(name, total=None, words="")
+
+        def show(counted: Counted, words: str, *, within: float = 0.0) -> None:
+            done = counted.done + within
+            said = f"{_told(counted)}, {words}{pace.left(done, counted.of)}"
+            bar.update(task, completed=done, total=counted.of, words=said)
+
+        yield show
+
+
+def _text(name: str) -> Show:
+    from IPython.display import display  # type: ignore[import-not-found]
+
+    pace, handle = _Pace(), display({"text/plain": name}, raw=True, display_id=True)
+    shown_at = -math.inf
+
+    def show(counted: Counted, words: str, *, within: float = 0.0) -> None:
+        nonlocal shown_at
+        done = counted.done + within
+        left = pace.left(done, counted.of)
+        if time.monotonic() - shown_at < _TEXT_EVERY_WALL_S and done < counted.of:
+            return
+        shown_at = time.monotonic()
+        bar = "━" * int(_BAR_WIDTH * done / counted.of)
+        said = f"{name} {bar:·<{_BAR_WIDTH}} {_told(counted)}, {words}{left}"
+        handle.update({"text/plain": said}, raw=True)
+
+    return show
+
+
+def _lines(name: str) -> Show:
+    pace, last = _Pace(), -1
+
+    def show(counted: Counted, words: str, *, within: float = 0.0) -> None:
+        nonlocal last
+        done = counted.done + within
+        tenths, left = min(10, int(done * 10 // counted.of)), pace.left(done, counted.of)
+        if tenths > last:
+            last = tenths
+            wall_s = time.monotonic() - pace.started
+            say(f"{name}: {_told(counted)}, {words}, {wall_s:.0f} s{left}")
+
+    return show
+
+
+def _told(counted: Counted) -> str:
+    return f"{counted.done:g} of {counted.of:g} {counted.what}"

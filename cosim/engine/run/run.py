@@ -1,0 +1,170 @@
+"""Run: one system from its configuration to its tables.
+
+Everything is checked before the clock starts and before a folder is made. The tables and a checkpoint of the
+global model are saved when the run ends, when it is interrupted (Ctrl-C), and now and then between, so that a
+stopped run goes on where it was.
+
+Usage::
+
+    result = run(System(), out="runs/a")
+    print(result.summary)
+    run(System(), out="runs/a", resume=True)  # had it been stopped
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal
+
+from cosim.clock.simulation import Process, Simulation, process_of
+from cosim.configuration import ConfigurationError, checked_call, from_dict, names_of_a_file
+from cosim.engine.run.collector import rare_collections
+from cosim.engine.run.needs import ClockKind, RecordsKind
+from cosim.engine.run.options import SCENARIO, RunOptions
+from cosim.engine.run.preparation import PreparedRun, prepare
+from cosim.engine.servers.cloud import Cloud, VersionReport
+from cosim.engine.store.checkpoint import other_rows
+from cosim.engine.store.kept_model import LAST
+from cosim.engine.store.results import Result
+from cosim.engine.store.row_groups import GROUP_ROWS
+from cosim.files.interrupts import interrupts_kept
+from cosim.records.rows import END_OF_RUN
+from cosim.records.summary import COMPLETE
+from cosim.system import System
+
+
+@checked_call
+def run(
+    system: System,
+    network: Any = None,
+    *,
+    out: str | Path | None = None,
+    scenario: str | None = None,
+    data_dir: str | Path | None = None,
+    num_workers: int | None = None,
+    device: str = "cpu",
+    listener: Callable[[VersionReport], None] = lambda report: None,
+    shuffle_ties: int | None = None,
+    clock: ClockKind = "auto",
+    records: RecordsKind = "auto",
+    resume: bool | Literal["as found"] = False,
+    checkpoint_every: int | None = None,
+    keep: str = LAST,
+    group_rows: int = GROUP_ROWS,
+    progress: bool | str = False,
+) -> Result:
+    """Play a system to its end.
+
+    Args:
+        network: The torch.nn.Module that is trained, or a function without arguments that returns it. It
+            begins as the function makes it under the run's seed; of a module itself, what its layers can
+            reset is drawn from the seed, or all is its own (`System.initial_weights`). Where nothing is
+            learned it needs no values, so it may lie on torch's device "meta". None: the one that
+            `System.model` names.
+        out: Run folder to make; None keeps the tables in memory only.
+        scenario: Name of the scenario, or module:function, which config.json says.
+        data_dir: Folder of the data set's files; None looks in the usual places.
+        num_workers: Threads that learn; None: one per available core. The results do not depend on it.
+        device: "cpu" or "cuda".
+        listener: Hears of every version of the global model as it is made.
+        clock: Whether edge rounds are played by events or on arrays, with the same results; auto: by events
+            up to 100,000 client-rounds, which take about ten seconds, on arrays above where all parts can.
+        records: Whether the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
+            on arrays only); auto: all, up to ten million rows.
+        shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
+        resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
+            run that is complete, and begin one where there is none.
+        checkpoint_every: Keep the model of an evaluation when it is so many versions (global rounds) after
+            the last one that was kept, besides every 15 seconds, as the tables; None: only then.
+        keep: Which model is the result (`Result.learned`, `Result.network`), and is in the folder: last, of
+            the last evaluation; best, of the one with the best headline, such as accuracy; the name of a
+            column: with the best value in that (`cosim.engine.store.kept_model`).
+        group_rows: Rows of all tables together that are gathered in memory, at least, before they are
+            written; the results do not depend on it.
+        progress: Whether to show how far the run has come, as a bar in a terminal or a notebook, and before
+            it what memory is taken, where clients keep much; a text: so called.
+
+    Raises:
+        ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
+            chooses nobody and lets no time pass, when it does.
+    """
+    options = RunOptions(
+        out=out,
+        scenario=scenario,
+        data_dir=data_dir,
+        num_workers=num_workers,
+        device=device,
+        listener=listener,
+        shuffle_ties=shuffle_ties,
+        clock=clock,
+        records=records,
+        resume=resume,
+        checkpoint_every=checkpoint_every,
+        keep=keep,
+        group_rows=group_rows,
+        progress=progress,
+    )
+    with ExitStack() as while_played:
+        prepared = prepare(system, network, options, while_played)
+        if isinstance(prepared, Result):
+            return prepared
+        return prepared.writer.with_what_was_learned(_saved(prepared))
+
+
+def _saved(prepared: PreparedRun) -> Result:
+    """Play a run and save it, however it ends."""
+    sim, cloud, writer, status = prepared.sim, prepared.cloud, prepared.writer, "failed"
+    saved = None
+    try:
+        with interrupts_kept(), rare_collections():
+            sim.run(_played(sim, prepared.system, cloud), prepared.system.num_clients)
+        known = prepared.known
+        if known is not None and cloud.progress.version < known.version:
+            raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")
+        writer.time_s, status = sim.now_s, COMPLETE
+    except KeyboardInterrupt:
+        status = "interrupted"
+        raise
+    finally:
+        if not writer.is_replaying:
+            saved = writer.save(status)
+    assert saved is not None
+    return saved
+
+
+def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
+    """The protocol, until the run is over."""
+    protocol, latest_s = system.protocol, system.end.latest_s
+    process = process_of(protocol.play(sim, cloud), f"{type(protocol).__name__}.play")
+    if latest_s is None:
+        yield from process
+    else:
+        yield from sim.with_deadline([process], latest_s, END_OF_RUN)
+    cloud.finish(sim)
+
+
+def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()) -> System:
+    """The system of a config.json, which may be a stranger's.
+
+    Args:
+        modules: Whose functions it may name, besides those of `__main__`; a package with its submodules.
+
+    Raises:
+        ConfigurationError: It is none, or names a function that is not defined in one of these modules.
+    """
+    fix = "Usual fix: give the config.json of a run folder."
+    if not isinstance(config, dict) or "system" not in config:
+        raise ConfigurationError(f"no 'system' in it. {fix}")
+    if unknown := sorted(config.keys() - {"scenario", "system", "network"}):
+        raise ConfigurationError(
+            f"unknown {', '.join(map(repr, unknown))} beside 'scenario', 'system' and 'network'. {fix}"
+        )
+    scenario = config.get("scenario")
+    if scenario is not None and not (isinstance(scenario, str) and re.fullmatch(SCENARIO, scenario)):
+        raise ConfigurationError(
+            f"scenario = {scenario!r:.80}: must be a scenario's name, module:function, or null. {fix}"
+        )
+    with names_of_a_file(modules):
+        return from_dict(System, config["system"])

@@ -1,0 +1,1 @@
+"""Servers: the cloud and its edge servers, on a clock."""

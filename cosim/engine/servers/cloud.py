@@ -1,0 +1,291 @@
+"""Cloud: the server that holds the learner and closes global rounds (`cosim.protocols.servers`)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.simulation import Process, Simulation, process_of
+from cosim.configuration import ConfigurationError
+from cosim.ends.evaluation_times import EvaluationTimes
+from cosim.ends.port import End, Progress
+from cosim.engine.clients.fleet import Clients, Fleet
+from cosim.engine.learning.own_models import OwnModels
+from cosim.engine.servers.asynchronous import AsynchronousServer
+from cosim.engine.servers.edge import EdgeServer
+from cosim.engine.servers.next_round import NextRound
+from cosim.engine.servers.server import Server
+from cosim.engine.servers.workload import Workload
+from cosim.engine.store.checkpoint import Checkpoint
+from cosim.engine.store.journal import Journal
+from cosim.jobs.cell import Client
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.names import CLOUD, codec_of, personal_of
+from cosim.protocols.assignment import Assignment, Request
+from cosim.protocols.asynchronous.rule import Rule
+from cosim.protocols.asynchronous.trainee import Trainee
+from cosim.recording.digest import Digest
+from cosim.recording.kept_rows import Moment
+from cosim.records.rows import Evaluation, Round
+from cosim.schedules.port import in_round
+from cosim.tasks.metric import named_metrics
+from cosim.training.port import LocalTraining
+from cosim.values.combinations import ReceivedModel
+from cosim.values.pending import PendingModel, PendingState, PendingUpdate
+from cosim.values.submodels import NetworkShape
+
+if TYPE_CHECKING:
+    from cosim.engine.learning.learner import Learner
+
+
+class VersionReport(NamedTuple):
+    """What a listener hears of a new version of the global model, again if it turns out to be the last.
+
+    With an evaluation, the model, what the nodes keep (`states`) and other models that somebody still needs
+    (`living`) are computed; `trained` has the weights of updates that are trained and still needed.
+    Which rows were whole then says `moment`; `journal` has the numbers that were read from weights, as they
+    come.
+    """
+
+    progress: Progress
+    evaluation: Evaluation | None
+    model: PendingModel
+    states: Mapping[str, PendingState] = MappingProxyType({})
+    living: Mapping[str, PendingModel] = MappingProxyType({})
+    trained: Mapping[str, Any] = MappingProxyType({})
+    moment: Moment = Moment()
+    journal: Mapping[str, NDArray[np.float64]] = MappingProxyType({})
+
+    @property
+    def version(self) -> int:
+        """The version; the global round, where each makes one."""
+        return self.progress.version
+
+
+@attrs.define
+class _Standing:
+    """How far a run has come.
+
+    Its last version and what clients had taken at rest by then, and the last that was evaluated.
+    """
+
+    last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
+    evaluated: Progress | None = None
+    rest_j: float = 0.0
+
+
+@attrs.define(kw_only=True, eq=False)
+class Cloud(Server):
+    """The cloud server: its cells, the learner, and when the global model is evaluated.
+
+    Attributes:
+        fleet: The clients of all cells.
+        workload: What training and carrying a part of the model takes.
+        own_models: What clients have in place of tensors of the global model.
+        known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
+        digest: Of the rows of the run, by which its replay up to there is known again; None: none is kept.
+        journal: What is read from weights on the way.
+        living: Models beside the global one that somebody has started from or works on, by name.
+    """
+
+    edges: tuple[EdgeServer, ...]
+    fleet: Fleet
+    learner: "Learner"
+    shape: NetworkShape
+    end: End
+    workload: Workload
+    own_models: OwnModels
+    evaluation: EvaluationTimes
+    listener: Callable[[VersionReport], None]
+    known: Checkpoint | None = None
+    digest: Digest | None = None
+    journal: Journal = attrs.field(
+        default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
+    )
+    name: str = CLOUD
+    living: dict[str, PendingModel] = attrs.field(factory=dict, init=False)
+    _standing: _Standing = attrs.field(factory=_Standing, init=False)
+    _asked: WeakValueDictionary[str, PendingUpdate] = attrs.field(factory=WeakValueDictionary, init=False)
+
+    @property
+    def progress(self) -> Progress:
+        return self._standing.last.progress
+
+    @property
+    def is_over(self) -> bool:
+        return self.end.is_reached(self.progress)
+
+    def initial_model(self, sim: Simulation) -> PendingModel:
+        model = self.learner.initial_model(sim.key(self.name, "initial weights"))
+        return self._new_version(sim, Progress(evaluations=sim.recorder.evaluations), model)
+
+    def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
+        model = self.initial_model(sim)
+        while not self.is_over:
+            start_s, number = sim.now_s, self.progress.num_global_rounds + 1
+            played = process_of(one_round(model, number), "the function of a global round")
+            model = self.close_round(sim, number, start_s, (yield from played))
+        return model
+
+    def sent_down(self, model: PendingModel) -> PendingModel:
+        codec = self.workload.model_codec
+        return model if codec is None or not self.evaluation.learns else ReceivedModel(model, codec)
+
+    def request(
+        self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
+    ) -> Request:
+        codec = self.workload.codec if self.workload.codec.form != "uncoded" else None
+        training = in_round(training, start.round)
+        update = partial(PendingUpdate, start=start, round=start.round, training=training, codec=codec)
+        if not self.evaluation.learns:
+            made: list[PendingUpdate] = []
+
+            def stand_in(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
+                if not made:
+                    made.append(update(num_steps=1, client=self.name, samples=[0], key=0))
+                return made[0]
+
+            return stand_in
+
+        if self.workload.model_codec is not None and not isinstance(start, ReceivedModel):
+            raise ConfigurationError(
+                "Cloud.request: clients start from a model that no downlink has sent, and "
+                f"{type(self.workload.model_codec).__name__} changes those. Usual fix: model = "
+                "cloud.sent_down(model) before a round."
+            )
+
+        nothing_yet = PendingState.of({}) if self.shape.personal else None
+
+        def of_client(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
+            key = sim.key(client.name, "mini-batches", assignment.job.number)
+            asked = update(
+                client=client.name,
+                samples=client.samples,
+                num_steps=num_steps if isinstance(num_steps, int) else num_steps(client.name),
+                key=key,
+                state=self.states.get(client.name) if training.keeps_state else None,
+                codec_state=self.states.get(codec_of(client.name)),
+                own=self.states.get(personal_of(client.name), nothing_yet),
+            )
+            self._asked[f"{client.name} {assignment.job.number}"] = asked
+            return asked
+
+        return of_client
+
+    def coming_round(
+        self,
+        edge: EdgeServer,
+        clients: Clients,
+        model: PendingModel,
+        job: Job,
+        payload: Payload,
+        training_s_of: Callable[[Clients], NDArray[np.float64]],
+    ) -> NextRound:
+        return NextRound(
+            journal=self.journal,
+            losses_of=self.losses,
+            edge=edge,
+            clients=clients,
+            model=model,
+            job=job,
+            payload=payload,
+            training_s_of=training_s_of,
+        )
+
+    def asynchronous_server(
+        self,
+        sim: Simulation,
+        name: str,
+        rule: Rule,
+        model: PendingModel,
+        trainees: Sequence[Trainee],
+    ) -> AsynchronousServer:
+        if name != self.name:
+            return AsynchronousServer(sim, name, rule, model, trainees, self.living)
+        as_global = partial(self.new_version, sim)
+        return AsynchronousServer(sim, name, rule, model, trainees, self.living, as_global)
+
+    def losses(self, model: PendingModel, clients: Sequence[Client]) -> NDArray[np.float64]:
+        needed = [self.own_models.states(client.name, self.states) for client in clients]
+        self.learner.compute(model, *chain.from_iterable(needed))
+        own = [self.own_models.tensors(client.name, self.states) for client in clients]
+        return self.learner.losses(model, [client.samples for client in clients], own)
+
+    def close_round(
+        self, sim: Simulation, global_round: int, start_s: float, model: PendingModel
+    ) -> PendingModel:
+        num_edges = len(self.edges)
+        sim.recorder.record(
+            Round("global", self.name, global_round, -1, start_s, sim.now_s, *[num_edges] * 4)
+        )
+        return self.new_version(sim, model, num_global_rounds=global_round)
+
+    def new_version(
+        self, sim: Simulation, model: PendingModel, *, num_global_rounds: int | None = None
+    ) -> PendingModel:
+        before = self.progress
+        progress = Progress(
+            version=before.version + 1,
+            num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
+            num_updates=sim.recorder.num_arrived,
+            time_s=sim.now_s,
+            evaluations=sim.recorder.evaluations,
+        )
+        return self._new_version(sim, progress, model)
+
+    def _new_version(self, sim: Simulation, progress: Progress, model: PendingModel) -> PendingModel:
+        standing, known = self._standing, self.known
+        if self.evaluation.learns:
+            others = {name: other for name, other in self.living.items() if other is not model}
+        else:
+            others = dict(self.living)
+            model = PendingModel()  # nobody will read it, so let go of what it would be made of
+        model.version = progress.version
+        moment = sim.recorder.moment(progress.time_s, progress.num_global_rounds)
+        if known and progress.version == known.version:
+            known.check_rows(progress.time_s, {} if self.digest is None else self.digest.at(moment))
+            known.settle(self.learner, model, self.states, others, self._asked)
+        standing.last = VersionReport(
+            progress, None, model, dict(self.states), others, moment=moment, journal=self.journal.numbers
+        )
+        if self.evaluation.learns:
+            standing.rest_j = sim.recorder.rest_j(sim.now_s)
+        last = standing.evaluated
+        if last is None or self.is_over or self.evaluation.is_due(progress, last):
+            self._evaluate(sim)
+        sim.recorder.end_stretch(progress.time_s)
+        self.listener(standing.last)
+        return model
+
+    def _evaluate(self, sim: Simulation) -> None:
+        """Evaluate the last version, where anything is learned."""
+        standing, known = self._standing, self.known
+        last = standing.last
+        progress = standing.evaluated = last.progress
+        if not self.evaluation.learns:
+            return
+        if known and progress.version <= known.version:
+            evaluation = known.evaluation_of(progress.version, progress.time_s)
+        else:
+            self.learner.compute(last.model, *last.states.values(), *last.living.values())
+            metrics = named_metrics(self.learner.task.metrics)
+            are_asked = any(metric.is_personal for metric in metrics)
+            own = self.own_models.of_all(last.states) if are_asked else None
+            scores, measures = self.learner.evaluate(last.model, own), self.learner.measures
+            evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
+        sim.recorder.record(evaluation)
+        trained = self.learner.trained(self._asked)
+        standing.last = last._replace(evaluation=evaluation, trained=trained)
+
+    def finish(self, sim: Simulation) -> None:
+        """Evaluate the last version where nobody knew that it would be the last."""
+        if self.evaluation.learns and self._standing.evaluated != self.progress:
+            self._evaluate(sim)
+            self.listener(self._standing.last)

@@ -1,0 +1,97 @@
+"""Flights: the jobs that an asynchronous server has given, and the models that they still need.
+
+Whoever is given several does one after the other. A job that is given to somebody who is away waits for him.
+"""
+
+from collections import Counter, deque
+from collections.abc import KeysView, Mapping
+
+from cosim.clock.simulation import Dropped, Process, Simulation, outcome_of
+from cosim.engine.servers.inbox import Inbox
+from cosim.names import by_number
+from cosim.protocols.asynchronous.trainee import Flight, Trainee
+from cosim.records.rows import END_OF_RUN
+from cosim.values.pending import PendingModel
+
+
+class Flights:
+    """Those of one server, from when a job is given until its update is in a version, or is lost.
+
+    Args:
+        server: Its name.
+        trainees: Who may be given jobs, by name.
+        living: Where it names the models that it still needs, for checkpoints.
+    """
+
+    def __init__(
+        self,
+        sim: Simulation,
+        server: str,
+        trainees: Mapping[str, Trainee],
+        living: dict[str, PendingModel],
+    ) -> None:
+        self._sim, self._server, self._trainees, self._living = sim, server, trainees, living
+        self._inbox: Inbox[Flight] = Inbox(sim)
+        self._queues: dict[str, deque[Flight]] = {}
+        self._num_given: Counter[str] = Counter()
+        self._num_started: Counter[int] = Counter()
+
+    @property
+    def num_open(self) -> int:
+        """Those that are under way, or wait to be applied."""
+        return self._num_started.total()
+
+    @property
+    def at_work(self) -> KeysView[str]:
+        """Names of those who have a job."""
+        return self._queues.keys()
+
+    def begin(self, name: str, model: PendingModel, version: int) -> None:
+        """Give one a job, which it begins at once or after those that it has."""
+        self._num_started[version] += 1
+        self._living[f"{self._server} {version}"] = model
+        flight = Flight(
+            client=name, number=self._num_given[name], start=model, version=version, start_s=self._sim.now_s
+        )
+        self._num_given[name] += 1
+        if name in self._queues:
+            self._queues[name].append(flight)
+        else:
+            self._queues[name] = deque([flight])
+            self._sim.start(self._jobs(self._trainees[name]))
+
+    def ring(self) -> None:
+        """Let `ended` return at the end of this instant."""
+        self._inbox.ring()
+
+    def ended(self) -> Process:
+        """Wait for an instant at which some end, or somebody rings; returns them in the order of numbers."""
+        flights: list[Flight] = yield from self._inbox.received()
+        return sorted(flights, key=lambda flight: (by_number(flight.client), flight.number))
+
+    def let_go(self, flight: Flight) -> None:
+        """Forget one, and the models that nobody needs any more."""
+        self._num_started[flight.version] -= 1
+        if not self._num_started[flight.version]:
+            del self._num_started[flight.version]
+            del self._living[f"{self._server} {flight.version}"]
+        self._living.pop(self._result_name(flight), None)
+
+    def _jobs(self, trainee: Trainee) -> Process:
+        """Do the jobs of one, first come first served, until there is none."""
+        queue = self._queues[trainee.name]
+        while queue:
+            while not trainee.is_there:
+                yield trainee.availability.change()  # type: ignore[union-attr]
+            flight = queue.popleft()
+            flight.result = yield from outcome_of(trainee.play(self._sim, flight))
+            flight.arrival_s = self._sim.now_s
+            if flight.result == Dropped(END_OF_RUN):
+                return
+            if isinstance(flight.result, PendingModel):
+                self._living[self._result_name(flight)] = flight.result
+            self._inbox.put(flight)
+        del self._queues[trainee.name]
+
+    def _result_name(self, flight: Flight) -> str:
+        return f"{self._server} from {flight.client} {flight.number}"

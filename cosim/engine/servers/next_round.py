@@ -1,0 +1,141 @@
+"""Next round: an edge round that is about to begin, as a rule of selection is given it, and its choice."""
+
+from collections.abc import Callable, Iterable, Sequence
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.simulation import Event, Process, Simulation
+from cosim.configuration import ConfigurationError
+from cosim.engine.clients.fleet import Clients
+from cosim.engine.servers.edge import EdgeServer
+from cosim.engine.store.journal import Journal
+from cosim.jobs.cell import Client
+from cosim.jobs.job import Job
+from cosim.jobs.past_round import PastRound
+from cosim.jobs.payload import Payload
+from cosim.recording.history import Past
+from cosim.values.pending import PendingModel
+
+if TYPE_CHECKING:
+    from cosim.selection.port import Selection
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class NextRound:
+    """An edge round that is about to begin (`cosim.selection.coming_round`).
+
+    Attributes:
+        journal: Keeps the losses that are read.
+        losses_of: Gives the losses of a model on the samples of clients.
+        edge: Whose round it is.
+        training_s_of: Gives how long some clients are planned to train, shape (clients,).
+    """
+
+    journal: Journal
+    losses_of: Callable[[PendingModel, Sequence[Client]], NDArray[np.float64]]
+    edge: EdgeServer
+    clients: Clients
+    model: PendingModel
+    job: Job
+    payload: Payload
+    training_s_of: Callable[[Clients], NDArray[np.float64]]
+
+    @property
+    def last(self) -> PastRound | None:
+        return self.edge.last_round
+
+    def history(self, clients: Sequence[Client]) -> Past:
+        return Clients.of(self.edge.clients.fleet, clients).past
+
+    def num_samples(self, clients: Sequence[Client]) -> NDArray[np.int64]:
+        return np.array([len(client.samples) for client in clients], dtype=np.int64)
+
+    def training_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        return self.training_s_of(Clients.of(self.edge.clients.fleet, clients))
+
+    def losses(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        clients = tuple(clients)
+        names = ",".join(client.name for client in clients)
+        key = f"losses {self.edge.name} {self.job.global_round} {self.job.edge_round} {names}"
+        return self.journal.read(key, lambda: self.losses_of(self.model, clients))
+
+    def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
+        link = self.edge.route.uplink.link.known_to("ComingRound.known_snr")
+        own = Clients.of(self.edge.clients.fleet, clients)
+        share_hz, places = link.share_hz(max(1, len(own))), own.places_in(self.edge.clients)
+        return own.fleet.devices.tx_power_w[own.which] * link.snr_per_w(places, share_hz, self.job)
+
+    def upload_s(self, clients: Sequence[Client], among: int | None = None) -> NDArray[np.float64]:
+        link = self.edge.route.uplink.link.known_to("ComingRound.upload_s")
+        own = Clients.of(self.edge.clients.fleet, clients)
+        num = len(own) if among is None else among
+        return link.upload_s(own.places_in(self.edge.clients), self.payload, num, self.job)
+
+    def chosen(self, sim: Simulation, selection: "Selection") -> Process:
+        choice, rule = selection.participants(sim, self.edge, self), type(selection).__name__
+        asked_s, edge = sim.now_s, self.edge
+        clients: Any = choice
+        if isinstance(choice, GeneratorType) and choice.gi_code.co_name != "<genexpr>":
+            clients = yield from _events_of(choice, rule)
+        if isinstance(clients, Clients) and len(clients) and clients.are_among(edge.clients):
+            return self._there(clients, rule, waited=sim.now_s > asked_s)
+        if isinstance(clients, str) or not isinstance(clients, Iterable):
+            raise ConfigurationError(
+                f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. Usual fix: "
+                "return a list of some of coming.clients."
+            )
+        found: tuple[Client, ...] = tuple(clients)
+        chosen = set(map(id, found))
+        if len(chosen) < len(found) or not chosen.issubset(map(id, edge.clients)):
+            names = [client.name if hasattr(client, "name") else repr(client) for client in found]
+            raise ConfigurationError(
+                f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "
+                "cell, each once. Usual fix: choose among coming.clients."
+            )
+        if not found and sim.now_s == asked_s:
+            raise ConfigurationError(
+                f"{rule}.participants chose nobody in {edge.name} at {asked_s:g} s and let no time pass, so "
+                "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
+                "(yield from sim.spend(edge.name, 'idle', 1.0))."
+            )
+        ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: client.number))
+        return self._there(ordered, rule, waited=sim.now_s > asked_s)
+
+    def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:
+        """Those of the chosen who are there."""
+        present = chosen.present
+        if present is not chosen and not waited and len(present) < len(chosen):
+            away = sorted({client.name for client in chosen} - {client.name for client in present})
+            raise ConfigurationError(
+                f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, who are away. Usual "
+                "fix: choose among coming.clients."
+            )
+        return present
+
+
+def _events_of(process: Any, rule: str) -> Process:
+    """A rule that waits, step by step.
+
+    Raises:
+        ConfigurationError: It yields something else than an event of the clock.
+    """
+    step, given = process.send, None
+    while True:
+        try:
+            event = step(given)
+        except StopIteration as ended:
+            return ended.value
+        if not isinstance(event, Event):
+            raise ConfigurationError(
+                f"{rule}.participants yielded {getattr(event, 'name', event)!r:.80}: a rule that waits "
+                "yields events of the clock. Usual fix: yield from sim.spend(edge.name, 'idle', 1.0), then "
+                "return clients."
+            )
+        try:
+            step, given = process.send, (yield event)
+        except BaseException as cut:  # a deadline around the rule
+            step, given = process.throw, cut

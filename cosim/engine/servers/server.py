@@ -1,0 +1,78 @@
+"""Server: a node that moves a model by a rule, and what it keeps for it."""
+
+from collections import UserDict
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+from typing_extensions import override
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import Port
+from cosim.schedules.port import in_round
+from cosim.server_updates.port import ServerUpdate
+from cosim.values.pending import PendingModel, PendingState
+
+
+@attrs.frozen(eq=False)
+class _Own:
+    """A part of a system as a key that no other part is equal to."""
+
+    part: Port
+
+
+class Kept(UserDict[Any, Any]):
+    """What parts that play at a server keep, by the part: equal parts of a system keep what is their own.
+
+    A part that is none of the system's, made by another part for each use, is known by its fields.
+
+    Args:
+        parts: Of the system.
+    """
+
+    def __init__(self, parts: Iterable[Port] = ()) -> None:
+        super().__init__()
+        self._own = {id(part): _Own(part) for part in parts}
+
+    def _key(self, part: Any) -> Any:
+        return self._own.get(id(part), part)
+
+    @override
+    def __getitem__(self, part: Any) -> Any:
+        return self.data[self._key(part)]
+
+    @override
+    def __setitem__(self, part: Any, value: Any) -> None:
+        self.data[self._key(part)] = value
+
+    @override
+    def __delitem__(self, part: Any) -> None:
+        del self.data[self._key(part)]
+
+    @override
+    def __contains__(self, part: object) -> bool:
+        return self._key(part) in self.data
+
+
+@attrs.define(kw_only=True, eq=False)
+class Server:
+    """What an edge server and the cloud share.
+
+    Attributes:
+        states: What each node of the run keeps from one training to its next, by name; the nodes' own
+            dictionary.
+        kept: What a part that plays at this server keeps from one turn to the next, by the part.
+    """
+
+    name: str
+    states: dict[str, PendingState] = attrs.field(factory=dict)
+    kept: Kept = attrs.field(factory=Kept)
+
+    def moved(
+        self, sim: Simulation, rule: ServerUpdate, model: PendingModel, mean: PendingModel, number: int
+    ) -> PendingModel:
+        key = sim.key(self.name, "server update", number)
+        model, state = in_round(rule, model.round).moved(model, mean, self.states.get(self.name), key)
+        if state is not None:
+            self.states[self.name] = state
+        return model

@@ -1,0 +1,152 @@
+"""Workload: what training and carrying a part of a model takes.
+
+The one place where parameters become cycles and bits.
+
+Scope and limitations: a codec that changes values codes updates; models, on their way down or over the
+backhaul, have 32 bits a value then (`cosim.codecs.port`), unless the downlink codes them. Running
+statistics and state are coded by nothing: 32 bits a value, everywhere.
+
+"""
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from cosim.clock.draws import Numbers
+from cosim.codecs.model_codec import ModelCodec
+from cosim.codecs.port import FLOAT_BITS, Codec
+from cosim.configuration import ConfigurationError, refuse
+from cosim.devices.load import Costs, Load
+from cosim.jobs.payload import Payload
+from cosim.values.submodels import NetworkShape, Part, Shapes
+
+if TYPE_CHECKING:
+    from cosim.engine.networks.flops import TrainingFlops
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Workload:
+    """What training and carrying parts of a model takes.
+
+    Attributes:
+        flops: Operations of training.
+        costs: What a local step costs.
+        model_codec: What models are on their way down; None: what they are elsewhere.
+    """
+
+    shape: NetworkShape
+    flops: "TrainingFlops"
+    codec: Codec
+    costs: Costs
+    model_codec: ModelCodec | None = None
+
+    def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:
+        if part is not None:
+            self._refuse_personal("a cell has other units of the model in every global round")
+        return self._whole if part is None and companions is None else self._of(part, companions)
+
+    @cached_property
+    def _whole(self) -> Load:
+        return self._of(None, None)  # every job of an asynchronous run asks for it
+
+    def _of(self, part: Part | None, companions: Shapes | None) -> Load:
+        num_beside = sum(map(math.prod, (companions or {}).values()))
+        num_coded, num_sent = self.shape.num_coded(part), self.shape.num_sent(part)
+        fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
+        own = self.shape.num_values(part), self.shape.num_parameters(part)
+        counts = lambda: self.flops.of(part), lambda: self.flops.activation_bits(part)
+        return self._load(num_coded + num_beside, num_sent - num_coded, fraction, *own, *counts)
+
+    def of_clients_part(self, num_samples: int) -> Load:
+        self._refuse_personal("a part of the model is the server's")
+        num_beside = num_samples * self.shape.num_central_outputs
+        num_values = self.shape.num_local_parameters + num_beside
+        num_own, flops = self.shape.num_local_parameters, self.flops
+        counts = flops.of_clients_part, flops.activation_bits_of_clients_part
+        return self._load(num_values, 0, 1.0, num_own, num_own, *counts)
+
+    def _refuse_personal(self, why: str) -> None:
+        if self.shape.personal:
+            names, rule = tuple(sorted(self.shape.personal)), f"clients keep it to themselves, and {why}"
+            raise refuse("System", "personal", names, rule, "HFedAvg, whose clients train the whole model")
+
+    def by_units(self, group: str) -> tuple[Load, Load]:
+        shape, num_units = self.shape, self.shape.num_units[group]
+        num_cut, num_cut_values = (
+            sum(map(count, shape.num_units)) for count in (shape.num_cut_parameters, shape.num_cut_values)
+        )
+        uncut = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
+        unit = (num_cut / num_units, num_cut_values / num_units)
+        return self._planned(*uncut), self._planned(*unit)
+
+    def check(self, clients: Numbers) -> None:
+        """Refuse steps that take no cycles, and a network that cannot be coded, before the clock starts.
+
+        Raises:
+            ConfigurationError: Somebody's, or the network's, and the usual fix.
+        """
+        self.codec.check(self.shape)
+        cycles = self.of().step_cycles(clients, 1)
+        for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
+            raise ConfigurationError(
+                f"System.cycles: a local step of {clients[place]} on one sample takes "
+                f"{cycles[place]:g} cycles, and must take a finite number above 0. Usual fix: another "
+                "rule or value."
+            )
+
+    def _load(
+        self,
+        num_coded: int,
+        num_moving: int,
+        fraction: float,
+        num_values: int,
+        num_parameters: int,
+        sample_flops: Callable[[], int],
+        activation_bits: Callable[[], int],
+    ) -> Load:
+        model = self.codec.model_payload(num_coded)
+        down = model if self.model_codec is None else self.model_codec.payload(num_coded)
+        return Load(
+            model=_with(num_moving, model),
+            download=_with(num_moving, down),
+            upload=_with(num_moving, self.codec.payload(num_coded)),
+            coding_cycles=self.codec.cycles(num_coded),
+            fraction=fraction,
+            sample_flops=sample_flops,
+            num_values=num_values,
+            num_parameters=num_parameters,
+            activation_bits=activation_bits,
+            costs=self.costs,
+        )
+
+    def _planned(self, num_parameters: float, num_values: float) -> Load:
+        codec, num_moving = self.codec, num_values - num_parameters
+        bits = codec.model_bits(num_parameters)
+        down_bits = bits if self.model_codec is None else self.model_codec.bits(num_parameters)
+        return Load(
+            model=_with(num_moving, Payload(num_parameters, bits)),
+            download=_with(num_moving, Payload(num_parameters, down_bits)),
+            upload=_with(num_moving, Payload(num_parameters, codec.bits(num_parameters))),
+            coding_cycles=0.0,
+            fraction=num_parameters / self.shape.num_parameters(),
+            sample_flops=_unknown,
+            num_values=num_values,
+            num_parameters=num_parameters,
+            activation_bits=_unknown,
+            costs=self.costs,
+        )
+
+
+def _with(num_moving: float, coded: Payload) -> Payload:
+    """What is coded, with running statistics and state beside it."""
+    return Payload(coded.num_values + num_moving, coded.bits + FLOAT_BITS * num_moving)
+
+
+def _unknown() -> int:
+    raise ConfigurationError(
+        "System.cycles: operations of units that are not chosen yet are unknown. Usual fix: CyclesPerStep."
+    )

@@ -1,0 +1,1 @@
+"""Store: the folder of a run, its checkpoint and its results."""

@@ -1,0 +1,295 @@
+"""Checkpoint: what a stopped run needs to go on, kept in its folder as `checkpoint.npz`.
+
+Weights never move the clock, so a run is replayed rather than restored: the same configuration plays the same
+events again, learning nothing, up to the checkpoint's version of the model. What is still needed then gets
+its stored values: the model, older ones that somebody in flight started from, what clients and servers had
+kept. The run ends bit for bit where an uninterrupted run ends. After the last version the checkpoint is the
+trained model. Where a run keeps another model than the last (`cosim.engine.store.kept_model`), that is in it
+as well.
+
+A checkpoint has a digest of all rows up to its version (`cosim.recording.digest`). A replay whose rows are
+others is refused: something other than weights has changed, and two runs are not joined.
+
+Usage::
+
+    Checkpoint.load("runs/a").learned["layers.0.weight"]
+"""
+
+import json
+import shutil
+import warnings
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+from cosim.engine.store.kept_model import LAST
+from cosim.files.on_disk import replace, shown
+from cosim.files.room import check_npz
+from cosim.records.rows import Evaluation, from_json
+from cosim.values.pending import PendingModel, PendingUpdate, PendingValue
+
+if TYPE_CHECKING:
+    from cosim.engine.learning.learner import Learner
+
+FILE = "checkpoint.npz"
+BEFORE = "checkpoint-before.npz"
+"""The one before, for the case that the last is damaged."""
+_OF_CLIENTS = {"spans", "transfers", "fates", "tallies"}
+"""Tables that hang on whether rows of clients are kept."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Checkpoint:
+    """The state of a run when its global model had a new version.
+
+    Attributes:
+        version: Which of the global model; 0 is the initial one.
+        rows: Table -> digest of its rows up to this version.
+        weights: Parameter name -> values of the global model, float32.
+        companions: Name -> values that travel beside it, float32.
+        states: Node -> name -> values of what it keeps from one training to its next.
+        evaluations: All evaluations up to this version.
+        journal: What events have read from weights (`cosim.engine.store.journal`).
+        living: Name -> parameter name -> values of other models that somebody still needed.
+        trained: Client and job -> parameter name -> values of an update that was trained before any model
+            needed it, because its state was.
+        keep: Which model the run keeps, as it was asked for.
+        kept_version: The version of that, so far; None: this one.
+        kept: Parameter name -> values of that model, float32, where it is another than this one.
+    """
+
+    version: int
+    rows: Mapping[str, str]
+    weights: dict[str, NDArray[np.float32]]
+    evaluations: list[Evaluation]
+    companions: dict[str, NDArray[np.float32]] = attrs.field(factory=dict)
+    states: Mapping[str, dict[str, NDArray[Any]]] = attrs.field(factory=dict)
+    journal: Mapping[str, NDArray[np.float64]] = attrs.field(factory=dict)
+    living: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
+    trained: Mapping[str, dict[str, NDArray[np.float32]]] = attrs.field(factory=dict)
+    keep: str = LAST
+    kept_version: int | None = None
+    kept: dict[str, NDArray[np.float32]] = attrs.field(factory=dict)
+
+    @property
+    def learned(self) -> dict[str, NDArray[np.float32]]:
+        """Weights of the model that the run keeps."""
+        return self.weights if self.kept_version is None else self.kept
+
+    def save(self, folder: Path) -> None:
+        """Write it, whole or not at all."""
+        evaluations = [row._asdict() for row in self.evaluations]
+        arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
+        arrays |= {f"companion.{name}": values for name, values in self.companions.items()}
+        for word, of in (("state", self.states), ("living", self.living), ("trained", self.trained)):
+            for node, tensors in of.items():
+                arrays |= {f"{word}.{node}.{name}": values for name, values in tensors.items()}
+        arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
+        if self.keep != LAST:
+            arrays |= {"keep": self.keep}
+        if self.kept_version is not None:
+            arrays |= {"kept_version": self.kept_version}
+            arrays |= {f"kept.{name}": values for name, values in self.kept.items()}
+        arrays |= {"version": self.version, "evaluations": json.dumps(evaluations)}
+        arrays |= {"rows": json.dumps(dict(self.rows))}
+        if (folder / FILE).exists() and _is_sound(folder / FILE):
+            # A copy, so that there is a last one at every instant.
+            replace(folder / BEFORE, lambda partial: shutil.copyfile(folder / FILE, partial))
+
+        def write(partial: Path) -> None:
+            with partial.open("wb") as file:
+                np.savez(file, **arrays)
+
+        replace(folder / FILE, write)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "Checkpoint | None":
+        """The checkpoint of a run folder, or None where there is none yet.
+
+        Warns:
+            UserWarning: The file is damaged, and this is the one before.
+
+        Raises:
+            ConfigurationError: The file is damaged, and there is none before.
+        """
+        last, before = Path(folder) / FILE, Path(folder) / BEFORE
+        if not last.exists():
+            return None
+        try:
+            return cls._read(last)
+        except ConfigurationError as error:
+            if not before.exists():
+                raise
+            found = cls._read(before)
+            warnings.warn(f"{error} Taken is the one before, of version {found.version}.", stacklevel=2)
+            return found
+
+    @classmethod
+    def _read(cls, path: Path) -> "Checkpoint":
+        try:
+            check_npz(path)
+            if not _is_sound(path):
+                raise ValueError("wrong checksum")
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+                evaluations = json.loads(str(arrays["evaluations"]))
+                return cls(
+                    version=int(arrays["version"]),
+                    rows=_digests(json.loads(str(arrays["rows"]))),
+                    weights=_beginning_with("weights.", arrays),
+                    companions=_beginning_with("companion.", arrays),
+                    states=_by_node(_beginning_with("state.", arrays)),
+                    evaluations=[from_json(Evaluation, row) for row in evaluations],
+                    journal=_beginning_with("journal.", arrays),
+                    living=_by_node(_beginning_with("living.", arrays)),
+                    trained=_by_node(_beginning_with("trained.", arrays)),
+                    keep=str(arrays["keep"]) if "keep" in arrays else LAST,
+                    kept_version=int(arrays["kept_version"]) if "kept_version" in arrays else None,
+                    kept=_beginning_with("kept.", arrays),
+                )
+        except Exception as error:  # there is hardly one that a damaged archive cannot raise
+            raise damaged(path, str(error) or type(error).__name__) from None
+
+    def check_rows(self, time_s: float, rows: Mapping[str, str]) -> None:
+        """Refuse a replay that has made other rows up to this version than the run had.
+
+        Args:
+            time_s: When the replay has made the version.
+            rows: Table -> digest of its rows up to then.
+
+        Raises:
+            OtherRows: They are others.
+        """
+        names = rows.keys() | self.rows.keys()
+        if ("tallies" in rows) != ("tallies" in self.rows):  # records = "rounds" of one of them
+            names -= _OF_CLIENTS
+        differ = sorted(name for name in names if rows.get(name) != self.rows.get(name))
+        if not differ:
+            return
+        was_s = self.evaluation_of(self.version).time_s
+        if was_s != time_s:
+            raise other_rows(f"version {self.version} at {was_s:.15g} s, and now makes it at {time_s:.15g} s")
+        raise other_rows(
+            f"other {' and '.join(differ)} up to version {self.version}, at {time_s:.15g} s, than the replay"
+        )
+
+    def settle(
+        self,
+        learner: "Learner",
+        model: PendingModel,
+        states: Mapping[str, PendingValue],
+        living: Mapping[str, PendingValue],
+        asked: Mapping[str, PendingUpdate],
+    ) -> None:
+        """Give what was played again the values that it had, so that nothing is learned again.
+
+        Args:
+            asked: Client and job -> update, of those that somebody still references.
+
+        Raises:
+            ConfigurationError: It is the checkpoint of a run in which others were needed.
+        """
+        if not self.states.keys() <= states.keys() or self.living.keys() != living.keys():
+            raise damaged(FILE, "what it keeps beside the model is not what the run needs")
+        learner.settle(model, self.weights | self.companions)
+        for name, state in states.items():
+            learner.settle(state, self.states.get(name, {}))  # a file does not tell of a state without values
+        for name, other in living.items():
+            learner.settle(other, self.living[name])
+        for name, weights in self.trained.items():
+            if name in asked:
+                learner.keep(asked[name], weights)
+
+    def evaluation_of(self, version: int, time_s: float | None = None) -> Evaluation:
+        """The evaluation of a version, which the run has had evaluated.
+
+        Args:
+            time_s: When the replay has made the version; None: it has not yet.
+
+        Raises:
+            OtherRows: It is of a version that was made at another time.
+            ConfigurationError: It is not there.
+        """
+        found = [row for row in self.evaluations if row.version == version]
+        if not found and time_s is not None:
+            raise other_rows(f"no evaluation of version {version}, and now makes one at {time_s:.15g} s")
+        if len(found) != 1:
+            raise damaged(FILE, f"{len(found)} evaluations of version {version}")
+        was_s = found[0].time_s
+        if time_s is not None and time_s != was_s:
+            raise other_rows(f"version {version} at {was_s:.15g} s, and now makes it at {time_s:.15g} s")
+        return found[0]
+
+
+def keep_in(folder: Path) -> str | None:
+    """Which model the run of a folder keeps, as it was asked for; None: no checkpoint says so."""
+    try:
+        with (folder / FILE).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return str(arrays["keep"]) if "keep" in arrays else LAST
+    except Exception:  # there is none, or one that is damaged, which is said when it is read
+        return None
+
+
+class OtherRows(ConfigurationError):
+    """A replay is not that of the run that was stopped."""
+
+
+def other_rows(what: str) -> OtherRows:
+    """What is said of a replay with other rows.
+
+    Args:
+        what: The run made, and what the replay makes in its place.
+    """
+    return OtherRows(
+        f"resume: the stopped run made {what}. Something other than weights has changed since, such as a "
+        "module or a file that a part reads, a library, or the order of a set (PYTHONHASHSEED). Usual fix: "
+        "all as it was, or another folder."
+    )
+
+
+class DamagedCheckpoint(ConfigurationError):
+    """No run can go on with a checkpoint."""
+
+
+def damaged(path: Path | str, why: str) -> DamagedCheckpoint:
+    """What is said of a checkpoint with which no run can go on."""
+    where = shown(path) if isinstance(path, Path) else path
+    return DamagedCheckpoint(
+        f"{where}: damaged ({why}). Usual fix: remove it, and the run starts from the beginning."
+    )
+
+
+def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:
+    found = {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
+    for name, values in found.items():
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"{word}{name} holds no numbers")
+    return found
+
+
+def _digests(found: Any) -> dict[str, str]:
+    if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
+        raise ValueError("rows are no digests")
+    return found
+
+
+def _by_node(arrays: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[Any]]]:
+    found: dict[str, dict[str, NDArray[Any]]] = {}
+    for path, values in arrays.items():
+        node, _, name = path.partition(".")
+        found.setdefault(node, {})[name] = values
+    return found
+
+
+def _is_sound(path: Path) -> bool:
+    """Whether all that is in the file has its checksum."""
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            return archive.testzip() is None
+    except (OSError, zipfile.BadZipFile):
+        return False

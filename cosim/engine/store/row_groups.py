@@ -1,0 +1,162 @@
+"""Row groups: the tables of a run while it goes on, in memory or as files that grow.
+
+Usage::
+
+    rows = RowGroups(sim.recorder, num_clients=30, folder=folder)
+    ...
+    rows.gather()  # when the global model has a new version
+    ...
+    tables, summary = rows.save("running", sim.now_s)
+"""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cosim.engine.store.table_file import TableFile
+from cosim.files.interrupts import interrupts_deferred
+from cosim.files.on_disk import write_json
+from cosim.recording.digest import Digest
+from cosim.recording.kept_rows import KeptRows
+from cosim.records.columns import ENDS, Columns
+from cosim.records.job_costs import JobCosts
+from cosim.records.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
+from cosim.records.tables import (
+    AT_EVALUATIONS,
+    TABLES,
+    Tables,
+    arrow_of,
+    columns_of,
+    file_of,
+    read_table,
+    table_of,
+)
+from cosim.records.totals import Totals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUP_ROWS = 200_000
+"""Rows that make a group, of all tables together. [no source]"""
+
+
+class RowGroups:
+    """The tables of a run: groups of rows that were handed over, sums over them, and what is open.
+
+    Args:
+        folder: Where they are written; None: they stay in memory.
+        group_rows: About how many rows of all tables together make a group of whole stretches.
+        digest: Of the rows, which is told before any are forgotten; None: none is kept.
+    """
+
+    def __init__(
+        self,
+        kept: KeptRows,
+        num_clients: int,
+        folder: Path | None = None,
+        group_rows: int = GROUP_ROWS,
+        digest: Digest | None = None,
+    ) -> None:
+        self._kept, self._num_clients, self.folder = kept, num_clients, folder
+        self._group_rows, self._digest = group_rows, digest
+        self._totals, self._costs = Totals(), JobCosts()
+        self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
+        self._files = {} if folder is None else {name: TableFile(file_of(folder, name)) for name in TABLES}
+        self._failure: BaseException | None = None
+
+    def gather(self) -> None:
+        """Take over the rows of whole stretches, where they make a group."""
+        until_s = self._kept.whole_until_s(self._group_rows)
+        if until_s is not None:
+            self._kept.complete(until_s)
+            self._close(until_s)
+
+    def save(
+        self, status: str, time_s: float, kept_version: int = NO_VERSION
+    ) -> "tuple[Mapping[str, pd.DataFrame], Summary]":
+        """Write tables and summary into the folder, each file whole or not at all.
+
+        Args:
+            kept_version: Of the model that is kept.
+
+        Returns:
+            The tables so far, and the summary.
+
+        Raises:
+            ConfigurationError: A file cannot be written.
+        """
+        if self._failure is not None:
+            raise self._failure
+        columns, totals, _ = self._read()
+        evaluations = self._kept.evaluations
+        spent = totals.at_evaluations
+        found = (
+            np.array(
+                [own.worked_j + row.rest_j for own, row in zip(spent, evaluations, strict=False)], float
+            ),
+            np.array([own.sent_bits / self._num_clients for own in spent], float),
+        )
+        columns["evaluations"] = columns_of("evaluations", evaluations) | dict(
+            zip(AT_EVALUATIONS, found, strict=True)
+        )
+        summary = Summary.of(totals, evaluations, self._num_clients, status, time_s, kept_version)
+        if self.folder is None:
+            groups = {name: list(own) for name, own in self._groups.items()}
+            return Tables(partial(_joined, groups, columns)), summary
+        checksums = {
+            name: file.save(arrow_of(columns[name]), goes_on=status == RUNNING)
+            for name, file in self._files.items()
+        }
+        write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
+        return Tables(partial(read_table, self.folder)), summary
+
+    def discard(self) -> None:
+        """Remove what is in no file that was saved."""
+        for file in self._files.values():
+            file.discard()
+
+    def _close(self, until_s: float) -> None:
+        """Take over the rows that ended by then; all of them or, where it fails, none that are saved."""
+        with interrupts_deferred():
+            try:
+                tables, self._totals, self._costs = self._read(until_s)
+                for name, columns in tables.items():
+                    if len(columns[ENDS[TABLES[name]]]):
+                        if self._files:
+                            self._files[name].append(arrow_of(columns))
+                        else:
+                            self._groups[name].append(table_of(columns))
+                if self._digest is not None:
+                    self._digest.let_go(math.nextafter(until_s, math.inf))
+                self._kept.forget(until_s)
+            except BaseException as error:
+                self._failure = error
+                raise
+
+    def _read(self, until_s: float = math.inf) -> tuple[dict[str, Columns], Totals, JobCosts]:
+        """The columns of the rows that ended by then, and the sums and costs after them."""
+        group = self._kept.group(until_s)
+        tables = {
+            name: columns_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
+            for name, kind in TABLES.items()
+            if name != "evaluations"
+        }
+        found, costs = self._costs.after(tables)
+        tables["updates"] |= found
+        new = self._kept.evaluations[len(self._totals.at_evaluations) :]
+        times_s = [row.time_s for row in new if row.time_s <= until_s]
+        return tables, self._totals.after(tables, times_s), costs
+
+
+def _joined(
+    groups: "dict[str, list[pd.DataFrame]]", columns: dict[str, Columns], name: str
+) -> "pd.DataFrame":
+    """The table of groups that were handed over and of columns that come last; both are given away."""
+    import pandas as pd  # not before there is a table
+
+    own, last = groups.pop(name), table_of(columns.pop(name))
+    return pd.concat([*own, last], ignore_index=True) if own else last

@@ -1,0 +1,185 @@
+"""Run folder: whose run it holds, whether it has come to its end, and with what it goes on.
+
+A run goes on in its folder only where that holds a run of the very same configuration, network and sources.
+Tables that are damaged are made anew, since a run can be played again; a damaged checkpoint is refused.
+"""
+
+import math
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cosim.configuration import ConfigurationError
+from cosim.engine.store.checkpoint import FILE, Checkpoint, damaged, keep_in
+from cosim.engine.store.provenance import FILE as PROVENANCE
+from cosim.engine.store.provenance import check_version, noted
+from cosim.engine.store.results import Result
+from cosim.files.folders import alone_in, create_folder
+from cosim.files.on_disk import read_json, shown
+from cosim.files.sources import Sources, check_sources
+from cosim.records.summary import COMPLETE, SUMMARY, summary_of
+
+if TYPE_CHECKING:
+    from cosim.engine.learning.learner import Learner
+
+CONFIG = "config.json"
+
+
+def create(folder: Path, config: dict[str, Any], origin: dict[str, Any]) -> None:
+    """Make a run folder.
+
+    Raises:
+        ConfigurationError: It exists, or cannot be written.
+    """
+    try:
+        if folder.exists():
+            raise FileExistsError
+        create_folder(folder, {CONFIG: config, PROVENANCE: origin})
+    except FileExistsError:
+        raise ConfigurationError(
+            f"out = {shown(folder)}: exists, and runs are not overwritten. Usual fix: another --out, remove "
+            "it, or go on with a stopped run by cosim run --resume."
+        ) from None
+
+
+def found_in(
+    folder: Path | None,
+    config: dict[str, Any],
+    sources: Sources,
+    keep: str,
+    alone: ExitStack,
+    *,
+    waits: bool,
+) -> Result | Checkpoint | None:
+    """The run that has come to its end, or with what a stopped one goes on; None: from its beginning.
+
+    Args:
+        keep: Which model the run is to keep.
+        alone: Keeps others from playing the run meanwhile.
+        waits: Whether to wait for one that plays it.
+
+    Raises:
+        ConfigurationError: There is no such run, it is of another configuration or of other sources, keeps
+            another model, another process plays it, or its checkpoint is damaged.
+    """
+    if folder is None or not (folder / CONFIG).exists():
+        where = "None" if folder is None else shown(folder)
+        raise ConfigurationError(
+            f"resume: {where} holds no run. Usual fix: out with the folder of a stopped run."
+        )
+    _check_is_of(folder, config, sources)
+    alone.enter_context(alone_in(folder, "run", waits=waits))
+    kept = keep_in(folder)
+    if kept not in (None, keep):
+        raise ConfigurationError(
+            f"run: keep = {keep!r}: the run in {shown(folder)} keeps {kept!r}. Usual fix: keep={kept!r}, or "
+            "another folder."
+        )
+    return complete_in(folder) or Checkpoint.load(folder)
+
+
+def stopped(found: Result | Checkpoint | None) -> Checkpoint | None:
+    """With what a run goes on that has not come to its end.
+
+    Raises:
+        ConfigurationError: It has.
+    """
+    if isinstance(found, Result):
+        where = shown(found.folder or Path())
+        raise ConfigurationError(f"resume: the run in {where} is complete. Usual fix: another folder.")
+    return found
+
+
+def complete_in(folder: Path) -> Result | None:
+    """The run of a folder; None where it has not come to its end, or a file that it has left is damaged.
+
+    Warns:
+        UserWarning: A file is damaged, so that the run has to be played again.
+    """
+    try:
+        if not (folder / SUMMARY).exists() or summary_of(folder)[0].status != COMPLETE:
+            return None
+        return Result.load(folder)
+    except ConfigurationError as error:
+        why = str(error).partition(" Usual fix")[0]
+    except ValueError as error:
+        why = f"{shown(folder / SUMMARY)}: damaged ({error})."
+    warnings.warn(f"{why} The run is played again.", stacklevel=2)
+    return None
+
+
+def _check_is_of(folder: Path, config: dict[str, Any], sources: Sources) -> None:
+    """Refuse a folder with a run of another configuration, or of parts whose source was another."""
+    check_version(folder)
+    try:
+        known = read_json(folder / CONFIG)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"resume: {shown(folder / CONFIG)}: damaged ({error}). Usual fix: remove the folder, and begin "
+            "the run anew."
+        ) from None
+    if known != {name: value for name, value in config.items() if name in known or name != "network"}:
+        check_network(known.get("network"), config["network"], f"resume: {shown(folder)}")
+        raise ConfigurationError(
+            f"resume: {shown(folder)} holds a run of another configuration. Usual fix: its own config.json, "
+            "or another folder."
+        )
+    check_sources(noted(folder).get("sources"), sources, f"resume: {shown(folder)}")
+
+
+def check_fits(known: Checkpoint, learner: "Learner", folder: Path) -> None:
+    """Refuse a checkpoint that is whole, and of another network or task, or of another model than it scores.
+
+    Raises:
+        ConfigurationError: It is one.
+    """
+    wanted = {name: tuple(shape) for name, shape in learner.shape.tensors.items()}
+    shapes = [{name: of.shape for name, of in each.items()} for each in (known.weights, known.learned)]
+    if shapes != [wanted, wanted]:
+        raise damaged(folder / FILE, "its weights are those of another network")
+    score = known.evaluation_of(known.version)
+    if any(list(row.measures) != list(learner.measures) for row in known.evaluations):
+        raise damaged(folder / FILE, "its evaluations are those of another task")
+    if not all(np.isfinite(values).all() for values in known.weights.values()):
+        found = learner.evaluate(learner.stored_model(known.weights))
+        if [*map(math.isfinite, found.values())] != [*map(math.isfinite, score.scores.values())]:
+            raise damaged(folder / FILE, "it has weights that are not finite, and an evaluation that is")
+
+
+def check_samples(found: str | None, folder: Path) -> None:
+    """Refuse samples of a user's own that are not those with which a run began.
+
+    Args:
+        found: Hash of those that there are; None: they are no user's.
+    """
+    known = noted(folder).get("samples")
+    if found is not None and known is not None and found != known:
+        raise ConfigurationError(
+            f"resume: {shown(folder)}: began with other samples than its data gives now. Usual fix: the data "
+            "as it was, or another folder."
+        )
+
+
+def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: str) -> None:
+    """Refuse a network that is not the one of a run, or has other weights of its own.
+
+    Args:
+        wanted: What the run's config.json says of it; None: nothing.
+        found: What `configuration_of` says of the one at hand.
+        where: Whose run it is.
+    """
+    if not isinstance(wanted, dict) or not _differ_in(wanted, found):
+        return
+    differs = {"weights": "the same network with other weights of its own", "structure": "built otherwise"}
+    how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
+    raise ConfigurationError(
+        f"{where}: that run is of the network {wanted.get('class')}, at hand is {found['class']} ({how}). "
+        "Usual fix: run it from the program that builds its network."
+    )
+
+
+def _differ_in(wanted: dict[str, str], found: dict[str, str]) -> set[str]:
+    return {name for name in wanted | found if wanted.get(name) != found.get(name)}

@@ -1,0 +1,90 @@
+"""Table file: a Parquet file that grows by row groups, and stands whole in its place whenever it is saved.
+
+Groups are written beside the place (`cosim.files.on_disk`). A file that was saved has a footer, and cannot
+grow: the next group goes into another, into which its groups are copied.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cosim.files.on_disk import checksum, partial_of, replace, told
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class TableFile:
+    """One table of a run that goes on.
+
+    Args:
+        path: Its place.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._num_groups = path, 0
+        self._writer: Any = None
+
+    def append(self, rows: "pa.Table") -> None:
+        """Write a row group.
+
+        Raises:
+            ConfigurationError: It cannot be written.
+        """
+        with told(self._path):
+            self._write(rows)
+        self._num_groups += 1
+
+    def save(self, last: "pa.Table", *, goes_on: bool) -> str:
+        """Put the file into its place, with a last row group that is not there in later ones.
+
+        Args:
+            goes_on: Whether there may be more, so that groups are copied now, and what that takes is known.
+
+        Returns:
+            Its checksum.
+
+        Raises:
+            ConfigurationError: It cannot be written.
+        """
+
+        def finish(_partial: Path) -> None:
+            self._write(last)
+            self._writer.close()
+            self._writer = None
+
+        try:
+            replace(self._path, finish)
+        finally:
+            self.discard()
+        if goes_on and self._num_groups:
+            with told(self._path):
+                self._begin(last.schema)
+        return checksum(self._path)
+
+    def discard(self) -> None:
+        """Remove what is not in its place."""
+        if self._writer is not None:
+            with suppress(OSError):
+                self._writer.close()
+            self._writer = None
+            partial_of(self._path).unlink(missing_ok=True)
+
+    def _write(self, rows: "pa.Table") -> None:
+        if self._writer is None:
+            self._begin(rows.schema)
+        self._write_group(rows)
+
+    def _begin(self, schema: Any) -> None:
+        """Begin another file, with the groups of the one that was saved."""
+        from pyarrow import parquet
+
+        self._writer = parquet.ParquetWriter(partial_of(self._path), schema)
+        if self._num_groups:
+            with parquet.ParquetFile(self._path) as saved:
+                for number in range(self._num_groups):
+                    self._write_group(saved.read_row_group(number, use_threads=False))
+
+    def _write_group(self, table: Any) -> None:
+        if len(table):
+            self._writer.write_table(table.combine_chunks(), row_group_size=len(table))

@@ -1,0 +1,1 @@
+"""Files: places and folders, free room, interrupts; tables and code of a user's own."""

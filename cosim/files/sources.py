@@ -1,0 +1,153 @@
+"""Sources: by what the code of a user's own parts, and the files that parts name, are known again.
+
+A run of a user's parts is a run of their code. So `provenance.json` and `study.json` keep a hash of the file
+of each module that a configuration names and that is not ours: those of its classes, with what they derive
+from, those of functions given as `module:function`, and the user's own modules that they import
+(`cosim.files.imports`). So do they of each file that a part reads because a field names it, such as a
+trace (`Port.files`). A run that goes on, and a study, refuse others.
+
+Scope and limitations: the files as they lie there when a run begins. Where a module has no file, as a
+notebook, the hash is null, and nothing is refused.
+
+Validation: tests/files/test_sources.py.
+"""
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from cosim.configuration import (
+    ConfigurationError,
+    is_configuration,
+    kind_of,
+    module_called,
+    name_of,
+    parts_of,
+)
+from cosim.configuration.rules import short
+from cosim.files.imports import imported_by, is_ours
+from cosim.files.on_disk import located
+
+Sources = dict[str, dict[str, Any]]
+"""Module -> names of what is used of it (`of`), and the hash of its file (`sha256`).
+
+For a file likewise: its path as the field says it -> the kinds of parts that read it, and its hash. In place
+of names, a module that is only imported has the modules that import it (`imported_by`) and its `file`.
+"""
+
+
+def sources_of(*configs: Any) -> Sources:
+    """The modules of others, and the files, that configurations name."""
+    used: dict[str, set[str]] = {}
+    for config in configs:
+        for name in _names(config):
+            module, _, of = name.partition(":")
+            used.setdefault(module, set()).add(of)
+    files = {module: _file(module) for module in sorted(used)}
+    files = {
+        module: file
+        for module, file in files.items()
+        if module.partition(".")[0] not in sys.stdlib_module_names and not is_ours(file)
+    }
+    read: dict[str, set[str]] = {}
+    for part in (part for config in configs for part in parts_of(config)):
+        for text in part.files():
+            read.setdefault(text, set()).add(kind_of(type(part)))
+    return (
+        {
+            text: {"of": sorted(read[text]), "sha256": _hash(located(text))}
+            for text in sorted(read)
+            if not is_ours(located(text))
+        }
+        | {module: {"of": sorted(used[module]), "sha256": _hash(file)} for module, file in files.items()}
+        | {
+            module: {"imported_by": sorted(of.by), "file": str(of.file), "sha256": _hash(of.file)}
+            for module, of in sorted(imported_by(files).items())
+        }
+    )
+
+
+def check_files(config: Any) -> None:
+    """Refuse files that parts name and that are not there.
+
+    Raises:
+        ConfigurationError: The first one.
+    """
+    for part in parts_of(config):
+        for text in part.files():
+            if not located(text).is_file():
+                name = short(repr(text))
+                raise ConfigurationError(
+                    f"{type(part).__name__}: there is no file {name}. Usual fix: its path from this folder."
+                )
+
+
+def check_sources(known: Any, found: Sources, where: str) -> None:
+    """Refuse other sources than those that a run or study began with.
+
+    Args:
+        known: Those that it began with, as far as it says.
+        where: Its folder, for the message.
+
+    Raises:
+        ConfigurationError: One has changed.
+    """
+    known = known if isinstance(known, dict) else {}
+    for module in known.keys() & found.keys():
+        before = known[module].get("sha256") if isinstance(known[module], dict) else None
+        now = found[module]["sha256"]
+        if before and now and before != now:
+            what, file = _told(module, found[module])
+            raise ConfigurationError(
+                f"{where}: began with another {what}: {file} has changed since. Usual fix: that file as it "
+                "was, or another folder."
+            )
+
+
+def _names(config: Any) -> Iterator[str]:
+    """Classes of a configuration and its parts, and functions that fields name, as module:name."""
+    yield from map(name_of, type(config).__mro__)
+    for attribute in attrs.fields(type(config)):
+        value = getattr(config, attribute.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if is_configuration(type(item)):
+                yield from _names(item)
+            elif isinstance(item, str) and ":" in item and _is_there(item):
+                yield item
+
+
+def _told(source: str, found: Mapping[str, Any]) -> tuple[str, str]:
+    """What a source is, and its file."""
+    if "imported_by" in found:
+        return f"module {source} (which {' and '.join(found['imported_by'])} imports)", found["file"]
+    of = ", ".join(found["of"])
+    if module_called(source) is None:
+        return f"file (which {of} reads)", source
+    return f"module {source} (of which it takes {of})", str(_file(source))
+
+
+def _is_there(name: str) -> bool:
+    """Whether a text names something of a loaded module; no property on the way is asked."""
+    module, _, path = name.partition(":")
+    first, *inner = path.split(".")
+    found = getattr(module_called(module), first, None)
+    for part in inner:
+        found = inspect.getattr_static(found, part, None)
+    return found is not None
+
+
+def _file(module: str) -> Path:
+    """The file of a loaded module; one that is not there where it has none."""
+    return Path(getattr(module_called(module), "__file__", None) or f"<{module}>").absolute()
+
+
+def _hash(file: Path) -> str | None:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError:
+        return None

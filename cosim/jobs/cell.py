@@ -1,0 +1,146 @@
+"""Cell: an edge server and its clients, as the rules that play at it are given them.
+
+Rules of selection, of waiting and of local steps, and protocols, see no more of them than this page says::
+
+    fast = [client for client in edge.clients if client.device.frequency_hz > 1e9]
+    first = edge.clients.some(np.arange(5))
+    edge.kept[self] = {client.name for client in fast}
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Event, Process, Simulation
+from cosim.jobs.job import Job, Places
+
+if TYPE_CHECKING:
+    from cosim.devices.device import Device
+    from cosim.protocols.assignment import Assignment, Route
+
+
+class Availability(Protocol):
+    """Whether a client that comes and goes is there."""
+
+    @property
+    def is_there(self) -> bool:
+        """True if it is there at this instant."""
+        ...
+
+    def change(self) -> Event:
+        """An event at or before the next change, after which `is_there` is asked again."""
+        ...
+
+    def within(self, job: Process) -> Process:
+        """Play a job as long as the client is there; returns its value, or `Dropped`."""
+        ...
+
+
+class Client(Protocol):
+    """A client: its device and its samples."""
+
+    @property
+    def number(self) -> int:
+        """Its number among all clients of the run, from 0."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name, by which it draws, too."""
+        ...
+
+    @property
+    def device(self) -> "Device":
+        """Its device."""
+        ...
+
+    @property
+    def tx_power_w(self) -> float:
+        """Its highest transmit power."""
+        ...
+
+    @property
+    def availability(self) -> Availability | None:
+        """Whether it is there; None: it always is."""
+        ...
+
+    def local_round(self, sim: Simulation, assignment: "Assignment") -> Process:
+        """Download, train, upload: what it does in one job; returns its update, or `Dropped`."""
+        ...
+
+    @property
+    def samples(self) -> NDArray[np.int64]:
+        """The samples that it has at this instant, indices into the training set, at least one; read-only."""
+        ...
+
+
+class Clients(Sequence[Client], ABC):
+    """Some clients of a run, in the order of their numbers."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> NDArray[np.int64]:
+        """Their numbers among all clients of the run, ascending, shape (clients,)."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Numbers:
+        """Their names, by which they draw, too."""
+
+    @property
+    @abstractmethod
+    def present(self) -> "Clients":
+        """Those of them that are there at this instant."""
+
+    @property
+    @abstractmethod
+    def are_there(self) -> NDArray[np.bool_]:
+        """True for each that is there at this instant, shape (clients,)."""
+
+    @abstractmethod
+    def some(self, chosen: NDArray[np.int64]) -> "Clients":
+        """Those at these places among them, each once, in any order; asks no client one by one."""
+
+    @abstractmethod
+    def these(self, clients: Sequence[Client]) -> "Clients":
+        """Those of a sequence, which has the order of their numbers."""
+
+    @abstractmethod
+    def planned_s(self, sim: Simulation, job: Job, cycles: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Planned durations of trainings of the given cycles that begin now, shape (clients,)."""
+
+    @abstractmethod
+    def places_in(self, others: "Clients") -> Places:
+        """Their places among others, which hold them all: indexes what has one element for each of those."""
+
+
+class Edge(Protocol):
+    """The edge server of a cell."""
+
+    @property
+    def name(self) -> str:
+        """Its name, by which a rule draws: `sim.stream(edge.name, "my rule")`."""
+        ...
+
+    @property
+    def clients(self) -> Clients:
+        """All clients of its cell, those that are away included."""
+        ...
+
+    @property
+    def kept(self) -> MutableMapping[Any, Any]:
+        """What rules remember here, each by itself: `edge.kept[self]`, which no equal rule shares."""
+        ...
+
+    @property
+    def route(self) -> "Route":
+        """The links of its cell: `edge.route.uplink.link.known_to("Mine")` is known of one beforehand."""
+        ...
+
+    def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
+        """Clients that are there at this instant: the given number, drawn uniformly, or all (None)."""
+        ...

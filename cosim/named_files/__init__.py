@@ -1,1 +1,0 @@
-"""Named files: tables and code of a user's own that a configuration names, read, checked and known again."""

@@ -1,0 +1,1 @@
+"""Papers: what only one paper uses."""

@@ -1,0 +1,1 @@
+"""RawHFL: resource-aware hierarchical federated learning."""

@@ -1,0 +1,1 @@
+"""Plans: who trains in an edge round, how many steps, at which frequency and power."""

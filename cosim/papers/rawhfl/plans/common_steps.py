@@ -1,0 +1,59 @@
+"""Common steps: the baselines in which all who take part do as many steps, at full speed and power.
+
+H-FedAvg-M1 takes the most steps that every client can do within its deadline and budget, and nobody trains
+in an edge round where somebody cannot do one. H-FedAvg-M2 first drops those who cannot. H-FedAvg-UB lets
+everyone do all steps, whatever it costs.
+
+Scope and limitations: everyone takes part, so the number of places and the limit on repeated clients (C2, C3)
+play no role. The paper gives no frequencies and powers of the baselines; here they are the highest.
+Deadline and budget are taken to be smaller by GUARD, as for the exact optimum.
+
+Usage: without_stragglers(problem)
+
+Source: RawHFL paper, Section V-C.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.papers.rawhfl.plans.exact import GUARD
+from cosim.papers.rawhfl.plans.problem import Plan, Problem
+
+
+def all_or_nothing(problem: Problem) -> Plan:
+    """H-FedAvg-M1: the most steps that all clients of all cells can do; if that is none, nobody trains."""
+    num_steps = int(_most_steps(problem).min(initial=problem.max_steps))
+    return _plan(problem, np.full(problem.num_clients, num_steps > 0), num_steps)
+
+
+def without_stragglers(problem: Problem) -> Plan:
+    """H-FedAvg-M2: those who can do a step do the most steps that all of them can."""
+    most_steps = _most_steps(problem)
+    is_selected = most_steps > 0
+    return _plan(problem, is_selected, int(most_steps[is_selected].min(initial=problem.max_steps)))
+
+
+def unconstrained(problem: Problem) -> Plan:
+    """H-FedAvg-UB: everyone does all steps, however late and costly; only who has no link is left out."""
+    return _plan(problem, np.isfinite(problem.send_s(problem.max_power_w)), problem.max_steps)
+
+
+def _most_steps(problem: Problem) -> NDArray[np.int64]:
+    """Most steps that each client can do at its highest frequency and power, shape (clients,); 0: none."""
+    num_steps = np.arange(1.0, problem.max_steps + 1.0)[:, None]
+    frequency_hz, power_w = problem.max_frequency_hz, problem.max_power_w
+    duration_s = problem.train_s(num_steps, frequency_hz) + problem.send_s(power_w)
+    energy_j = problem.train_j(num_steps, frequency_hz) + problem.send_j(power_w)
+    is_possible = (duration_s <= problem.deadline_s * (1.0 - GUARD)) & (
+        energy_j <= problem.energy_budget_j * (1.0 - GUARD)
+    )
+    return is_possible.sum(axis=0)
+
+
+def _plan(problem: Problem, is_selected: NDArray[np.bool_], num_steps: int) -> Plan:
+    return Plan(
+        is_selected=is_selected,
+        num_steps=np.where(is_selected, num_steps, 0),
+        frequency_hz=np.where(is_selected, problem.max_frequency_hz, 0.0),
+        power_w=np.where(is_selected, problem.max_power_w, 0.0),
+    )

@@ -1,0 +1,67 @@
+"""Solvers: the port of how problem (28) of the resource-aware policy is solved.
+
+Usage::
+
+    @configuration
+    class Rounded(Solver):
+        \"\"\"Even numbers of steps.\"\"\"
+
+        def solve_for(self, cell):
+            return lambda problem: halved(exact.plan(problem))
+
+Source: RawHFL paper, Section IV-B.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from cosim.configuration import Port, at_least, configuration, field, positive
+from cosim.papers.rawhfl.plans import exact
+from cosim.papers.rawhfl.plans.problem import Plan, Problem
+
+Solve = Callable[[Problem], Plan]
+"""Solves one edge round."""
+
+
+@configuration
+class Solver(Port, ABC):
+    """Solves problem (28)."""
+
+    @abstractmethod
+    def solve_for(self, cell: NDArray[np.int64]) -> Solve:
+        """What solves one edge round after another of clients in these cells, shape (clients,)."""
+
+
+@configuration
+class ExactSolver(Solver):
+    """The optimum."""
+
+    @override
+    def solve_for(self, cell: NDArray[np.int64]) -> Solve:
+        """Solves one edge round after another."""
+        return exact.plan
+
+
+@configuration
+class Algorithm2(Solver):
+    """Successive approximation, Algorithm 2 of the paper.
+
+    Attributes:
+        penalty: Weight rho of its penalty. [RawHFL, Section V-A]
+        num_iterations: Most iterations I. [RawHFL, Section V-A]
+    """
+
+    penalty: float = field(positive, default=1.0)
+    num_iterations: int = field(at_least(1), default=50)
+
+    @override
+    def solve_for(self, cell: NDArray[np.int64]) -> Solve:
+        """Solves one edge round after another."""
+        # cvxpy takes half a second to import, and only this needs it
+        from cosim.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation
+
+        return SuccessiveApproximation(cell, rho=self.penalty, max_iterations=self.num_iterations).plan

@@ -1,0 +1,225 @@
+"""Successive approximation: the paper's way to plan an edge round, a linear program solved again and again.
+
+Algorithm 2 of the RawHFL paper for problem (40). Selection x and steps L are relaxed, the objective gets the
+penalty rho (x - x^2), and time, energy and penalty are replaced by their first-order terms around the last
+point (36 to 39), which leaves a linear program. Its solution is the next point, until the objective moves by
+no more than the precision or I programs are solved. Then the clients with the largest x of each cell are
+selected, and their steps rounded down.
+
+Scope and limitations: the solution is local and depends on the start. In the paper's setting the first
+program settles the selection: with rho = 1 each exchange of two clients costs 2 from then on and gains at
+most (theta L_max + (1 - theta) e_bd) / (B Z) = 1.3. Clients whose feasible f and P fall between the points of
+the start's grid take no part. `cosim.papers.rawhfl.plans.exact` has the optimum; `benchmarks/allocation.py`
+compares.
+
+(40) alone does not converge: 1 / f and 1 / log(1 + g P) are convex, so their lines promise that at 0 Hz
+training takes only twice as long as now, and the first solution misses the deadline a thousandfold. Hence:
+
+- Bounded steps: f and P at most double or halve; after a refused step of a client the factor's distance from
+  1 halves.
+- Feasible points: if a solution is late, f and P are raised; if it is then still late, or beyond the budget,
+  steps are cut. A client's step is refused if less than one local round is left or its part of the objective
+  has grown. So the next program always has a solution: the last steps, f and P are feasible in it.
+- The start, which the paper leaves open, is as fast and loud as can be: see `start`.
+
+Usage::
+
+    planner = SuccessiveApproximation(cell)
+    plan = planner.plan(problem)
+
+The program is built once for the cells and filled with each problem's numbers; no plan depends on the
+problems before it.
+
+Validation: tests/papers/rawhfl/test_successive_approximation.py (differences, (40) in full, the exact
+solution).
+
+Source: RawHFL paper, Section IV-B, eqs. 30 to 40 and Algorithm 2.
+"""
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+from cosim.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point, places
+from cosim.papers.rawhfl.plans.problem import Array, Plan, Problem
+
+GRID = 24
+"""Frequencies, and powers for each, among which the start is sought."""
+
+ALMOST = 1e-3
+"""Steps by which the solver misses whole ones, with room: with 4,800 clients 2e-6 in the mean."""
+
+PART = 1e-6
+"""Relaxed indicator up to which a client has no part in a solution, so that Lbar / x means nothing."""
+
+
+class SuccessiveApproximation:
+    """Algorithm 2, for problems with the same cells.
+
+    Args:
+        cell: Number of each client's cell, from 0, shape (clients,).
+        rho: Weight of the penalty on indicators other than 0 and 1, 0 or above. [RawHFL paper, Section V-A]
+        max_iterations: Most programs I that are solved. [RawHFL paper, Section V-A]
+        precision: Change of the objective, in its own unit, up to which the iteration ends. [no source]
+    """
+
+    def __init__(
+        self, cell: NDArray[np.int64], *, rho: float = 1.0, max_iterations: int = 50, precision: float = 1e-3
+    ) -> None:
+        self._cell, self._program = cell, LinearProgram(cell)
+        self._rho, self._max_iterations, self._precision = rho, max_iterations, precision
+
+    def plan(self, problem: Problem) -> Plan:
+        """A plan that keeps every constraint; in each cell Z clients, or all that can take part.
+
+        Raises:
+            ConfigurationError: the problem has other cells than the planner.
+        """
+        if not np.array_equal(problem.cell, self._cell):
+            raise ConfigurationError(
+                "Problem.cell differs from the cells that SuccessiveApproximation was made for; its program "
+                "is built for given cells, so make a planner for each topology"
+            )
+        point, last = start(problem), math.inf
+        # Without a link there are no finite coefficients; who has none takes no part whatever they are.
+        problem = attrs.evolve(problem, snr_per_w=np.where(problem.snr_per_w > 0.0, problem.snr_per_w, 1.0))
+        factor = np.full(problem.num_clients, 2.0)
+        for _ in range(self._max_iterations):
+            found = self._program.solution(problem, point, factor, self._rho)
+            if found is None:
+                break
+            point, is_refused = stepped(problem, point, found)
+            factor[is_refused] = 1.0 + (factor[is_refused] - 1.0) / 2.0
+            value = self._objective(problem, point)
+            if abs(last - value) <= self._precision:
+                break
+            last = value
+        return rounded(problem, point)
+
+    def _objective(self, problem: Problem, point: Point) -> float:
+        """Objective (35)."""
+        x = point.selection
+        cost = x @ point.cost(problem) / (problem.num_cells * problem.num_selected)
+        return float(cost + self._rho * x @ (1.0 - x))
+
+
+def start(problem: Problem) -> Point:
+    """The first point: equal x, and the highest f and then P at which a local round fits; all steps that fit.
+
+    f and P come from `GRID` times `GRID` points, evenly spaced in their logarithms, from what just meets the
+    deadline to the highest. Unequal x would favour some clients by rho, so it is equal even where that breaks
+    C3; the next point keeps C3.
+    """
+    one, share = np.ones(problem.num_clients), np.linspace(0.0, 1.0, GRID)[:, None]
+    rest_s = problem.deadline_s * (1.0 - 2.0 * MARGIN) - problem.send_s(problem.max_power_w)
+    slowest_hz = problem.max_frequency_hz.copy()
+    np.divide(problem.step_cycles, rest_s, out=slowest_hz, where=rest_s > 0.0)
+    slowest_hz = np.clip(slowest_hz, problem.min_frequency_hz, problem.max_frequency_hz)
+    f = problem.max_frequency_hz ** (1.0 - share) * slowest_hz**share
+    softest_w = np.clip(_enough_power_w(problem, one, f), problem.min_power_w, problem.max_power_w)
+    p = problem.max_power_w ** (1.0 - share[:, None]) * softest_w ** share[:, None]
+    fits = _most_steps(problem, f, p) >= 1.0
+    by_frequency = fits.any(axis=0).argmax(axis=0)
+    client = np.arange(problem.num_clients)
+    by_power = fits[:, by_frequency, client].argmax(axis=0)
+    able = fits[by_power, by_frequency, client]
+    f, p = f[by_frequency, client], p[by_power, by_frequency, client]
+    x = places(problem, able) / np.maximum(np.bincount(problem.cell[able], minlength=problem.num_cells), 1)
+    return Point(
+        selection=np.where(able, x[problem.cell], 0.0),
+        num_steps=np.where(able, np.minimum(_most_steps(problem, f, p), problem.max_steps), 0.0),
+        frequency_hz=f,
+        power_w=p,
+    )
+
+
+def stepped(problem: Problem, point: Point, found: Array) -> tuple[Point, NDArray[np.bool_]]:
+    """The point after a solution of the program, and which clients' steps were refused.
+
+    Clients that have no part in the solution keep their steps, f and P.
+    """
+    x, total_steps, by_frequency, by_power = found
+    has_part = x > PART
+    num_steps = np.where(has_part, total_steps / np.where(has_part, x, 1.0), point.num_steps)
+    aim = mended(
+        problem,
+        Point(
+            selection=x,
+            num_steps=np.clip(num_steps, 1.0, problem.max_steps),
+            frequency_hz=point.frequency_hz * (1.0 + by_frequency),
+            power_w=point.power_w * (1.0 + by_power),
+        ),
+    )
+    goes = has_part & (aim.num_steps >= 1.0) & (aim.cost(problem) <= point.cost(problem))
+    return Point(
+        selection=x,
+        num_steps=np.where(goes, aim.num_steps, point.num_steps),
+        frequency_hz=np.where(goes, aim.frequency_hz, point.frequency_hz),
+        power_w=np.where(goes, aim.power_w, point.power_w),
+    ), has_part & ~goes
+
+
+def mended(problem: Problem, point: Point) -> Point:
+    """The point with f and P raised to meet the deadline, and steps cut to what deadline and budget leave.
+
+    Training and sending become faster by the same factor, unless f or P reaches its highest value.
+    """
+    deadline_s = problem.deadline_s * (1.0 - 2.0 * MARGIN)
+    n, f, p = point.num_steps, point.frequency_hz, point.power_w
+    f = f * np.maximum(1.0, (problem.train_s(n, f) + problem.send_s(p)) / deadline_s)
+    f = np.minimum(f, problem.max_frequency_hz)
+    p = np.clip(_enough_power_w(problem, n, f), p, problem.max_power_w)
+    rest_s = deadline_s - problem.send_s(p)
+    least_hz = problem.max_frequency_hz.copy()
+    np.divide(n * problem.step_cycles, rest_s, out=least_hz, where=rest_s > 0.0)
+    f = np.clip(least_hz, f, problem.max_frequency_hz)
+    return attrs.evolve(point, num_steps=np.minimum(n, _most_steps(problem, f, p)), frequency_hz=f, power_w=p)
+
+
+def rounded(problem: Problem, point: Point) -> Plan:
+    """The plan next to a feasible point: the largest x that C2 and C3 let in, whole steps.
+
+    Steps that lack no more than the solver's precision of a whole number are taken for it.
+    """
+    left = np.full(problem.num_cells, problem.num_selected)
+    repeated_left = np.full(problem.num_cells, problem.num_repeated)
+    is_selected = np.zeros(problem.num_clients, dtype=np.bool_)
+    for client in np.argsort(-point.selection, kind="stable"):
+        cell, is_repeated = problem.cell[client], problem.is_repeated[client]
+        if point.num_steps[client] and left[cell] and (repeated_left[cell] or not is_repeated):
+            is_selected[client] = True
+            left[cell] -= 1
+            repeated_left[cell] -= is_repeated
+    whole = mended(problem, attrs.evolve(point, num_steps=np.floor(point.num_steps + ALMOST)))
+    return Plan(
+        is_selected=is_selected,
+        num_steps=np.where(is_selected, np.floor(whole.num_steps), 0.0).astype(np.int64),
+        frequency_hz=np.where(is_selected, whole.frequency_hz, 0.0),
+        power_w=np.where(is_selected, whole.power_w, 0.0),
+    )
+
+
+def _enough_power_w(problem: Problem, num_steps: Array, frequency_hz: Array) -> Array:
+    """Power at which the upload takes what training leaves of the deadline (12); infinite if nothing."""
+    rest_s = problem.deadline_s * (1.0 - 2.0 * MARGIN) - problem.train_s(num_steps, frequency_hz)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        power_w = (
+            np.expm1(problem.payload_bits * math.log(2.0) / (problem.bandwidth_hz * rest_s))
+            / problem.snr_per_w
+        )
+    return np.where((rest_s > 0.0) & (problem.snr_per_w > 0.0), power_w, math.inf)
+
+
+def _most_steps(problem: Problem, frequency_hz: Array, power_w: Array) -> Array:
+    """Steps that deadline and budget leave; below 1: not one, or not even the upload."""
+    one = np.ones(problem.num_clients)
+    rest_s = problem.deadline_s * (1.0 - MARGIN) - problem.send_s(power_w)
+    rest_j = problem.energy_budget_j * (1.0 - MARGIN) - problem.send_j(power_w)
+    steps_by_time = rest_s / problem.train_s(one, frequency_hz)
+    train_j = problem.train_j(one, frequency_hz)
+    steps_by_energy = np.where(rest_j >= 0.0, np.inf, 0.0)
+    np.divide(rest_j, train_j, out=steps_by_energy, where=train_j > 0.0)
+    return np.maximum(np.minimum(steps_by_time, steps_by_energy), 0.0)

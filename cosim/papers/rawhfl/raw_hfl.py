@@ -1,0 +1,193 @@
+"""RawHFL: resource-aware hierarchical federated learning (Algorithm 1 of the RawHFL paper).
+
+In every edge round the edge servers plan who trains, how many local rounds, at which CPU frequency and
+transmit power (`planning`, `cosim.papers.rawhfl.plans`). A local round is one SGD step on the mean gradient
+of n mini-batches. Clients send accumulated gradients; when the deadline has come the edge takes those that
+arrived, each divided by its success probability (eq. 15), and after E edge rounds the cloud takes the mean of
+the edge models (eq. 17). An edge round always lasts until its deadline, also when all have arrived: a user
+asks for a new video after watching the last one.
+
+The paper's baselines are values of `policy`: H-FedAvg-M1 and -M2 (`CommonSteps`), H-FedAvg-UB
+(`Unconstrained`), FedAvg-UB (`Unconstrained` with one edge round).
+
+Scope and limitations: cells weigh the same, and so do the clients of a cell that were planned. A client stops
+when its energy budget is spent. If nothing arrived the edge model stays (num_arrived 0); a cell with too few
+able clients takes those that it has (num_participants below num_wanted), and where nobody is there an edge
+round passes without anybody.
+
+Source: RawHFL paper, Sections III-A and V.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import attrs
+from typing_extensions import override
+
+from cosim.clock.simulation import Process, Simulation
+from cosim.configuration import (
+    ConfigurationError,
+    at_least,
+    between,
+    configuration,
+    field,
+    lasting,
+    one_or_range,
+    positive,
+)
+from cosim.configuration.going_together import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS
+from cosim.devices.load import Load
+from cosim.jobs.job import Job
+from cosim.papers.rawhfl.planning import Planner, Share, Terms
+from cosim.papers.rawhfl.plans import exact
+from cosim.papers.rawhfl.plans.port import Policy, ResourceAware
+from cosim.protocols.assignment import Assignment
+from cosim.protocols.port import Protocol
+from cosim.protocols.servers import Cloud, EdgeServer
+from cosim.training.port import LocalTraining
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import accumulate, mean_of_models
+from cosim.values.pending import PendingModel
+from cosim.waiting.counts import AtLeast
+from cosim.waiting.deadlines import Deadline
+from cosim.waiting.port import WaitForAll, Waiting
+
+
+@configuration
+class RawHfl(Protocol):
+    """Resource-aware hierarchical federated learning.
+
+    Attributes:
+        num_edge_rounds: Edge rounds E in a global round. [RawHFL, Section V-A]
+        max_local_rounds: Most local rounds L of a client in an edge round. [RawHFL, Section V-A]
+        num_mini_batches: Mini-batches n whose mean gradient makes a local round. [RawHFL, Section V-A]
+        local: The rule by which clients train, with the samples of one mini-batch. [RawHFL, Section V-A]
+        deadline_s: Length t_th of an edge round. [RawHFL, Section V-A]
+        energy_budget_j: A client's budget for an edge round: one value for all, or lowest and highest of a
+            uniform range. [RawHFL, Section V-A]
+        policy: Who trains, and how hard.
+        success_probability: p_sc of every client in eq. 15; none: estimated from past rounds. [RawHFL,
+            Section IV-A: close to 1]
+    """
+
+    asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, *PLANS)
+
+    num_edge_rounds: int = field(at_least(1), default=4)
+    max_local_rounds: int = field(between(1, 10_000), default=50)
+    num_mini_batches: int = field(at_least(1), default=10)
+    local: LocalTraining = Sgd(batch_size=32, learning_rate=0.01)
+    deadline_s: float = field(lasting, default=150.0)
+    energy_budget_j: tuple[float, ...] = field(one_or_range, positive, default=(0.8, 1.5))
+    policy: Policy = ResourceAware()
+    success_probability: float | None = field(positive, between(0.0, 1.0), default=None)
+
+    @property
+    @override
+    def waiting(self) -> Waiting:
+        """Until the deadline, also when all have arrived; and for all, where the policy keeps no limits."""
+        rule = Deadline(after_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
+        return AtLeast(lasting_s=self.deadline_s, rule=rule)
+
+    @property
+    def local_round(self) -> LocalTraining:
+        """The rule as it takes a step on all mini-batches of a local round."""
+        return attrs.evolve(self.local, batch_size=self.num_mini_batches * self.local.batch_size)
+
+    @property
+    def terms(self) -> Terms:
+        """What plans must keep to."""
+        return Terms(
+            policy=self.policy,
+            batch_size=self.local_round.batch_size,
+            max_steps=self.max_local_rounds,
+            deadline_s=self.deadline_s,
+            energy_budget_j=self.energy_budget_j,
+        )
+
+    @override
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what this network cannot play, before the clock starts."""
+        self.local_round.check(cloud.learner)
+        problem = self.terms.problem(cloud)
+        best_snr = 1e10 * self.terms.known_snr_per_w(cloud, Job.of_round(1, 0, self.num_edge_rounds))
+        hopeful = attrs.evolve(problem, snr_per_w=best_snr)
+        if self.policy.keeps_limits and not exact.able(hopeful).any():
+            raise ConfigurationError(
+                f"RawHfl.deadline_s = {self.deadline_s:g} and RawHfl.energy_budget_j = "
+                f"{self.energy_budget_j[-1]:g}: no client can do one local round and upload within them, "
+                "even over a link 100 dB better than its own. Usual fix: a longer deadline, a larger budget, "
+                "or fewer num_mini_batches."
+            )
+
+    @override
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+        """Global rounds until the run is over; returns the global model."""
+        planner = Planner(sim, cloud, self.terms)
+        return cloud.global_rounds(sim, partial(self.global_round, sim, cloud, planner))
+
+    def global_round(
+        self, sim: Simulation, cloud: Cloud, planner: Planner, model: PendingModel, number: int
+    ) -> Process:
+        """What every cell plans and trains; returns the mean of the edge models."""
+        cells = [self.cell(sim, cloud, edge, planner, model, number) for edge in cloud.edges]
+        return mean_of_models((yield from sim.together(cells)))
+
+    def cell(
+        self,
+        sim: Simulation,
+        cloud: Cloud,
+        edge: EdgeServer,
+        planner: Planner,
+        model: PendingModel,
+        global_round: int,
+    ) -> Process:
+        """One cell's global round; returns the edge model as it reaches the cloud."""
+        load = cloud.workload.of()
+        yield from edge.receive(sim, load.model.bits)
+        for edge_round in range(self.num_edge_rounds):
+            job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
+            shares, model = planner.shares(edge, job), cloud.sent_down(model)
+            clients = edge.clients.these([share.client for share in shares])
+            work, each = self.work(cloud, edge, shares, model, load, job), self.each(shares, load)
+            num_wanted = planner.num_wanted(edge)
+            became = yield from edge.play(sim, clients, work, each, self.waiting, num_wanted)
+            coefficients = []
+            for share, counts in zip(shares, became.counts.tolist(), strict=True):
+                if counts:
+                    success = self.success_probability or planner.success_probability(share.client)
+                    coefficients.append(1.0 / (len(shares) * success))
+                planner.count(share.client, counts)
+            if became.updates:
+                model = accumulate(model, became.updates, coefficients)
+        yield from edge.send(sim, load.model.bits)
+        return model
+
+    def work(
+        self,
+        cloud: Cloud,
+        edge: EdgeServer,
+        shares: Sequence[Share],
+        model: PendingModel,
+        load: Load,
+        job: Job,
+    ) -> Assignment:
+        """What all clients do that are selected for an edge round."""
+        num_steps = {share.client.name: share.num_steps for share in shares}
+        return Assignment(
+            route=edge.route,
+            job=job,
+            request=cloud.request(model, num_steps.__getitem__, self.local_round),
+            cycles=0.0,
+            download=load.download,
+            payload=load.upload,
+        )
+
+    def each(self, shares: Sequence[Share], load: Load) -> Mapping[str, Sequence[float | None]]:
+        """What differs from client to client."""
+        batch_size, limits = self.local_round.batch_size, self.policy.keeps_limits
+        return {
+            "cycles": [load.cycles(share.client, share.num_steps, batch_size) for share in shares],
+            "frequency_hz": [share.frequency_hz for share in shares],
+            "tx_power_w": [share.tx_power_w for share in shares],
+            "energy_budget_j": [share.energy_budget_j if limits else None for share in shares],
+        }

@@ -1,0 +1,1 @@
+"""VHFL: vertical-horizontal federated learning."""

@@ -1,0 +1,1 @@
+"""Traffic: throughput of cells that is to be predicted, measured or generated."""

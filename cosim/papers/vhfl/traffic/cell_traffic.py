@@ -1,0 +1,30 @@
+"""Cell traffic: throughput of cells to be predicted, generated (`traffic`)."""
+
+from pathlib import Path
+
+from typing_extensions import override
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import between, configuration, field
+from cosim.data.dataset import Dataset
+from cosim.names import CLOUD
+from cosim.papers.vhfl.traffic.traffic import Traffic, generate
+from cosim.papers.vhfl.traffic.traffic_data import TrafficData
+
+
+@configuration
+class CellTraffic(TrafficData):
+    """Generated traffic of cells.
+
+    Attributes:
+        num_cells: Cells whose traffic is generated. [no source]
+        traffic: How it is generated.
+    """
+
+    num_cells: int = field(between(2, 1000), default=16)
+    traffic: Traffic = Traffic()
+
+    @override
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        """Traffic of the run's seed; there are no files to name."""
+        return self.dataset_of("traffic", generate(self.traffic, self.num_cells, sim.stream(CLOUD, "data")))

@@ -1,0 +1,53 @@
+"""Traffic data: what the throughput of a cell will be, from what it and the server observe.
+
+Samples: `traffic_samples`.
+"""
+
+from abc import ABC
+
+from typing_extensions import override
+
+from cosim.configuration import configuration
+from cosim.data.dataset import Dataset
+from cosim.data.split_data import SplitData
+from cosim.data.splits.natural import Natural
+from cosim.data.splits.port import Split
+from cosim.papers.vhfl.traffic.traffic import TrafficTable
+from cosim.papers.vhfl.traffic.traffic_samples import samples
+
+
+@configuration
+class TrafficData(SplitData, ABC):
+    """Traffic of cells, one client each or dealt.
+
+    Attributes:
+        global_features: Whether samples carry what the server observes. [VHFL, Section V-B]
+        split: Who holds which samples. [VHFL, Section V-A: a cell's are its client's]
+    """
+
+    global_features: bool = True
+    split: Split = Natural()
+
+    @property
+    @override
+    def has_classes(self) -> bool | None:
+        """A throughput is no class."""
+        return False
+
+    def dataset_of(self, name: str, table: TrafficTable) -> Dataset:
+        """The samples of a table.
+
+        Args:
+            name: What a table calls the data set.
+        """
+        found = samples(table) if self.global_features else samples(table).without_global_features()
+        return Dataset(
+            name=name,
+            train_x=found.train_x,
+            train_y=found.train_y,
+            test_x=found.test_x,
+            test_y=found.test_y,
+            num_classes=None,
+            num_global_features=found.num_global_features,
+            train_owners=found.train_cells,
+        )

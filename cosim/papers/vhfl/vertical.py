@@ -1,0 +1,60 @@
+"""Vertical SGD: a client's own part of a network, and the gradient of the server's part from its samples.
+
+The rule alone; the program, and what it computes, are in `programs/vertical.py`. An update's steps are whole
+epochs of the client's samples.
+"""
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.schedules.port import Rate
+from cosim.training.port import LocalTraining, Trainable
+
+if TYPE_CHECKING:
+    from cosim.training.programs.program import Program
+
+
+@configuration
+class VerticalSgd(LocalTraining):
+    """Local epochs of plain SGD, with the central part's gradient.
+
+    Attributes:
+        batch_size: Samples in a mini-batch B; the last one of an epoch may have fewer. [no source]
+        learning_rate: Step size of the clients' SGD. [no source]
+        central_learning_rate: Step size of the server's model, once in an update. [no source]
+    """
+
+    central_learning_rate: Rate = field(not_negative, default=0.05)
+
+    def num_steps(self, num_samples: int, num_epochs: int) -> int:
+        """Steps of so many epochs."""
+        return num_epochs * -(-num_samples // self.batch_size)
+
+    @override
+    def program(self) -> "Program":
+        """Many clients in one program."""
+        from cosim.papers.vhfl.vertical_program import VerticalProgram
+
+        return VerticalProgram(self.central_learning_rate)
+
+    @override
+    def check(self, learner: Trainable) -> None:
+        """Refuse a network that this rule cannot train, before the clock starts."""
+        super().check(learner)
+        if learner.shape.moving:
+            raise ConfigurationError(
+                f"System.model: keeps running statistics or state ({next(iter(learner.shape.moving))}), and "
+                "the epochs of VHFL do not move them. Usual fix: Hist or HFedAvg, or a normalisation without."
+            )
+        if learner.dropout:
+            raise ConfigurationError(
+                f"System.model: dropout in {', '.join(learner.dropout)}, and VHFL trains all clients in one "
+                "program, where a mask is everybody's. Usual fix: Hist or HFedAvg, or p = 0."
+            )
+        if learner.manner is not None and learner.manner.cannot_batch is not None:
+            raise ConfigurationError(
+                f"System.model: torch.func cannot batch it ({learner.manner.cannot_batch}), and VHFL trains "
+                "all clients in one program. Usual fix: Hist or HFedAvg, or other operations."
+            )

@@ -1,0 +1,1 @@
+"""Asynchronous protocols: a server that applies what arrives while others are at work."""

@@ -1,0 +1,76 @@
+"""Asynchronous protocols: a server that applies what arrives while others are at work.
+
+The server is the cloud's, with the clients of all cells or with whole cells (`trainers`); or, in an
+`AsynchronousTraining`, the one of a cell.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from cosim.clock.simulation import Process, Simulation
+from cosim.configuration import Lack, configuration
+from cosim.configuration.going_together import GLOBAL_ROUNDS
+from cosim.protocols.asynchronous.rule import Arrival
+from cosim.protocols.asynchronous.starts import Restarts, Starts
+from cosim.protocols.asynchronous.trainers import Clients, Trainers
+from cosim.protocols.port import Protocol
+from cosim.protocols.servers import Cloud
+from cosim.values.pending import PendingModel
+from cosim.waiting.port import Waiting
+
+
+@configuration
+class Asynchronous(Protocol, ABC):
+    """Base of the protocols whose server applies what arrives while others are at work.
+
+    Attributes:
+        training: Who trains, and what one does in a job.
+        starts: Who begins a job, and when. [no source: everyone, again and again]
+    """
+
+    lacks = (Lack(GLOBAL_ROUNDS, at="protocol"),)
+    asks = ()
+
+    training: Trainers = Clients()
+    starts: Starts = Restarts()
+
+    @property
+    @override
+    def waiting(self) -> Waiting:
+        """As those who train."""
+        return self.training.waiting
+
+    @property
+    def period_s(self) -> float | None:
+        """Time between versions; None: `is_due` says when."""
+        return None
+
+    def is_due(self, num_waiting: int) -> bool:
+        """Whether so many updates make a version."""
+        return False
+
+    @abstractmethod
+    def moved(
+        self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
+    ) -> tuple[PendingModel, Sequence[float]]:
+        """The next version, and the weight of each update in it.
+
+        Args:
+            arrivals: In the order in which they came, at least one.
+            num_clients: Those who may be given jobs.
+        """
+
+    @override
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what these nodes cannot play, before the clock starts."""
+        self.training.check(cloud)
+        self.starts.check(len(self.training.of(cloud, cloud.edges, self.starts)))
+
+    @override
+    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+        """The whole run; returns the global model."""
+        trainees = self.training.of(cloud, cloud.edges, self.starts)
+        server = cloud.asynchronous_server(sim, cloud.name, self, cloud.initial_model(sim), trainees)
+        return (yield from server.serve(lambda: cloud.is_over, ends_anyway=cloud.end.latest_s is not None))

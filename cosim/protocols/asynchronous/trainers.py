@@ -1,0 +1,217 @@
+"""Trainers: who trains for an asynchronous server, and what one does in a job.
+
+At the cloud these are the clients of all cells (`Clients`), who report through their edge servers to it, or
+the cells themselves (`Cells`), each of which does an edge training from the version that it got.
+
+Scope and limitations: a model, and an update, takes the backhaul's time between cloud and edge, of a client's
+job as of a cell's; updates do not queue there.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+
+from typing_extensions import override
+
+from cosim.clock.instants import instant_after
+from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.configuration import Lack, Port, at_least, configuration, field, lasting, optional
+from cosim.configuration.going_together import (
+    COMMON_ROUNDS,
+    EDGE_ROUNDS,
+    EVERY_UPDATE_ASKED,
+    MEANS,
+    ONE_BY_ONE_ASKED,
+)
+from cosim.jobs.cell import Client
+from cosim.jobs.job import Job
+from cosim.protocols.assignment import Assignment
+from cosim.protocols.asynchronous.starts import Starts
+from cosim.protocols.asynchronous.trainee import Flight, Trainee
+from cosim.protocols.cell_training import CellTraining
+from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.servers import Cloud, EdgeServer
+from cosim.records.rows import NO_ROUND
+from cosim.training.port import LocalTraining
+from cosim.training.sgd import Sgd
+from cosim.waiting.deadlines import UploadDeadline
+from cosim.waiting.port import WaitForAll, Waiting
+
+
+@configuration
+class Trainers(Port, ABC):
+    """Who trains for an asynchronous server."""
+
+    lacks = (Lack(EDGE_ROUNDS), Lack(MEANS), Lack(COMMON_ROUNDS))
+    asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
+
+    @property
+    def waiting(self) -> Waiting:
+        """How long somebody waits for an update."""
+        return WaitForAll()
+
+    def check(self, cloud: Cloud) -> None:
+        """Refuse what these nodes cannot play, before the clock starts."""
+
+    @abstractmethod
+    def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
+        """Those in these cells, in the order of their numbers, as the cloud has them."""
+
+    @optional
+    def of_cell(
+        self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
+    ) -> Sequence[Trainee]:
+        """Those in a cell, as its own server has them.
+
+        Args:
+            global_round: Gives the one that a job begins in.
+        """
+        ...
+
+
+@configuration
+class Clients(Trainers):
+    """Clients, each of which does some local steps in a job.
+
+    Attributes:
+        num_local_steps: Local steps H in a job. [no source]
+        local: The rule by which clients train. [FedBuff, Algorithm 1: SGD]
+        upload_deadline_s: How long after its start an upload is given up; none: never. [no source]
+    """
+
+    num_local_steps: int = field(at_least(1), default=20)
+    local: LocalTraining = Sgd()
+    upload_deadline_s: float | None = field(lasting, default=None)
+
+    @property
+    @override
+    def waiting(self) -> Waiting:
+        """For each upload so long."""
+        deadline_s = self.upload_deadline_s
+        return WaitForAll() if deadline_s is None else UploadDeadline(after_s=deadline_s)
+
+    @override
+    def check(self, cloud: Cloud) -> None:
+        """Refuse a network that the clients cannot train, before the clock starts."""
+        self.local.check(cloud.learner)
+
+    @override
+    def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
+        """The clients of the cells, through their edge servers."""
+        return [
+            Trainee(
+                name=client.name,
+                edge=edge.name,
+                play=self._through(cloud, edge, client),
+                availability=client.availability,
+            )
+            for edge in edges
+            for client in self._ready(edge, starts)
+        ]
+
+    @override
+    def of_cell(
+        self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
+    ) -> Sequence[Trainee]:
+        """The clients of a cell, as their own server has them."""
+
+        def play(client: Client) -> Callable[[Simulation, Flight], Process]:
+            return lambda sim, flight: self._job(sim, cloud, edge, client, flight, global_round())
+
+        clients = self._ready(edge, starts)
+        return [
+            Trainee(name=one.name, edge=edge.name, play=play(one), availability=one.availability)
+            for one in clients
+        ]
+
+    def _ready(self, edge: EdgeServer, starts: Starts) -> Iterable[Client]:
+        """The clients of a cell, whose band is shared by those who may send at the same time."""
+        num_at_once = starts.most_at_once(len(edge.clients))
+        edge.route.uplink.begin_round(num_at_once, math.inf)
+        if edge.route.downlink is not None:
+            edge.route.downlink.begin_round(num_at_once, math.inf)
+        return iter(edge.clients)
+
+    def _through(
+        self, cloud: Cloud, edge: EdgeServer, client: Client
+    ) -> Callable[[Simulation, Flight], Process]:
+        """A job whose model comes from the cloud, and whose update goes there."""
+        load = cloud.workload.of()
+
+        def play(sim: Simulation, flight: Flight) -> Process:
+            yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.model.bits))
+            update = yield from self._job(sim, cloud, edge, client, flight, NO_ROUND)
+            if not isinstance(update, Dropped):
+                yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.upload.bits))
+            return update
+
+        return play
+
+    def _job(
+        self,
+        sim: Simulation,
+        cloud: Cloud,
+        edge: EdgeServer,
+        client: Client,
+        flight: Flight,
+        global_round: int,
+    ) -> Process:
+        """What a client does between its edge server's download and upload."""
+        load, flight.start = cloud.workload.of(), cloud.sent_down(flight.start)
+        return client.local_round(
+            sim,
+            Assignment(
+                route=edge.route,
+                job=Job(global_round, NO_ROUND, flight.number),
+                request=cloud.request(flight.start, self.num_local_steps, self.local),
+                cycles=load.cycles(client, self.num_local_steps, self.local.batch_size),
+                download=load.download,
+                payload=load.upload,
+                upload_deadline_s=self.upload_deadline_s,
+            ),
+        )
+
+
+def _backhaul(sim: Simulation, client: Client, lasts_s: float) -> Process:
+    """Let a model travel between cloud and edge while the client idles, or is away."""
+    end_s = instant_after(sim.now_s, lasts_s)
+    idling = sim.spend(client.name, "backhaul", lasts_s, client.device.idle_w)
+    if client.availability is None:
+        yield from idling
+        return
+    yield from client.availability.within(idling)
+    if sim.now_s < end_s:
+        yield sim.at(end_s)
+
+
+@configuration
+class Cells(Trainers):
+    """Cells, each of which does its edge training in a job.
+
+    Attributes:
+        training: What a cell does. [no source]
+    """
+
+    lacks = ()
+    asks = ()
+
+    training: CellTraining = EdgeTraining()
+
+    @property
+    @override
+    def waiting(self) -> Waiting:
+        """As its cells wait."""
+        return self.training.waiting
+
+    @override
+    def check(self, cloud: Cloud) -> None:
+        """Refuse a network that the clients cannot train, before the clock starts."""
+        self.training.check(cloud)
+
+    @override
+    def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
+        """The cells."""
+        return [Trainee(name=edge.name, edge=edge.name, play=self._turn(cloud, edge)) for edge in edges]
+
+    def _turn(self, cloud: Cloud, edge: EdgeServer) -> Callable[[Simulation, Flight], Process]:
+        return lambda sim, flight: self.training.play(sim, cloud, edge, flight.start, None, flight.number + 1)

@@ -1,0 +1,1 @@
+"""Queues: links through a public network that others fill as well."""

@@ -1,0 +1,157 @@
+"""Public network: the ways of the clients' updates through queues that others fill as well.
+
+An update is a message to a station (`station`): one packet as in the VHFL paper, or as many as its bits need.
+An upload that its sender gives up does nothing to the queue: what is late stays in the network and takes its
+service.
+
+Scope and limitations: only the uplink; one station on each way, no loss but lateness, unless the discipline
+loses packets, and with one its whole update; no reaction of the public's traffic to congestion. The paper has
+no energy model: here a client sends, at its transmit power, from the start of its upload until it has arrived
+or been given up, so waiting in the queue costs it as well.
+
+Usage::
+
+    network = PublicNetwork(arrival_rate_per_s=2.0, service=HyperExponential(weights=(0.3, 0.7)))
+    (link,) = network.of_cells(sim, [cell])
+    upload = link.open("client-0001", payload, Job(1, 0, 0), 0.2)
+
+Source: Wan et al., "How global observation works in federated learning" (VHFL), Sections II-A and IV.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from cosim.clock.simulation import Event, Simulation
+from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
+from cosim.jobs.job import Job
+from cosim.jobs.payload import Payload
+from cosim.links.port import Cell, CellLink, Link
+from cosim.links.upload import Upload
+from cosim.queues.disciplines import FirstComeFirstServed
+from cosim.queues.message import Message
+from cosim.queues.paths import OwnPaths, Paths
+from cosim.queues.port import Discipline
+from cosim.queues.service import HyperExponential, ServiceLaw
+from cosim.queues.start import Start, StationaryStart
+from cosim.queues.station import Station
+from cosim.records.rows import UP
+
+
+@configuration
+class PublicNetwork(Link):
+    """The network that the clients share with the public.
+
+    Attributes:
+        arrival_rate_per_s: Packets of the public per second lambda_N, at each station. [VHFL, Section V-E]
+        service: Law of the service times. [VHFL, Section V-E]
+        paths: Which clients share a queue. [VHFL, Section IV: none]
+        packet_bits: Largest packet; none: every message is one packet. [VHFL, Section IV: none]
+        start: The work in the queues at time 0. [VHFL, Appendix B: steady state]
+        discipline: Who of those that wait is served next. [VHFL, Section IV: first come first served]
+        num_servers: Servers of each station. [VHFL, Section IV: one]
+        message_service: Law of the service times of the clients' packets; none: that of the public's. [VHFL,
+            Section IV: none]
+    """
+
+    directions: ClassVar[tuple[str, ...]] = (UP,)
+    arrival_rate_per_s: float = field(not_negative, default=2.0)
+    service: ServiceLaw = HyperExponential()
+    paths: Paths = OwnPaths()
+    packet_bits: int | None = field(at_least(1), default=None)
+    start: Start = StationaryStart()
+    discipline: Discipline = FirstComeFirstServed()
+    num_servers: int = field(at_least(1), default=1)
+    message_service: ServiceLaw | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.start.check("PublicNetwork", self.load)
+
+    @property
+    def load(self) -> float:
+        """Share rho of the time that the public keeps a server busy, if below 1."""
+        return self.arrival_rate_per_s * self.service.mean_s / self.num_servers
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse a start that does not go with the order of service."""
+        self.start.check_order(
+            "PublicNetwork", in_line=self.num_servers == 1 and self.discipline.form == "in_order"
+        )
+
+    @override
+    def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
+        """Build the stations, and the link of each cell.
+
+        Raises:
+            ConfigurationError: Clients without a path.
+
+        Warns:
+            UserWarning: A load of 1 or more.
+        """
+        if self.load >= 1.0:
+            warnings.warn(
+                f"PublicNetwork: a load of rho = {self.load:g} is 1 or more, so queues grow without bound as "
+                "long as the run lasts, and no result is stationary.",
+                stacklevel=2,
+            )
+        names = self.paths.stations(cells)
+        lost = [client for cell in cells for client in cell.clients if client not in names]
+        if lost:
+            raise ConfigurationError(
+                f"{type(self.paths).__name__}.stations has none for {len(lost)} clients, such as {lost[0]}. "
+                "Usual fix: one for every client of every cell."
+            )
+        stations = {
+            name: Station(
+                sim,
+                name,
+                self.arrival_rate_per_s,
+                self.service,
+                self.start,
+                discipline=self.discipline,
+                num_servers=self.num_servers,
+                message_service=self.message_service,
+            )
+            for name in dict.fromkeys(names.values())
+        }
+        of_clients = {client: stations[name] for client, name in names.items()}
+        return [QueueLink(of_clients, self.packet_bits) for _ in cells]
+
+
+class QueuedUpload(Upload):
+    """An upload on its way; closing it changes nothing, as its packets stay in the queue."""
+
+    def __init__(self, bits: float, message: Message) -> None:
+        self.done: Event = message.done
+        self._bits = bits
+        self._message = message
+
+    @property
+    @override
+    def bits_left(self) -> float:
+        """Its bits, in proportion to the packets that have not left."""
+        num_left = self._message.num_packets - self._message.num_served
+        return self._bits * num_left / self._message.num_packets
+
+
+class QueueLink(CellLink):
+    """The ways of a cell's clients through queues.
+
+    Args:
+        stations: Client -> the station on its way.
+        packet_bits: Largest packet; None: every message is one packet.
+    """
+
+    sends_while_queued: ClassVar[bool] = True
+
+    def __init__(self, stations: Mapping[str, Station], packet_bits: int | None) -> None:
+        self._stations, self._packet_bits = stations, packet_bits
+
+    @override
+    def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> QueuedUpload:
+        """Put a message into the client's queue; power and job change nothing, as a queue knows none."""
+        num_packets = 1 if self._packet_bits is None else max(1, int(-(-payload.bits // self._packet_bits)))
+        return QueuedUpload(payload.bits, self._stations[client].send(client, num_packets))

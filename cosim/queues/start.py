@@ -1,0 +1,103 @@
+"""Start: the port of the work that a queue's server has before it at time 0.
+
+An M/G/1 queue of load rho < 1 that has run for ever has unfinished work of the law of Pollaczek and
+Khinchine: a geometric number K of equilibrium residual services, P(K = k) = (1 - rho) rho^k. With it a run
+needs no warm-up: who comes at time 0, or at any later time chosen beforehand, meets stationary work. (The
+first of the public's packets after time 0 meets less, since nobody has come since then.)
+
+Usage::
+
+    @configuration
+    class Busy(Start):
+        \"\"\"So much work for every queue.
+
+        Attributes:
+            work_s: Unfinished work. [no source]
+        \"\"\"
+
+        work_s: float = field(positive, default=1.0)
+
+        def draw_work_s(self, load, service, rng):
+            return self.work_s
+
+Source: Kleinrock, "Queueing Systems", volume 1, Section 5.7 (expansion after Benes).
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from typing_extensions import override
+
+from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.queues.service import ServiceLaw
+
+CLOSEST_TO_1 = 1e-6
+"""At a load of 1 less this the work is the sum of a million services on average."""
+
+
+@configuration
+class Start(Port, ABC):
+    """The work that a queue's server has before it at time 0."""
+
+    def check(self, owner: str, load: float) -> None:
+        """Refuse a load of the public.
+
+        Args:
+            owner: Whose queue it is, for the message.
+
+        Raises:
+            ConfigurationError: With such a load there is no such start.
+        """
+
+    def check_order(self, owner: str, in_line: bool) -> None:
+        """Refuse an order of service.
+
+        Args:
+            in_line: Whether one server serves all in the order in which they come.
+
+        Raises:
+            ConfigurationError: In such an order there is no such start.
+        """
+
+    @abstractmethod
+    def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
+        """Unfinished work at time 0, in s."""
+
+
+@configuration
+class StationaryStart(Start):
+    """The work of a queue that has run for ever."""
+
+    @override
+    def check_order(self, owner: str, in_line: bool) -> None:
+        """Refuse another than that of one server, first come first served."""
+        if not in_line:
+            raise ConfigurationError(
+                f"{owner}: has no stationary state to start from that is work alone: must have one server, "
+                "first come first served. Usual fix: start = EmptyStart, and a warm-up."
+            )
+
+    @override
+    def check(self, owner: str, load: float) -> None:
+        """Refuse a load of 1 or more, or too close to it for the work to be drawn."""
+        if load > 1.0 - CLOSEST_TO_1:
+            raise ConfigurationError(
+                f"{owner}: a load of rho = {load:g} has no stationary state to start from: must be below 1, "
+                f"by {CLOSEST_TO_1:g} at least. Usual fix: fewer arrivals, faster service, or start = "
+                "EmptyStart."
+            )
+
+    @override
+    def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
+        """The sum of a geometric number of residual services."""
+        return float(service.draw_residual(rng, int(rng.geometric(1.0 - load)) - 1).sum())
+
+
+@configuration
+class EmptyStart(Start):
+    """No work."""
+
+    @override
+    def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
+        """None."""
+        return 0.0

@@ -1,0 +1,172 @@
+"""Station: servers with a queue on the event clock, unless told otherwise one, first come first served.
+
+Packets of the public arrive in a Poisson stream; messages of the learning system enter the same queue. Each
+packet has an arrival and a departure, both events: what a message waits for emerges from them. A message
+enters when everything else of its instant is over; messages of one instant queue in the order of the names of
+their senders, those of one sender in the order of sending. It cannot be recalled: packets that their sender
+has given up stay and take their service. A discipline says who is served next, and whether packets leave
+without service (`cosim.queues.port`); a message of which one has left is never done.
+
+The public's arrivals, its services, the messages' services and the work at the start are streams of
+their own, so no message moves a draw of the public.
+
+Scope and limitations: unlimited room; a service is not interrupted. The load counts the public alone;
+messages add to it. Names of stations must differ, as they name the streams.
+
+Usage::
+
+    station = Station(sim, "path", arrival_rate_per_s=2.0, service=Exponential(), start=StationaryStart())
+    message = station.send("client-0001", num_packets=1)
+    yield from sim.spend("client-0001", "send", message.done)
+
+Validation: `arrays` gives the same packets the same sojourn times; `cosim validate delay-laws`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from cosim.clock.simulation import Event, Simulation
+from cosim.configuration import at_least, not_negative, refuse
+from cosim.names import by_number
+from cosim.queues.disciplines import FirstComeFirstServed
+from cosim.queues.message import Message
+from cosim.queues.port import Discipline, Queued
+from cosim.queues.service import Durations, ServiceLaw
+from cosim.queues.start import Start
+
+FIRST_COME = FirstComeFirstServed()
+BLOCK_SIZE = 1024
+"""Numbers drawn from a stream at once, whatever the law and the length of the run."""
+
+
+class Packet(NamedTuple):
+    """A packet that has left; `sender` is empty for the public's."""
+
+    arrival_s: float
+    service_s: float
+    departure_s: float
+    sender: str
+
+
+class Station:
+    """Servers and their queue.
+
+    Args:
+        name: Names the random streams.
+        arrival_rate_per_s: Packets of the public per second; 0 for none.
+        service: Law of the service times.
+        start: The work in the queue at time 0, which one server has in service.
+        discipline: Who of those that wait is served next.
+        num_servers: Servers, each of which works on one packet at a time.
+        message_service: Law of the service times of the messages' packets; None: that of the public's.
+        keep_packets: Whether `packets` keeps every packet that was served, in the order of departures.
+
+    Raises:
+        ConfigurationError: A negative arrival rate; less than one server; a start that does not go with it.
+    """
+
+    def __init__(
+        self,
+        sim: Simulation,
+        name: str,
+        arrival_rate_per_s: float,
+        service: ServiceLaw,
+        start: Start,
+        *,
+        discipline: Discipline = FIRST_COME,
+        num_servers: int = 1,
+        message_service: ServiceLaw | None = None,
+        keep_packets: bool = False,
+    ) -> None:
+        for field, value, broken in (
+            ("arrival_rate_per_s", arrival_rate_per_s, not_negative(arrival_rate_per_s)),
+            ("num_servers", num_servers, at_least(1)(num_servers)),
+        ):
+            if broken:
+                raise refuse("Station", field, value, broken)
+        self.name = name
+        self.load = arrival_rate_per_s * service.mean_s / num_servers
+        start.check(f"Station {name!r}", self.load)
+        start.check_order(f"Station {name!r}", in_line=num_servers == 1 and discipline.form == "in_order")
+        self.initial_work_s = start.draw_work_s(self.load, service, sim.stream(name, "start"))
+        self.num_served = 0
+        self.packets: list[Packet] | None = [] if keep_packets else None
+        self._sim = sim
+        self._queue, self._num_idle = discipline.queue(), num_servers
+        self._in_service: dict[Event, Queued] = {}
+        self._newcomers: list[Message] = []
+        gaps, services, message_services = (
+            sim.stream(name, purpose) for purpose in ("arrivals", "service", "message service")
+        )
+        self._service_s = _one_by_one(lambda count: service.draw(services, count))
+        messages = message_service or service
+        self._message_service_s = _one_by_one(lambda count: messages.draw(message_services, count))
+        if self.initial_work_s > 0.0:
+            self._num_idle -= 1
+            self._call_after(self.initial_work_s, self._go_on)
+        if arrival_rate_per_s > 0.0:
+            self._gap_s = _one_by_one(lambda count: gaps.standard_exponential(count) / arrival_rate_per_s)
+            self._call_after(next(self._gap_s), self._arrive)
+
+    def send(self, sender: str, num_packets: int) -> Message:
+        """Put a message at the end of the queue; its packets arrive at this instant.
+
+        Raises:
+            ValueError: Less than one packet.
+        """
+        if num_packets < 1:
+            raise ValueError(f"{sender} cannot send {num_packets} packets: a message has at least one")
+        if not self._newcomers:
+            self._sim.end_of_instant().callbacks.append(self._admit)  # type: ignore[union-attr]
+        message = Message(sender, num_packets, self._sim.event())
+        self._newcomers.append(message)
+        return message
+
+    def _call_after(self, delay_s: float, callback: Callable[[Event], None]) -> None:
+        self._sim.timer(delay_s).callbacks.append(callback)  # type: ignore[union-attr]
+
+    def _admit(self, _end_of_instant: Event) -> None:
+        newcomers, self._newcomers = self._newcomers, []
+        for message in sorted(newcomers, key=lambda message: by_number(message.sender)):
+            for _ in range(message.num_packets):
+                self._enter(next(self._message_service_s), message)
+
+    def _arrive(self, _timer: Event) -> None:
+        self._enter(next(self._service_s), None)
+        self._call_after(next(self._gap_s), self._arrive)
+
+    def _enter(self, service_s: float, message: Message | None) -> None:
+        packet = Queued(self._sim.now_s, service_s, message)
+        if self._num_idle:
+            self._num_idle -= 1
+            self._serve(packet)
+        else:
+            self._queue.enter(packet)
+
+    def _serve(self, packet: Queued) -> None:
+        timer = self._sim.timer(packet.service_s)
+        timer.callbacks.append(self._depart)  # type: ignore[union-attr]
+        self._in_service[timer] = packet
+
+    def _go_on(self, _timer: Event | None = None) -> None:
+        """Let a server that has become free serve the next."""
+        packet = self._queue.next(self._sim.now_s)
+        if packet is None:
+            self._num_idle += 1
+        else:
+            self._serve(packet)
+
+    def _depart(self, timer: Event) -> None:
+        arrival_s, service_s, message = self._in_service.pop(timer)
+        self.num_served += 1
+        if message is not None:
+            message.count_served()
+        if self.packets is not None:
+            sender = "" if message is None else message.sender
+            self.packets.append(Packet(arrival_s, service_s, self._sim.now_s, sender))
+        self._go_on()
+
+
+def _one_by_one(draw: Callable[[int], Durations]) -> Iterator[float]:
+    while True:
+        yield from draw(BLOCK_SIZE).tolist()

@@ -1,0 +1,127 @@
+"""History: what has become of the jobs of each client that are over, as sums by client.
+
+It is kept where a part says that it reads it (`Port.reads_history`), from what the recorder is told, on both
+clocks alike; so it is there without rows (`records = "rounds"`), with rows in a folder, and after a resume.
+
+Scope and limitations: a job counts when its edge round is over, or when an asynchronous job is; until then a
+rule sees what was before it. Rest is no part of a job.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError
+from cosim.names import client_number
+from cosim.recording.told_round import GIVEN_UP, Ended, Spent
+from cosim.records.rows import DONE
+
+
+class Past(NamedTuple):
+    """What has become of the jobs of some clients that are over; arrays have shape (clients,).
+
+    Attributes:
+        num_jobs: How many there were.
+        num_arrived: Those whose update counted.
+        energy_j: What all of them took.
+        lasted_s: How long all of them lasted, until they had ended or were cut.
+        last_j: What the last one took; 0 without one.
+        last_s: How long the last one lasted; 0 without one.
+        outcomes: What became of jobs -> how many.
+    """
+
+    num_jobs: NDArray[np.int64]
+    num_arrived: NDArray[np.int64]
+    energy_j: NDArray[np.float64]
+    lasted_s: NDArray[np.float64]
+    last_j: NDArray[np.float64]
+    last_s: NDArray[np.float64]
+    outcomes: Mapping[str, NDArray[np.int64]]
+
+
+class History:
+    """That of all clients of a run.
+
+    Args:
+        num: How many they are.
+    """
+
+    def __init__(self, num: int) -> None:
+        self._num_jobs = np.zeros(num, dtype=np.int64)
+        self._energy_j, self._lasted_s, self._last_j, self._last_s = np.zeros((4, num))
+        self._open_j = np.zeros(num)
+        self._outcomes: dict[str, NDArray[np.int64]] = {DONE: np.zeros(num, dtype=np.int64)}
+        self._became: dict[str, str] = {}
+
+    def of(self, which: Any) -> Past:
+        """That of some clients, by their numbers, as it is now."""
+        outcomes = {outcome: np.array(counts[which]) for outcome, counts in self._outcomes.items()}
+        return Past(
+            num_jobs=np.array(self._num_jobs[which]),
+            num_arrived=outcomes[DONE],
+            energy_j=np.array(self._energy_j[which]),
+            lasted_s=np.array(self._lasted_s[which]),
+            last_j=np.array(self._last_j[which]),
+            last_s=np.array(self._last_s[which]),
+            outcomes=outcomes,
+        )
+
+    # One client, by events.
+
+    def spent(self, node: str, energy_j: float) -> None:
+        """A node has taken energy in a job."""
+        if (number := client_number(node)) is not None:
+            self._open_j[number] += energy_j
+
+    def ended(self, client: str, lasted_s: float, outcome: str) -> None:
+        """A job of a client is over."""
+        self._became[client] = outcome
+        self._add(_number(client), lasted_s, outcome)
+
+    def overruled(self, client: str, outcome: str) -> None:
+        """The last job of a client has come to another end."""
+        self._outcomes[self._became[client]][_number(client)] -= 1
+        self._counts(outcome)[_number(client)] += 1
+        self._became[client] = outcome
+
+    # Many clients, on arrays.
+
+    def spent_by(self, spent: Spent) -> None:
+        """Clients have taken energy in their jobs."""
+        self._open_j[spent.of.clients.which] += spent.power_w * spent.cut.lasts_s(spent.from_s, spent.to_s)
+
+    def ended_by(self, ended: Ended) -> None:
+        """Jobs of clients are over."""
+        of, _, ends_s, counts, cut = ended
+        is_given_up = ~counts & (False if cut.is_given_up is None else cut.is_given_up)
+        became = [(DONE, counts), (GIVEN_UP, is_given_up), (cut.reason, ~counts & ~is_given_up)]
+        for outcome, of_these in became:
+            if of_these.any():
+                self._add(of.clients.numbers[of_these], (ends_s - of.start_s)[of_these], outcome)
+
+    def _add(self, which: Any, lasted_s: Any, outcome: str) -> None:
+        self._num_jobs[which] += 1
+        self._counts(outcome)[which] += 1
+        self._energy_j[which] += self._open_j[which]
+        self._lasted_s[which] += lasted_s
+        self._last_j[which], self._last_s[which] = self._open_j[which], lasted_s
+        self._open_j[which] = 0.0
+
+    def _counts(self, outcome: str) -> NDArray[np.int64]:
+        return self._outcomes.setdefault(outcome, np.zeros(len(self._num_jobs), dtype=np.int64))
+
+
+def unread() -> ConfigurationError:
+    """The error of a part that reads a history which is not kept."""
+    return ConfigurationError(
+        "history: what has become of the jobs of clients is kept only where a part says that it reads it. "
+        "Usual fix: reads_history = True in the class that does."
+    )
+
+
+def _number(client: str) -> int:
+    number = client_number(client)
+    assert number is not None
+    return number

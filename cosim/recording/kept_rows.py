@@ -1,0 +1,203 @@
+"""Kept rows: the rows of one run, as they are recorded, and the groups in which they are handed over.
+
+The instants at which the global model had a new version divide a run into *stretches*, each with its last
+instant: global rounds, where there are rounds. A row belongs to the stretch in which it ended, a plan to the
+one that it begins. Whole stretches are handed over together when they have enough rows, so that memory does
+not grow with the length of a run; those around an edge round that is open stay, since their jobs may yet be
+overruled, or recorded with the round.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from cosim.recording.many_rows import ManyRows
+from cosim.records.columns import ENDS, Columns
+from cosim.records.rows import (
+    Allotment,
+    Applied,
+    Evaluation,
+    Fate,
+    Round,
+    Row,
+    Span,
+    Tally,
+    Transfer,
+    Version,
+)
+
+
+class Group(NamedTuple):
+    """Rows of whole stretches, but for evaluations.
+
+    Attributes:
+        rows: Those that were kept one by one.
+        columns: Those that were kept many at a time.
+        ends_s: Last instants of the stretches, rising; what ended later is in one more.
+    """
+
+    rows: Mapping[type[Row], Sequence[Row]]
+    columns: Mapping[type[Row], Columns]
+    ends_s: Sequence[float]
+
+
+class Moment(NamedTuple):
+    """Which rows are whole when the global model has a new version, however events of an instant are ordered.
+
+    Attributes:
+        before_s: Rows that ended before it are.
+        now_s: The instant of the version. Where no edge round is open, rows of global rounds that have ended
+            are whole then, too.
+        num_global_rounds: Those that have ended.
+    """
+
+    before_s: float = -math.inf
+    now_s: float = 0.0
+    num_global_rounds: int = 0
+
+
+class _Ended(NamedTuple):
+    """A stretch that has ended, and how many rows there were by then."""
+
+    end_s: float
+    num_rows: int
+
+
+class KeptRows:
+    """The rows of one run that were not handed over yet, a list per kind, in the order in which they ended.
+
+    Evaluations are never handed over.
+
+    Attributes:
+        num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
+        many: Those that are kept many at a time.
+    """
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.transfers: list[Transfer] = []
+        self.fates: list[Fate] = []
+        self.plans: list[Allotment] = []
+        self.rounds: list[Round] = []
+        self.tallies: list[Tally] = []
+        self.versions: list[Version] = []
+        self.updates: list[Applied] = []
+        self.evaluations: list[Evaluation] = []
+        self._lists: dict[type[Row], list[Any]] = {
+            Span: self.spans,
+            Transfer: self.transfers,
+            Fate: self.fates,
+            Allotment: self.plans,
+            Round: self.rounds,
+            Tally: self.tallies,
+            Version: self.versions,
+            Applied: self.updates,
+        }
+        self.num_arrived = 0
+        self.many = ManyRows()
+        self._ended: list[_Ended] = []
+        self._num_handed_over = 0
+        self._open_rounds: dict[object, float] = {}
+
+    @property
+    def num_rows(self) -> int:
+        """About how many rows there are."""
+        return sum(map(len, self._lists.values())) + self.many.num_rows
+
+    def record(self, row: Row) -> None:
+        """Keep one row."""
+        if isinstance(row, Evaluation):
+            self.evaluations.append(row)
+            return
+        self._lists[type(row)].append(row)
+        if isinstance(row, Round) and row.level == "edge":
+            self.num_arrived += row.num_arrived
+        elif isinstance(row, Applied):
+            self.num_arrived += row.of_client
+
+    def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
+        """Say of jobs that have just ended why their servers have dropped them, by client and number."""
+        left = dict(reasons)
+        for place in reversed(range(len(self.fates))):
+            if not left:
+                return
+            fate = self.fates[place]
+            if reason := left.pop((fate.client, fate.job), None):
+                self.fates[place] = fate._replace(outcome=reason)
+
+    @contextmanager
+    def open_round(self, start_s: float) -> Iterator[None]:
+        """Keep the rows that end after this time, until the edge round that began then is written down."""
+        key = object()
+        self._open_rounds[key] = start_s
+        try:
+            yield
+        finally:
+            del self._open_rounds[key]
+
+    def complete(self, until_s: float) -> None:
+        """Record what ended by an instant and is not recorded yet."""
+
+    def end_stretch(self, now_s: float) -> None:
+        """Let a stretch end with this instant."""
+        if self._ended and self._ended[-1].end_s == now_s:
+            self._ended.pop()
+        self._ended.append(_Ended(now_s, self._num_handed_over + self.num_rows))
+
+    def whole_until_s(self, num_rows: int) -> float | None:
+        """The last instant of whole stretches that have a number of rows together; None: they have fewer."""
+        if not self._ended or self._ended[-1].num_rows - self._num_handed_over < num_rows:
+            return None
+        # At the last instant more may end.
+        num_whole = bisect_left(self._ended, self._whole_before_s(self._ended[-1].end_s), key=_end_s)
+        if not num_whole:
+            return None
+        until_s, num_by_then = self._ended[num_whole - 1]
+        return until_s if num_by_then - self._num_handed_over >= num_rows else None
+
+    def moment(self, now_s: float, num_global_rounds: int) -> Moment:
+        """Which rows are whole at this instant."""
+        return Moment(self._whole_before_s(now_s), now_s, num_global_rounds)
+
+    def _whole_before_s(self, now_s: float) -> float:
+        return min(now_s, *self._open_rounds.values(), math.inf)
+
+    def forget(self, until_s: float) -> None:
+        """Let go of the rows that ended by then."""
+        num_rows = self.num_rows
+        for kind, rows in self._lists.items():
+            del rows[: _num_ended(kind, rows, until_s)]
+        self.many.forget(until_s)
+        del self._ended[: bisect_right(self._ended, until_s, key=_end_s)]
+        self._num_handed_over += num_rows - self.num_rows
+
+    def group(self, until_s: float = math.inf) -> Group:
+        """The rows that ended by then."""
+        return Group(
+            {kind: rows[: _num_ended(kind, rows, until_s)] for kind, rows in self._lists.items()},
+            self.many.columns(until_s),
+            [end_s for end_s, _ in self._ended if end_s <= until_s],
+        )
+
+    def between(self, from_s: float, before_s: float) -> Group:
+        """The rows that ended in a time, its end excluded."""
+        rows = {}
+        for kind, kept in self._lists.items():
+            ends_s = attrgetter(ENDS[kind])
+            first = bisect_left(kept, from_s, key=ends_s)
+            rows[kind] = kept[first : bisect_left(kept, before_s, first, key=ends_s)]
+        until_s = math.nextafter(before_s, -math.inf)
+        return Group(rows, self.many.columns(until_s, from_s), ())
+
+
+def _num_ended(kind: type[Row], rows: Sequence[Row], until_s: float) -> int:
+    column = ENDS[kind]
+    bisect = bisect_left if kind is Allotment else bisect_right
+    return bisect(rows, until_s, key=lambda row: getattr(row, column))
+
+
+def _end_s(ended: _Ended) -> float:
+    return ended.end_s

@@ -1,0 +1,151 @@
+"""Recorder: the one place where what happens in a run is written down.
+
+A simulation makes it, and it is handed to all. What one client or server does is told by `spent`, `carried`
+and `ended`; what all clients of an edge round on arrays do by the same verbs of what `begin_round` gives,
+with an array for each number (`cosim.recording.told_round`): rows, or sums where only a tally of each is
+kept.
+"""
+
+from bisect import insort
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from cosim.recording.history import History
+from cosim.recording.kept_rows import KeptRows
+from cosim.recording.recording import NOTHING_ELSE, Recording
+from cosim.recording.round_rows import RoundRows
+from cosim.recording.round_tally import RoundTally, tally_of_rest
+from cosim.recording.told_round import RoundOf, ToldRound
+from cosim.records.rows import NO_JOB, Fate, Span, Transfer
+
+if TYPE_CHECKING:
+    from cosim.clock.event_clock import Clock
+
+
+class Recorder(KeptRows):
+    """What happens in one run.
+
+    Args:
+        clock: On which it happens.
+        recording: What is kept.
+
+    Attributes:
+        history: What has become of the jobs of each client; None: no part reads it.
+        rest: What clients do between their activities; None: they take no power then.
+    """
+
+    def __init__(self, clock: "Clock", recording: Recording = NOTHING_ELSE) -> None:
+        super().__init__()
+        num = recording.num_remembered
+        self.history = History(num) if num else None
+        self.rest = None if recording.rest is None else recording.rest(clock, self._insert)
+        self._tallied = recording.tallied
+        self._tallies_rest = False  # until the first edge round of which a tally is kept
+
+    @property
+    def keeps_tallies(self) -> bool:
+        """True if it keeps a tally of each edge round on arrays, and no rows of clients."""
+        return bool(self._tallied)
+
+    # One client or server.
+
+    def began(self, node: str, now_s: float, power_w: float) -> None:
+        """An activity of a node begins, which takes a power; where clients rest."""
+        assert self.rest is not None
+        self._insert(self.rest.begin(node, now_s, power_w))
+
+    def spent(
+        self,
+        node: str,
+        activity: str,
+        start_s: float,
+        end_s: float,
+        power_w: float,
+        outcome: str,
+        job: int = NO_JOB,
+    ) -> None:
+        """A node has done something, which took time and power."""
+        if self.rest is not None:
+            self.rest.end(node, end_s)
+        if end_s > start_s:
+            energy_j = power_w * (end_s - start_s)
+            self.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
+            if self.history is not None and job != NO_JOB:
+                self.history.spent(node, energy_j)
+
+    def carried(self, transfer: Transfer) -> None:
+        """An upload or download of a client has ended."""
+        self.transfers.append(transfer)
+
+    def ended(self, fate: Fate) -> None:
+        """A job of a client has ended."""
+        self.fates.append(fate)
+        if self.history is not None:
+            self.history.ended(fate.client, fate.end_s - fate.start_s, fate.outcome)
+
+    @override
+    def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
+        super().overrule(reasons)
+        if self.history is not None:
+            for (client, _), reason in reasons.items():
+                self.history.overruled(client, reason)
+
+    @override
+    def complete(self, until_s: float) -> None:
+        """Record the idling of clients that sleep now, and fell asleep by an instant."""
+        if self.rest is not None and not self._tallies_rest:
+            self.many.add_rest(self.rest.fall_asleep(until_s))
+
+    # The clients of an edge round on arrays.
+
+    def begin_round(self, of: RoundOf) -> ToldRound:
+        """Let an edge round begin, whose clients end their rest; returns what its story is told to."""
+        rest = self.rest
+        rested = None if rest is None else rest.begin_many(of.clients.which, of.start_s)
+        if self._tallied:
+            self._tallies_rest = True
+            return RoundTally(of, self.history, {} if rested is None else rested.sums())
+        if rested is not None:
+            self.many.add_rest(rested)
+        return RoundRows(of, self.history)
+
+    def let_rest(self, which: NDArray[np.int64] | slice, ends_s: NDArray[np.float64]) -> None:
+        """Let the rest of clients begin, of each at its own time."""
+        if self.rest is not None:
+            self.rest.end_many(which, ends_s)
+
+    def end_round(self, told: ToldRound, now_s: float) -> None:
+        """Keep an edge round whose story is told."""
+        told.keep_in(self, now_s)
+
+    # The end.
+
+    def close(self, now_s: float) -> None:
+        """Let the run end, and with it the rest of all clients."""
+        if self.rest is None:
+            return
+        self._insert(self.rest.close(now_s))
+        if not self._tallies_rest:
+            self.many.add_rest(self.rest.begin_many(slice(0, len(self.rest.names)), now_s))
+            return
+        for edge, which in self._tallied:
+            rested = self.rest.begin_many(which, now_s)
+            start_s = min(rested.since_s.min(), now_s)
+            self.record(tally_of_rest(edge, start_s, now_s, rested.sums()))
+
+    def rest_j(self, now_s: float) -> float:
+        """What all clients have taken at rest up to now."""
+        return 0.0 if self.rest is None else self.rest.energy_j(now_s)
+
+    def _insert(self, spans: Iterable[Span]) -> None:
+        """Keep spans that may have ended before others that are kept."""
+        kept = self.spans
+        for span in spans:
+            if not kept or kept[-1].end_s <= span.end_s:
+                kept.append(span)
+            else:
+                insort(kept, span, key=lambda other: other.end_s)

@@ -1,0 +1,92 @@
+"""Round tally: sums over what the clients of an edge round on arrays do."""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from typing_extensions import override
+
+from cosim.recording.told_round import Carried, Ended, RoundOf, Spent, ToldRound
+from cosim.records.rows import NO_ROUND, UP, Tally
+
+if TYPE_CHECKING:
+    from cosim.recording.history import History
+    from cosim.recording.kept_rows import KeptRows
+
+QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "max": 1.0}
+"""Those of the time of an upload."""
+
+_UPLOADS = {f"upload_{name}_s": math.nan for name in QUANTILES}
+_NOTHING: dict[str, Any] = dict.fromkeys(Tally._fields, 0) | dict.fromkeys(
+    [name for name in Tally._fields if name.endswith(("_s", "_j"))], 0.0
+)
+
+
+class RoundTally(ToldRound):
+    """The tally of one edge round.
+
+    Args:
+        rest: Sums over what its clients did before it.
+    """
+
+    __slots__ = ("_sums",)
+
+    def __init__(self, of: RoundOf, history: "History | None", rest: Mapping[str, float]) -> None:
+        super().__init__(of, history)
+        self._sums = _NOTHING | _UPLOADS | dict(rest)
+
+    @override
+    def keep_in(self, kept: "KeptRows", now_s: float) -> None:
+        kept.record(self.at(now_s))
+
+    @override
+    def _add_spent(self, spent: Spent) -> None:
+        lasts_s = spent.cut.lasts_s(spent.from_s, spent.to_s)
+        self._sums[f"{spent.activity}_s"] += lasts_s.sum()
+        self._sums[f"{spent.activity}_j"] += (spent.power_w * lasts_s).sum()
+
+    @override
+    def _add_carried(self, carried: Carried) -> None:
+        _, direction, opens_s, way, bits, cut = carried
+        sent_bits = (bits - way.bits_left(cut.at_s)).sum()
+        if direction != UP:
+            self._sums["received_bits"] += sent_bits
+            return
+        num_sent = int((opens_s <= cut.at_s).sum())
+        took_s = np.sort((way.ends_s - opens_s)[way.ends_s <= cut.at_s])
+        self._sums |= {"num_trained": num_sent, "payload_bits": num_sent * bits, "sent_bits": sent_bits}
+        if num := len(took_s):
+            self._sums |= {
+                f"upload_{name}_s": float(took_s[math.ceil(share * num) - 1])
+                for name, share in QUANTILES.items()
+            }
+
+    @override
+    def _add_ended(self, ended: Ended) -> None:
+        self._sums["num_arrived"] = int(ended.counts.sum())
+
+    def at(self, now_s: float) -> Tally:
+        """The tally of a round that ends now."""
+        of = self.of
+        known: dict[str, Any] = {
+            "edge": of.edge,
+            "global_round": of.global_round,
+            "edge_round": of.edge_round,
+        }
+        known |= {"start_s": of.start_s, "end_s": now_s, "num_participants": of.num}
+        values: dict[str, Any] = self._sums | known
+        return Tally(**values)
+
+
+def tally_of_rest(edge: str, start_s: float, end_s: float, rest: Mapping[str, float]) -> Tally:
+    """That of all clients of a cell at the end of a run, which belongs to no round."""
+    known = {
+        "edge": edge,
+        "global_round": NO_ROUND,
+        "edge_round": NO_ROUND,
+        "start_s": start_s,
+        "end_s": end_s,
+    }
+    values: dict[str, Any] = _NOTHING | _UPLOADS | dict(rest) | known
+    return Tally(**values)

@@ -1,0 +1,1 @@
+"""Records: rows as plain data, their columns, tables and sums."""

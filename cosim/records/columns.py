@@ -1,0 +1,91 @@
+"""Columns: many rows of one kind as arrays, in memory and on their way into tables."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.records.rows import (
+    Allotment,
+    Applied,
+    Evaluation,
+    Fate,
+    Round,
+    Row,
+    Span,
+    Tally,
+    Transfer,
+    Version,
+)
+
+ENDS = {
+    Span: "end_s",
+    Transfer: "end_s",
+    Fate: "end_s",
+    Allotment: "time_s",
+    Round: "end_s",
+    Tally: "end_s",
+    Version: "time_s",
+    Applied: "applied_s",
+    Evaluation: "time_s",
+}
+"""Kind of row -> when it ends."""
+
+
+@attrs.frozen(eq=False)
+class Words:
+    """A column of words: row k has words[codes[k]]."""
+
+    words: Sequence[str]
+    codes: NDArray[np.int64]
+
+    def __getitem__(self, rows: NDArray[Any]) -> "Words":
+        return Words(self.words, self.codes[rows])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def tolist(self) -> list[str]:
+        """The word of each row."""
+        return np.array(list(self.words), dtype=object)[self.codes].tolist()
+
+    def isin(self, words: Collection[str]) -> NDArray[np.bool_]:
+        """Which rows have one of these."""
+        return np.array([word in words for word in self.words], dtype=bool)[self.codes]
+
+
+Columns = dict[str, Any]
+"""Many rows: column -> array, or `Words`."""
+
+
+def stacked(parts: Sequence[Columns]) -> Columns:
+    """Rows one below the other."""
+    if len(parts) == 1:
+        return parts[0]
+    stacked: Columns = {}
+    for name, first in parts[0].items():
+        values = [of[name] for of in parts]
+        if not isinstance(first, Words):
+            stacked[name] = np.concatenate(values)
+        elif all(of.words is first.words or of.words == first.words for of in values):
+            stacked[name] = Words(first.words, np.concatenate([of.codes for of in values]))
+        else:
+            words = list(dict.fromkeys(word for of in values for word in of.words))
+            place_of = {word: place for place, word in enumerate(words)}
+            recoded = [np.array([place_of[word] for word in of.words])[of.codes] for of in values]
+            stacked[name] = Words(words, np.concatenate(recoded))
+    return stacked
+
+
+def stretch_of(
+    kind: type[Row], ends_s: NDArray[np.float64], stretches_s: Sequence[float]
+) -> NDArray[np.int64]:
+    """Number of the stretch that each row of a kind belongs to, shape (rows,).
+
+    Args:
+        ends_s: Of the rows, shape (rows,).
+        stretches_s: Last instants of stretches, rising.
+    """
+    return np.searchsorted(np.array(stretches_s), ends_s, "right" if kind is Allotment else "left")

@@ -1,0 +1,95 @@
+"""Summary: one run in one line, as summary.json has it beside the checksums of its tables."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from cosim.files.on_disk import read_json
+from cosim.records.rows import Evaluation, Measure, are_sound, from_json
+from cosim.records.tables import TABLES
+from cosim.records.totals import Totals
+
+SUMMARY, CHECKSUMS = "summary.json", "checksums"
+RUNNING, COMPLETE = "running", "complete"
+"""The status of a run that goes on, and of one that has come to its end."""
+NO_VERSION = -1
+"""The version of no model."""
+
+
+class Summary(NamedTuple):
+    """One run in one line.
+
+    `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
+    one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
+    `bits_per_client` counts what was really sent, dropped uploads included; `received_bits_per_client` what
+    clients have really received. `kept_version` is that of the model whose weights the run keeps, or -1.
+    """
+
+    status: str
+    num_global_rounds: int
+    time_s: float
+    scores: Mapping[str, float]
+    measures: Mapping[str, Measure]
+    energy_j: float
+    num_updates: int
+    num_dropped: int
+    bits_per_client: float
+    received_bits_per_client: float
+    kept_version: int = NO_VERSION
+
+    @classmethod
+    def of(
+        cls,
+        totals: Totals,
+        evaluations: Sequence[Evaluation],
+        num_clients: int,
+        status: str,
+        time_s: float,
+        kept_version: int,
+    ) -> "Summary":
+        """That of sums over rows."""
+        last = evaluations[-1] if evaluations else None
+        return cls(
+            status=status,
+            num_global_rounds=totals.num_global_rounds,
+            time_s=time_s,
+            scores=last.scores if last else {},
+            measures=last.measures if last else {},
+            energy_j=totals.spent.energy_j,
+            num_updates=totals.num_updates,
+            num_dropped=totals.num_dropped,
+            bits_per_client=totals.spent.sent_bits / num_clients,
+            received_bits_per_client=totals.spent.received_bits / num_clients,
+            kept_version=kept_version,
+        )
+
+    @property
+    def headline(self) -> tuple[str, Measure] | None:
+        """Column and meaning of the first score; None without an evaluation."""
+        return next(iter(self.measures.items()), None)
+
+    @property
+    def is_diverged(self) -> bool:
+        """Whether training has diverged: a score of the last evaluation is no finite number (`are_sound`)."""
+        return not are_sound(self.measures, self.scores)
+
+    @property
+    def status_in_words(self) -> str:
+        """Its status, and whether training has diverged."""
+        return f"{self.status}, diverged" if self.is_diverged else self.status
+
+
+def summary_of(folder: Path) -> tuple[Summary, dict[str, str]]:
+    """What summary.json says of a run, and the checksum of each table's file.
+
+    Raises:
+        ValueError: It cannot be read, or is none; says so in a few words.
+    """
+    values = read_json(folder / SUMMARY)
+    checksums = values.pop(CHECKSUMS, None)
+    summary = from_json(Summary, values)
+    if summary.scores.keys() != summary.measures.keys():
+        raise ValueError("it has other scores than measures")
+    if not isinstance(checksums, dict) or checksums.keys() != TABLES.keys():
+        raise ValueError(f"its {CHECKSUMS} are not those of {', '.join(TABLES)}")
+    return summary, checksums

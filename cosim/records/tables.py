@@ -1,0 +1,254 @@
+"""Tables: the rows of a run by kind, and the Parquet files that hold them.
+
+Rows are in the order of the stretches of a run (`cosim.recording.kept_rows`: of global rounds, where there
+are rounds), in each by the number of the client, or of the node, and then by time; clients are numbered cell
+by cell. So the same seed gives the same files, bit for bit, and rows are written before a run is over. Who
+wants another order sorts. A file is known again by its checksum, which `summary.json` keeps.
+"""
+
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from cosim.files.room import check_parquet
+from cosim.names import by_number
+from cosim.records.columns import ENDS, Columns, Words, stretch_of
+from cosim.records.job_costs import COLUMNS
+from cosim.records.rows import (
+    Allotment,
+    Applied,
+    Evaluation,
+    Fate,
+    Round,
+    Row,
+    Span,
+    Tally,
+    Transfer,
+    Version,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+TABLES: dict[str, type[Row]] = {
+    "spans": Span,
+    "transfers": Transfer,
+    "fates": Fate,
+    "plans": Allotment,
+    "rounds": Round,
+    "tallies": Tally,
+    "versions": Version,
+    "updates": Applied,
+    "evaluations": Evaluation,
+}
+_DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
+_ORDER = {
+    "spans": ["node", "start_s", "end_s"],
+    "transfers": ["client", "start_s", "direction"],
+    "fates": ["client", "start_s", "job"],
+    "plans": ["client", "time_s"],
+    "rounds": ["level", "node", "end_s"],
+    "tallies": ["edge", "end_s"],
+    "versions": ["server", "version"],
+    "updates": ["server", "made_version", "client", "job"],
+    "evaluations": ["version"],
+}
+"""Of the rows of a stretch."""
+
+AT_EVALUATIONS = ("energy_j", "bits_per_client")
+"""Columns of the evaluations besides: totals of all clients up to then."""
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """Where a table lies."""
+    return folder / f"{name}.parquet"
+
+
+def columns_of(
+    name: str, rows: Sequence[Any], columns: Columns | None = None, stretches_s: Sequence[float] = ()
+) -> Columns:
+    """The columns of a table of a trace's rows, those that were kept one by one and those by columns.
+
+    Args:
+        stretches_s: Last instants of the stretches that the rows are in, rising.
+    """
+    kind, found = TABLES[name], unordered(name, rows, columns)
+    ends_s = found[ENDS[kind]]
+    if not len(ends_s):
+        return found
+    keys = [stretch_of(kind, ends_s, stretches_s), *(found[column] for column in _ORDER[name])]
+    order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
+    return {column: values[order] for column, values in found.items()}
+
+
+def unordered(name: str, rows: Sequence[Any], columns: Columns | None = None) -> Columns:
+    """The columns of a table as `columns_of`, in the order in which the rows were recorded."""
+    scores = tuple(rows[0].scores) if rows and name == "evaluations" else ()
+    if name == "evaluations":
+        rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
+    dtypes = _dtypes(name, scores)
+    singles = dict(zip(dtypes, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(dtypes, ())
+    found: Columns = {}
+    for column, dtype in dtypes.items():
+        many = None if columns is None else columns[column]
+        found[column] = (_words_of if dtype == "str" else _numbers_of)(singles[column], many, dtype)
+    return found
+
+
+def table_of(columns: Columns) -> "pd.DataFrame":
+    """The table that has these columns."""
+    import pandas as pd  # not before there is a table
+
+    frame = {
+        column: _in_strings(values) if isinstance(values, Words) else values
+        for column, values in columns.items()
+    }
+    return pd.DataFrame(frame)
+
+
+def arrow_of(columns: Columns) -> "pa.Table":
+    """The same as Arrow has it, which is written without a way through pandas that takes as long again."""
+    import pyarrow as pa
+
+    arrays = [
+        _strings(values) if isinstance(values, Words) else pa.array(values, from_pandas=True)
+        for values in columns.values()
+    ]
+    kinds = tuple("" if isinstance(values, Words) else str(values.dtype) for values in columns.values())
+    return pa.Table.from_arrays(arrays, schema=_schema(tuple(columns), kinds))
+
+
+@cache
+def _schema(names: tuple[str, ...], kinds: tuple[str, ...]) -> "pa.Schema":
+    """That of a table in pandas, which reads it again as it was.
+
+    Args:
+        kinds: Of the columns, in numpy's words; of texts "".
+    """
+    import pyarrow as pa
+
+    columns = {  # with a row, without which pandas 2 has no type for texts
+        name: np.zeros(1, dtype=kind) if kind else Words([""], np.zeros(1, dtype=np.int64))
+        for name, kind in zip(names, kinds, strict=True)
+    }
+    return pa.Schema.from_pandas(table_of(columns), preserve_index=False)
+
+
+def of_direction(transfers: "pd.DataFrame", direction: str) -> "pd.DataFrame":
+    """The transfers that go one way; all of them, where none goes the other."""
+    is_of = (transfers["direction"] == direction).to_numpy()
+    return transfers if is_of.all() else transfers[is_of]
+
+
+def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -> NDArray[Any]:
+    """Values one by one, and those by columns."""
+    one_by_one = np.array(singles, dtype=dtype)
+    return one_by_one if many is None else np.concatenate([one_by_one, np.asarray(many, dtype=dtype)])
+
+
+def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
+    """Words one by one, and those by columns."""
+    place_of = {word: place for place, word in enumerate(dict.fromkeys(singles))}
+    codes = np.array([place_of[word] for word in singles], dtype=np.int64)
+    if many is None:
+        return Words(list(place_of), codes)
+    return Words([*place_of, *many.words], np.concatenate([codes, len(place_of) + many.codes]))
+
+
+def _ranks(column: Words) -> NDArray[np.int64]:
+    """Numbers that sort as nodes do by theirs."""
+    rank_of = {word: rank for rank, word in enumerate(sorted(dict.fromkeys(column.words), key=by_number))}
+    return np.array([rank_of[word] for word in column.words], dtype=np.int64)[column.codes]
+
+
+def _in_strings(column: Words) -> "pd.api.extensions.ExtensionArray":
+    import pandas as pd
+
+    return pd.array(_strings(column), dtype="str")
+
+
+def _strings(column: Words) -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.array(list(column.words), pa.large_string()).take(pa.array(column.codes))
+
+
+def dtype_of(column: "pd.Series[Any]") -> str:
+    """The type of a column by its name in pandas 3; that of texts is object in pandas 2."""
+    import pandas as pd
+
+    return "str" if pd.api.types.is_string_dtype(column) else str(column.dtype)
+
+
+def read_table(folder: Path, name: str) -> "pd.DataFrame":
+    """The table in a run folder.
+
+    Raises:
+        ValueError: It cannot be read, or has other columns or types than a run writes, in a few words.
+    """
+    import pyarrow.parquet
+
+    try:
+        # In half the time of pandas.read_parquet: a study has thousands of small files.
+        with pyarrow.parquet.ParquetFile(path := file_of(folder, name)) as file:
+            check_parquet(path, file)
+            has_rows = file.num_row_groups > 0  # without any, pyarrow 18 reads nothing at all
+            table = file.read(use_threads=False) if has_rows else file.schema_arrow.empty_table()
+        frame = table.to_pandas(use_threads=False)
+        found = {str(column): dtype_of(frame[column]) for column in frame.columns}
+    except Exception as error:  # there is hardly one that damaged bytes cannot raise
+        raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
+    scores = tuple(found)[2:-2] if name == "evaluations" else ()
+    beside = {"evaluations": AT_EVALUATIONS, "updates": COLUMNS}.get(name, ())
+    wanted = {**_dtypes(name, scores), **dict.fromkeys(beside, "float64")}
+    if list(found) != list(wanted):
+        raise ValueError(f"its columns are {', '.join(found) or 'none':.200}; must be {', '.join(wanted)}")
+    for column, dtype in found.items():
+        if dtype != wanted[column]:
+            raise ValueError(f"{column} is of type {dtype}; must be {wanted[column]}")
+        if dtype == "str" and frame[column].isna().any():
+            raise ValueError(f"{column} has rows without a value")
+    return frame
+
+
+class Tables(Mapping[str, "pd.DataFrame"]):
+    """The tables of a run, each made when it is first asked for.
+
+    Args:
+        make: A table's name -> the table, such as `read_table` of a folder.
+    """
+
+    def __init__(self, make: Callable[[str], "pd.DataFrame"]) -> None:
+        self._make = make
+        self._made: dict[str, pd.DataFrame] = {}
+
+    @override
+    def __getitem__(self, name: str) -> "pd.DataFrame":
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLES)
+
+    @override
+    def __len__(self) -> int:
+        return len(TABLES)
+
+
+@cache
+def _dtypes(name: str, scores: tuple[str, ...]) -> Mapping[str, str]:
+    """Column -> type."""
+    kinds = typing.get_type_hints(TABLES[name])
+    if name == "evaluations":
+        kinds = {"time_s": float, "version": int} | dict.fromkeys(scores, float)
+    return MappingProxyType({column: _DTYPES[kind] for column, kind in kinds.items()})

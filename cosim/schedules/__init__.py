@@ -1,0 +1,1 @@
+"""Schedules: numbers that follow the round."""

@@ -1,0 +1,36 @@
+"""By round: numbers that hold from a round on, until the next one does."""
+
+from bisect import bisect_right
+from itertools import pairwise
+
+from typing_extensions import override
+
+from cosim.configuration import configuration, field, not_empty, refuse
+from cosim.schedules.port import Schedule
+
+
+@configuration
+class ByRound(Schedule):
+    """A number for the rounds from one to the next.
+
+    Attributes:
+        values: The numbers. [no source]
+        first_rounds: The round from which each of them holds, rising from 1. [no source]
+    """
+
+    values: tuple[float, ...] = field(not_empty)
+    first_rounds: tuple[int, ...] = field(not_empty)
+
+    def __attrs_post_init__(self) -> None:
+        firsts = self.first_rounds
+        if firsts[0] != 1 or any(later <= one for one, later in pairwise(firsts)):
+            fix = "such as (1, 11, 21)"
+            raise refuse(type(self), "first_rounds", firsts, "must rise from round 1", fix)
+        if len(firsts) != len(self.values):
+            rule = f"must be a round for each of the {len(self.values)} values"
+            raise refuse(type(self), "first_rounds", firsts, rule, "as many as values")
+
+    @override
+    def value(self, round: int) -> float:
+        """That of the last of them that the round has reached."""
+        return self.values[bisect_right(self.first_rounds, round) - 1]

@@ -1,0 +1,175 @@
+"""Schedule: a number that follows the round, where a rule has a number of type `Rate`.
+
+| kind | value in round r, from 1 |
+|---|---|
+| ByRound | the value of the last of its `first_rounds` that r has reached |
+| StepDecay | start * factor^floor((r - 1) / every) |
+| Cosine | from start to last along half a cosine, over num_rounds rounds; last from then on |
+| WarmUp | r / num_rounds of another number or schedule, until r is num_rounds; that one's from then on |
+
+The round of a training, and of a server's step, is one more than the version of the global model that it
+starts from. Where there are global rounds, that is the number of the global round, from 1, and all its edge
+rounds have the same; where a server is asynchronous, a client trains by the version that it was given.
+
+Rules never see a schedule: an update that is asked for has a rule with the numbers of its round, so rules of
+your own read `self.learning_rate` as they always did. A field of your own follows the round where it is
+declared so::
+
+    @configuration
+    class Pulled(LocalTraining):
+        mu: Rate = field(not_negative, default=0.1)
+
+And so does a schedule::
+
+    @configuration
+    class InverseRoot(Schedule):
+        start: float = field(positive, default=0.1)
+
+        def value(self, round):
+            return self.start / round**0.5
+
+    local = Pulled(learning_rate=InverseRoot(start=0.2), mu=ByRound(values=(1.0, 0.0), first_rounds=(1, 11)))
+
+Every value in the rounds that are known to come is held against the rules of its field before a run starts.
+
+Scope and limitations: functions of the round alone, not of losses; of `MOST_CHECKED` rounds at most are the
+values checked beforehand, of later ones when they come.
+
+Validation: tests/schedules/test_schedules.py, against loops of torch.optim and a run with the plain number.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import attrs
+
+from cosim.configuration import (
+    ConfigurationError,
+    Port,
+    configuration,
+    is_configuration,
+    options_of,
+    parts_of,
+    takes,
+)
+
+MOST_CHECKED = 10_000
+"""Rounds whose values are checked before the clock starts. [no source]"""
+P = TypeVar("P")
+
+
+@configuration
+class Schedule(Port, ABC):
+    """A number that follows the round.
+
+    Attributes:
+        field_type: How a field is declared that takes it, for messages.
+    """
+
+    field_type: ClassVar[str] = "cosim.Rate"
+
+    @abstractmethod
+    def value(self, round: int) -> float:
+        """The value in a round, from 1."""
+
+
+if TYPE_CHECKING:
+
+    class Rate:
+        """A field that is given a number or a schedule, and is a number when a rule reads it."""
+
+        def __get__(self, rule: Any, kind: Any = None) -> float: ...
+
+        def __set__(self, rule: Any, value: float | Schedule) -> None: ...
+
+else:
+    Rate = float | Schedule
+
+
+def in_round(part: P, round: int) -> P:
+    """A part as it is in a round: with numbers in place of schedules; itself where it has none.
+
+    Raises:
+        ConfigurationError: A value breaks a rule of its field.
+    """
+    return part if _is_plain(part) else _resolved(part, round)
+
+
+def number(value: "float | Schedule", round: int) -> float:
+    """A number, or the value of a schedule in a round.
+
+    Raises:
+        ConfigurationError: A schedule that gives something else than a finite number.
+    """
+    if not isinstance(value, Schedule):
+        return value
+    found = value.value(round)
+    if not takes(float, found):
+        raise ConfigurationError(
+            f"{type(value).__name__}.value({round}) = {found!r:.80}: must be a finite number. Usual fix: a "
+            "float in every round."
+        )
+    return float(found)
+
+
+def in_extreme_rounds(part: P, system: Any) -> Iterator[P]:
+    """A part as it is in the first round of a run, and where each of its schedules is lowest and highest."""
+    rounds = range(1, 1 + min(system.end.most_versions or MOST_CHECKED, MOST_CHECKED))
+    extreme = {1}
+    for value in _schedules(part):
+        values = [number(value, round) for round in rounds]
+        extreme |= {rounds[values.index(end)] for end in (min(values), max(values))}
+    return (in_round(part, round) for round in sorted(extreme))
+
+
+def check_schedules(system: Any) -> None:
+    """Refuse schedules with values that break a rule of their field.
+
+    Raises:
+        ConfigurationError: Names round, field, value, rule, and the usual fix.
+    """
+    for part in parts_of(system):
+        if not _is_plain(part):
+            for _ in in_extreme_rounds(part, system):
+                pass
+
+
+@lru_cache(maxsize=1024)
+def _open_fields(cls: type) -> tuple[str, ...]:
+    """The fields of a class that take configurations, and schedules among them."""
+    return tuple(a.name for a in attrs.fields(cls) if options_of(a.type)) if is_configuration(cls) else ()
+
+
+def _is_plain(part: Any) -> bool:
+    """Whether neither a part nor a part of it has a schedule."""
+    for name in _open_fields(type(part)):
+        value = getattr(part, name)
+        if type(value) is not float and (isinstance(value, Schedule) or not _is_plain(value)):
+            return False
+    return True
+
+
+def _schedules(part: Any) -> Iterator[Schedule]:
+    """Those of a part and of its parts."""
+    for name in _open_fields(type(part)):
+        value = getattr(part, name)
+        if isinstance(value, Schedule):
+            yield value
+        else:
+            yield from _schedules(value)
+
+
+@lru_cache(maxsize=1024)
+def _resolved(part: Any, round: int) -> Any:
+    values = {name: getattr(part, name) for name in _open_fields(type(part))}
+    plain = {
+        name: number(value, round) if isinstance(value, Schedule) else in_round(value, round)
+        for name, value in values.items()
+        if not (value is None or isinstance(value, float))
+    }
+    try:
+        return attrs.evolve(part, **plain)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"round {round}: {error}") from None

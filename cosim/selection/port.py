@@ -1,0 +1,97 @@
+"""Selection: the port of who of a cell takes part in an edge round.
+
+A rule is given the clock, the edge server and the edge round that is about to begin (`coming_round`). It
+returns some of the clients that are there (`coming.clients`), or is a process that lets time pass and then
+returns them. What it wants to
+remember it keeps in `edge.kept[self]`, which no other rule of the system shares, nor an equal one: a run that
+is resumed replays its rounds, and comes to the same.
+
+Usage::
+
+    @configuration
+    class Fastest(SomeClients):
+        \"\"\"Those with the fastest processors.\"\"\"
+
+        def participants(self, sim, edge, coming):
+            ranked = sorted(coming.clients, key=lambda client: -client.device.frequency_hz)
+            return ranked[: self.num_participants]
+
+A rule that returns `coming.clients.some(places)` asks no client one by one, which counts in large cells.
+Where fewer are there than a rule wants, those take part; where nobody is, the edge round begins when the next
+one comes.
+
+Validation: tests/selection, each rule by hand; tests/test_clocks.py: the same on both clocks.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from cosim.clock.simulation import Process, Simulation
+from cosim.configuration import Port, at_least, configuration, field, refuse
+from cosim.jobs.cell import Client, Clients, Edge
+from cosim.selection.coming_round import ComingRound
+
+
+@configuration
+class Selection(Port, ABC):
+    """Who takes part in an edge round; a rule that reads losses asks for learning (`LOSSES_ASKED`)."""
+
+    def most(self, num_clients: int) -> int:
+        """Participants of a cell of so many clients in an edge round, at most."""
+        return num_clients
+
+    @abstractmethod
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Iterable[Client] | Process:
+        """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
+
+
+@configuration
+class Everyone(Selection):
+    """All clients of the cell that are there."""
+
+    @override
+    def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
+        """All."""
+        return coming.clients
+
+
+@configuration
+class SomeClients(Selection, ABC):
+    """Base of the rules that choose so many.
+
+    Attributes:
+        num_participants: Clients of a cell that take part in an edge round, or all that are there where they
+            are fewer. [no source]
+    """
+
+    num_participants: int = field(at_least(1), default=5)
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse more participants than the smallest cell has."""
+        smallest = min(system.sizes())
+        if self.num_participants > smallest:
+            rule = f"the smallest cell has {smallest} clients"
+            fix = f"at most {smallest}, or Everyone"
+            raise refuse(type(self), "num_participants", self.num_participants, rule, fix)
+
+    @override
+    def most(self, num_clients: int) -> int:
+        """So many."""
+        return self.num_participants
+
+
+def drawn(rng: np.random.Generator, weights: NDArray[Any], num: int) -> NDArray[np.int64]:
+    """Places drawn one after the other without replacement, with probabilities in proportion to weights.
+
+    Who is first of clocks that ring at the rates of the weights is such a draw, and so are the next; those of
+    weight 0 come last. [Efraimidis and Spirakis, Inf. Process. Lett. 2006]
+    """
+    with np.errstate(divide="ignore"):
+        rings = rng.exponential(size=len(weights)) / weights
+    return np.argsort(rings, kind="stable")[:num]

@@ -1,0 +1,1 @@
+"""Server updates: what a server makes of its model when updates have arrived."""

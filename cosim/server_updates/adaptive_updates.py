@@ -1,0 +1,142 @@
+"""Adaptive updates: server momentum, and steps scaled by second moments, parameter by parameter.
+
+With x the server's model, d the mean of what arrived less x, eta the learning rate::
+
+    FedAvgM      m <- beta m + d                       x <- x + eta m
+    FedAdagrad   m <- beta1 m + (1 - beta1) d          x <- x + eta m / (sqrt(v) + tau)
+                 v <- v + d^2
+    FedAdam      likewise, with v <- beta2 v + (1 - beta2) d^2
+    FedYogi      likewise, with v <- v - (1 - beta2) d^2 sign(v - d^2)
+
+m begins at 0 and v at tau^2; neither is corrected for its beginning.
+
+Scope and limitations: a server keeps m and v in float32, one or two models more. A cell whose part of the
+model changes keeps none (HIST). m and v stand still in a round in which nothing arrives.
+
+Validation: tests/server_updates/test_adaptive_updates.py, by hand; momentum 0 and rate 1 is the mean, bit for
+bit; tests/server_updates/test_adaptive_learning.py: FedAdam beats FedAvg on badly scaled features, and only
+there.
+
+Source: Reddi et al., "Adaptive federated optimization", ICLR 2021 (arXiv 2003.00295), Algorithm 2; momentum:
+Hsu, Qi, Brown, "Measuring the effects of non-identical data distribution for federated visual
+classification", 2019 (arXiv 1909.06335), Section 4.3.
+"""
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from cosim.configuration import below, configuration, field, not_negative, positive
+from cosim.schedules.port import Rate
+from cosim.server_updates.port import ServerView
+from cosim.server_updates.step_from_mean import StepFromMean
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from cosim.values.weights import Weights
+
+
+@configuration
+class FedAvgM(StepFromMean):
+    """Server momentum.
+
+    Attributes:
+        momentum: Share beta of a step that goes on into the next. [Hsu et al., Section 4.3]
+        learning_rate: Step size eta. [Hsu et al.: 1]
+    """
+
+    momentum: Rate = field(not_negative, below(1.0), default=0.9)
+    learning_rate: Rate = field(positive, default=1.0)
+
+    @override
+    def step(self, server: ServerView) -> "Weights":
+        """A step; returns m. With eta = 1 nothing of the model remains but in what is added to the mean."""
+        velocity = {}
+        for name, mean in server.mean.items():
+            model, kept = server.model[name], server.state.get(name)
+            velocity[name] = mean - model
+            server.model[name] = model.lerp(mean, self.learning_rate)
+            if kept is not None:
+                velocity[name] += self.momentum * kept
+                server.model[name] += self.learning_rate * self.momentum * kept
+        return velocity
+
+
+@configuration
+class Adaptive(StepFromMean):
+    """Base of the rules that divide a step by the root of a second moment.
+
+    Attributes:
+        learning_rate: Step size eta. [no source: Reddi et al. tune it]
+        beta1: How much of the first moment stays. [Reddi et al., Section 5: 0.9; 0 for FedAdagrad]
+        adaptivity: tau, added to the root; small adapts more. [Reddi et al., Section 5.3: 1e-3]
+    """
+
+    learning_rate: Rate = field(positive, default=0.03)
+    beta1: float = field(not_negative, below(1.0), default=0.9)
+    adaptivity: float = field(positive, default=1e-3)
+
+    @abstractmethod
+    def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
+        """The next v from the last and d^2, parameter by parameter."""
+
+    @override
+    def step(self, server: ServerView) -> "Weights":
+        """A step; returns m and v."""
+        state = {}
+        for name, mean in server.mean.items():
+            change, first, second = mean - server.model[name], f"first {name}", f"second {name}"
+            before = server.state.get(second)
+            before = change.new_full(change.shape, self.adaptivity**2) if before is None else before
+            state[first] = (1.0 - self.beta1) * change
+            if first in server.state:
+                state[first] += self.beta1 * server.state[first]
+            state[second] = self.second_moment(before, change.square())
+            server.model[name] += self.learning_rate * state[first] / (state[second].sqrt() + self.adaptivity)
+        return state
+
+
+@configuration
+class FedAdagrad(Adaptive):
+    """Steps divided by the root of the sum of all squares."""
+
+    beta1: float = field(not_negative, below(1.0), default=0.0)
+
+    @override
+    def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
+        """Their sum."""
+        return kept + square
+
+
+@configuration
+class FedAdam(Adaptive):
+    """Steps divided by the root of a running mean of squares.
+
+    Attributes:
+        beta2: How much of the second moment stays. [Reddi et al., Section 5: 0.99]
+    """
+
+    beta2: float = field(not_negative, below(1.0), default=0.99)
+
+    @override
+    def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
+        """Their weighted mean."""
+        return self.beta2 * kept + (1.0 - self.beta2) * square
+
+
+@configuration
+class FedYogi(Adaptive):
+    """Steps divided by the root of a second moment that moves towards squares by no more than their size.
+
+    Attributes:
+        beta2: How little a square moves the second moment. [Reddi et al., Section 5: 0.99]
+    """
+
+    beta2: float = field(not_negative, below(1.0), default=0.99)
+
+    @override
+    def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
+        """The last, towards the square."""
+        return kept - (1.0 - self.beta2) * square * (kept - square).sign()

@@ -1,0 +1,78 @@
+"""Majority vote: a server moves every value by a common step where most of the updates point.
+
+Of the n updates that arrived u say up and n - u down; the value moves by step sign(u - (n - u)), and stays
+where they are even. The votes are counted from the mean of the updates, whose distance to the model is
+(2 u - n) step / n, so that they are whole numbers again whatever the rounding of the weights was. Running
+statistics and state are no votes: their mean comes out.
+
+Scope and limitations: what arrives must be signs (`Codec.step`), of updates that start from the server's
+model: at the edge servers of rounds, not at a cloud, to which means come. The way down is a model, where the
+paper sends signs.
+
+Source: Bernstein et al., "signSGD", ICML 2018, arXiv 1802.04434, Algorithm 3.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.server_updates.port import ServerUpdate
+from cosim.values.pending import PendingModel, PendingState, PendingUpdate
+from cosim.values.submodels import NetworkShape
+
+if TYPE_CHECKING:
+    from cosim.values.weights import Weights
+
+
+@configuration
+class MajorityVote(ServerUpdate):
+    """A step for every value, where most updates point."""
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse updates that are more than signs."""
+        if system.codec.step is None:
+            kind = type(system.codec).__name__
+            rule = f"{kind} sends more than signs, and MajorityVote counts signs"
+            raise refuse("System", "codec", kind, rule, "Signs, or server = Mean")
+
+    @override
+    def moved(
+        self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
+    ) -> tuple[PendingModel, PendingState | None]:
+        """The model after the vote of the updates that the mean is made of."""
+        if not mean.updates or any(update.start is not model for update in mean.updates):
+            raise ConfigurationError(
+                "MajorityVote: what arrives are not updates of this server's model, so they cannot vote. "
+                "Usual fix: as EdgeTraining.server; server = Mean here."
+            )
+        return VotedModel(model, mean.updates), None
+
+
+class VotedModel(PendingModel):
+    """A model after a vote of updates that start from it."""
+
+    __slots__ = ("num_votes", "step")
+
+    def __init__(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> None:
+        super().__init__((model,), updates, [1.0 / len(updates)] * len(updates))
+        codec = updates[0].codec
+        assert codec is not None
+        assert codec.step is not None
+        self.num_votes, self.step = len(updates), codec.step
+
+    @override
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        assert update_sum is not None
+        (model,) = models
+        moved = {name: update_sum[name] for name in shape.moving}
+        for name, start in model.items():
+            if name in moved:
+                continue
+            votes = ((update_sum[name] - start) * (self.num_votes / self.step)).round()
+            moved[name] = start + self.step * votes.sign()
+        return moved

@@ -1,0 +1,24 @@
+"""Means: the mean of what arrived, weighted equally or by samples, and no step beyond it."""
+
+from collections.abc import Sequence
+
+from typing_extensions import override
+
+from cosim.configuration import configuration
+from cosim.server_updates.port import ServerUpdate
+from cosim.values.pending import PendingUpdate
+
+
+@configuration
+class Mean(ServerUpdate):
+    """The mean of what arrived, equal weights."""
+
+
+@configuration
+class MeanBySamples(ServerUpdate):
+    """The mean of what arrived, weighted by numbers of samples."""
+
+    @override
+    def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float]:
+        """Samples that each update was trained on."""
+        return [len(update.samples) for update in updates]

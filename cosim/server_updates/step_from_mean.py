@@ -1,0 +1,44 @@
+"""Step from a mean: the base of rules of a server that go on from any mean of what arrived."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import override
+
+from cosim.configuration import configuration, refuse
+from cosim.server_updates.means import Mean
+from cosim.server_updates.port import ServerUpdate, ServerView
+
+if TYPE_CHECKING:
+    from cosim.values.weights import Weights
+
+
+@configuration
+class StepFromMean(ServerUpdate, ABC):
+    """Base of the rules that go on from a mean.
+
+    Attributes:
+        mean: What the updates come to: Mean, MeanBySamples, FedNova, ...
+    """
+
+    keeps_state = True
+
+    mean: ServerUpdate = Mean()
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse two steps, one after the other."""
+        if self.mean.form in ("step", "moved"):
+            kind = type(self.mean).__name__
+            raise refuse(type(self), "mean", kind, "has a step of its own", "Mean or MeanBySamples")
+
+    @property
+    @override
+    def averaging(self) -> ServerUpdate:
+        """The mean."""
+        return self.mean
+
+    @abstractmethod
+    @override
+    def step(self, server: ServerView) -> "Weights":
+        """A step; returns what is kept."""

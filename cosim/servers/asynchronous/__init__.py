@@ -1,1 +1,0 @@
-"""Asynchronous servers: jobs under way, who begins when, and what makes a version."""

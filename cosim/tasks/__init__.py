@@ -1,0 +1,1 @@
+"""Tasks: what is minimised, and what is reported of a model."""

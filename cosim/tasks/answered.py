@@ -1,0 +1,57 @@
+"""Answered: which rows of a network's outputs answer anything, and which class they predict.
+
+nan is not a number: a row of outputs with a nan in it answers nothing, nor does one with several that are
+infinitely large, of which none can be told to be the largest. Outputs of -inf are legal, as of a class that
+is masked out. What answers nothing is right of nothing.
+
+Usage::
+
+    num_right = (predicted_classes(outputs_BK) == targets_B).sum()
+
+Validation: tests/tasks/test_answered.py.
+"""
+
+import math
+from typing import Any
+
+NO_CLASS = -1
+"""Predicted by a row that answers nothing."""
+
+
+def are_answers(outputs_BK: Any) -> Any:
+    """Whether each row of outputs answers anything, shape (batch,).
+
+    Args:
+        outputs_BK: Of a network, a tensor or an array, shape (batch, outputs).
+    """
+    rows = outputs_BK.reshape(len(outputs_BK), -1)
+    return ~(rows != rows).any(1) & ((rows == math.inf).sum(1) < 2)  # only nan differs from itself
+
+
+def predicted_classes(outputs_BK: Any) -> Any:
+    """The class of the largest output of each row, the lowest of equal ones; `NO_CLASS` for no answer.
+
+    Args:
+        outputs_BK: Of a network, a tensor or an array, shape (batch, classes).
+    """
+    classes_B = outputs_BK.argmax(1)
+    classes_B[~are_answers(outputs_BK)] = NO_CLASS
+    return classes_B
+
+
+def label_ranks(outputs_BK: Any, labels_B: Any) -> Any:
+    """How many classes come before the true one in each row; all of them, where the row answers nothing.
+
+    Of equal outputs the lower class comes first.
+
+    Args:
+        outputs_BK: Of a network, a tensor, shape (batch, classes).
+        labels_B: The true classes, a tensor, shape (batch,).
+    """
+    import torch  # not before something is learned
+
+    num_classes, labels_B1 = outputs_BK.shape[1], labels_B[:, None]
+    true_B1 = outputs_BK.gather(1, labels_B1)
+    is_lower_BK = torch.arange(num_classes, device=labels_B.device) < labels_B1
+    before_BK = (outputs_BK > true_B1) | ((outputs_BK == true_B1) & is_lower_BK)
+    return before_BK.sum(1).masked_fill(~are_answers(outputs_BK), num_classes)

@@ -1,0 +1,133 @@
+"""Metric: the port of those who report of a model what one sum over samples cannot say.
+
+A task names its metrics (`Task.metrics`): ours by bare name, your own as module:Class. They become columns of
+the evaluations, after those of the task itself.
+
+| kind | columns |
+|---|---|
+| MacroF1 | mean over classes of F1 |
+| ClassAccuracy | accuracy on the samples of each class |
+| ClientAccuracy | accuracy on each client's own test share: mean, worst tenth, spread |
+| PersonalAccuracy | the same, of each client's own model |
+
+Usage, in a module `rules`, for `metrics=("rules:Kappa",)`::
+
+    class Kappa(cosim.Metric):
+        \"\"\"Cohen's kappa.\"\"\"
+
+        def measures(self, dataset):
+            return {"kappa": cosim.Measure("Cohen's kappa", higher_is_better=True)}
+
+        def scores(self, answers):
+            return {"kappa": cohen_kappa_score(answers.targets, answers.predicted)}
+
+Outputs that are no numbers are right of nothing: where one of a sample's is nan, or several are infinitely
+large, `answers.predicted` is -1. A metric of your own is not asked then: its columns are nan, which marks the
+run as diverged, unless the class says `takes_no_answers`. A measure that is nan for a sound model too says
+`can_be_nan`.
+
+Scope and limitations: outputs for the whole test set are in memory at once, and are computed once more than
+for the task's own sums. A metric is named, so its fields have their defaults; other values are a subclass.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import ConfigurationError, Port, class_of, configuration, known_kinds, said_of
+from cosim.configuration.rules import short
+from cosim.records.rows import Measure
+from cosim.tasks.answered import predicted_classes
+
+if TYPE_CHECKING:
+    from cosim.data.dataset import Dataset
+
+
+class Answers(NamedTuple):
+    """What a model makes of the test set.
+
+    Attributes:
+        outputs: Of the network, float32, shape (test samples, outputs).
+        targets: Classes or quantities, shape (test samples,), or (test samples, quantities).
+        owners: Number of the client to whose test share a sample belongs, shape (test samples,), -1:
+            no client's; None, unless a metric says `reads_owners`.
+    """
+
+    outputs: NDArray[np.float32]
+    targets: NDArray[Any]
+    owners: NDArray[np.int64] | None
+
+    @property
+    def predicted(self) -> NDArray[np.int64]:
+        """The class of the largest output, shape (test samples,); -1, which is none, for no answer.
+
+        A sample has no answer where one of its outputs is nan, or several are infinitely large.
+        """
+        return predicted_classes(self.outputs)
+
+    @property
+    def own(self) -> "Answers":
+        """The same in memory of its own, which its reader may change."""
+        owners = None if self.owners is None else self.owners.copy()
+        return Answers(self.outputs.copy(), self.targets.copy(), owners)
+
+
+@configuration
+class Metric(Port, ABC):
+    """What is reported of the answers to a whole test set.
+
+    Attributes:
+        reads_owners: Whether it asks to whose test share samples belong; a class says so.
+        is_personal: Whether the answers to a client's test share are those of its own model, with what it
+            keeps to itself in place of the global model's; a class that `reads_owners` says so.
+        takes_no_answers: Whether its scores are right where samples have no answer (`Answers.predicted`); a
+            class says so. Else it is not asked then, and its columns are nan.
+    """
+
+    claims = said_of(takes_no_answers=("scores",))
+    reads_owners: ClassVar[bool] = False
+    is_personal: ClassVar[bool] = False
+    takes_no_answers: ClassVar[bool] = False
+
+    def check(self, dataset: "Dataset") -> None:
+        """Refuse a data set that does not suit: here quantities.
+
+        Raises:
+            ConfigurationError: What does not suit, and the usual fix.
+        """
+        if dataset.num_classes is None:
+            raise ConfigurationError(
+                f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. Usual "
+                "fix: a metric of quantities, or none."
+            )
+
+    @abstractmethod
+    def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
+        """Column -> what is reported in it."""
+
+    @abstractmethod
+    def scores(self, answers: Answers) -> Mapping[str, float]:
+        """Column -> value."""
+
+
+def named_metrics(names: tuple[str, ...]) -> list[Metric]:
+    """The metrics of these names.
+
+    Raises:
+        ConfigurationError: The module of one is not loaded.
+    """
+    return [cls() for cls in map(class_of, names) if cls is not None]
+
+
+def are_metrics(names: tuple[str, ...]) -> str | None:
+    """Each is the name of a metric, and none comes twice."""
+    for name in names:
+        cls = class_of(name)
+        if cls is None or not issubclass(cls, Metric):
+            return (
+                f"{short(name)} is no metric; known are {', '.join(known_kinds((Metric,)))}, or module:Class"
+            )
+    return None if len(set(names)) == len(names) else "one comes twice"

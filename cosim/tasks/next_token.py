@@ -1,0 +1,57 @@
+"""Next token: what comes after a window of tokens is to be told, the third kind of task.
+
+A sample is a window of tokens, its class the token that follows. The loss is the mean cross entropy in nats;
+the perplexity, its exponential over the whole test set, is the headline.
+
+Scope and limitations: one prediction a window, of its last position, as LEAF has it; a network of tokens,
+such as window-28-12-8-48.
+
+Source: Caldas et al., "LEAF", arXiv 1812.01097, Section 3 (Shakespeare: the next character).
+"""
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from cosim.configuration import ConfigurationError, configuration
+from cosim.records.rows import Measure
+from cosim.tasks.classification import Classification
+from cosim.tasks.port import Sums
+
+if TYPE_CHECKING:
+    from cosim.data.dataset import Dataset
+
+_LARGEST_LOSS = 700.0
+"""Whose exponential is still a number."""
+
+
+@configuration
+class NextToken(Classification):
+    """Cross entropy of the token that follows; perplexity and accuracy on the test set."""
+
+    takes_no_answers: ClassVar[bool] = True
+
+    @override
+    def check(self, dataset: "Dataset") -> None:
+        """Refuse what is no text."""
+        if dataset.num_classes is None or dataset.test_x.dtype != np.int64:
+            raise ConfigurationError(
+                f"NextToken: samples of {dataset.name!r} are no windows of tokens with a token that follows. "
+                "Usual fix: data = AuthoredText, or another task."
+            )
+
+    @override
+    def measures(self) -> Mapping[str, Measure]:
+        """Perplexity, accuracy and cross entropy."""
+        perplexity = Measure("test perplexity", higher_is_better=False)
+        return {"perplexity": perplexity} | dict(super().measures())
+
+    @override
+    def scores(self, test: Sums, training: Sums | None) -> Mapping[str, float]:
+        """Means over the test set, and the exponential of the loss."""
+        accuracy, loss = (test[name] / test["num_samples"] for name in ("accuracy", "loss_nats"))
+        perplexity = math.exp(loss) if loss < _LARGEST_LOSS else loss * math.inf
+        return {"perplexity": perplexity, "accuracy": accuracy, "loss_nats": loss}

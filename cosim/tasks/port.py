@@ -1,0 +1,205 @@
+"""Task: the port of those who say what is minimised, and what is reported of a model.
+
+| kind | targets | loss | reported |
+|---|---|---|---|
+| Classification | classes | cross entropy | accuracy and cross entropy on the test set |
+| Regression | quantities | squared error | mean squared error on test and training set, error ratio |
+| NextToken | the token that follows | cross entropy | perplexity, accuracy, cross entropy on the test set |
+
+What is reported is computed from sums over slices of a data set, so it does not depend on who computes them;
+what sums cannot say, by metrics that a task names (`cosim.tasks.metric`).
+The first measure is the headline: it is drawn, and a study's target is one of its values. The field `first`
+makes another column the headline, a metric's too.
+
+Outputs that are no numbers are right of nothing. A task of your own is not asked for sums where a sample has
+no answer (an output is nan, or several are infinitely large): all that it reports is nan then, which marks
+the run as diverged, unless the class says `takes_no_answers`. A measure that is nan for a sound model too
+says `can_be_nan`.
+
+Scope and limitations: a loss is the mean over a batch, of outputs and targets alone, in operations that
+torch.func can batch. A class without a `loss` is trained on the cross entropy of classes, for which there are
+faster programs.
+
+Usage::
+
+    @configuration
+    class Huber(cosim.Task):
+        \"\"\"Huber loss; the mean absolute error is reported.\"\"\"
+
+        delta: float = field(positive, default=1.0)
+
+        def measures(self):
+            return {"test_mae": cosim.Measure("test MAE", higher_is_better=False)}
+
+        def loss(self, outputs, targets):
+            from torch.nn.functional import huber_loss
+
+            return huber_loss(outputs.reshape(targets.shape), targets, delta=self.delta)
+
+        def sums(self, outputs, targets):
+            return {"test_mae": (outputs.reshape(targets.shape) - targets).abs().sum()}
+
+Validation: `cosim.testing.check_task`.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+from typing_extensions import override
+
+from cosim.configuration import (
+    Port,
+    class_of,
+    configuration,
+    field,
+    one_of,
+    parts_of,
+    refuse,
+    said_of,
+)
+from cosim.records.rows import Measure
+from cosim.tasks.answered import are_answers
+from cosim.tasks.metric import Answers, are_metrics, named_metrics
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from cosim.data.dataset import Dataset
+
+Sums = Mapping[str, float]
+"""Name -> sum over all samples of a set; `num_samples` is among them."""
+
+
+@configuration
+class Task(Port, ABC):
+    """What is minimised, and what is reported.
+
+    Attributes:
+        reads_training_set: Whether what is reported is computed from the training set too; a class says so.
+        takes_no_answers: Whether its scores are right where samples have no answer, one of their outputs
+            being nan or several infinitely large; a class says so. Else all of them are nan then.
+        metrics: Names of what else is reported, such as MacroF1, or module:Class of your own. [no source]
+        first: Column that is the headline, such as macro_f1; none: the first of the task's own. [no source]
+    """
+
+    forms = one_of(cross_entropy=(), loss=("loss",))
+    claims = said_of(takes_no_answers=("measures", "sums", "scores"))
+    reads_training_set: ClassVar[bool] = False
+    takes_no_answers: ClassVar[bool] = False
+
+    metrics: tuple[str, ...] = field(are_metrics, default=())
+    first: str | None = None
+
+    def check(self, dataset: "Dataset") -> None:
+        """Refuse a data set that does not suit, before the clock starts.
+
+        Raises:
+            ConfigurationError: What does not suit, and the usual fix.
+        """
+
+    def num_outputs(self, dataset: "Dataset") -> int:
+        """Outputs that a network must have for a sample: one per class, or one per quantity."""
+        return dataset.num_targets
+
+    def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
+        """Mean loss of a batch; here the cross entropy of class scores.
+
+        Args:
+            outputs: Of the network, shape (batch, outputs).
+            targets: Classes or quantities, shape (batch,), or (batch, quantities).
+        """
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(outputs, targets)
+
+    @abstractmethod
+    def measures(self) -> Mapping[str, Measure]:
+        """Column -> what is reported in it, the headline first, unless the field `first` names another."""
+
+    def headline_of(self, dataset: "Dataset | None") -> Measure | None:
+        """What is drawn, and what a target is a value of.
+
+        Args:
+            dataset: None: it is not known yet.
+
+        Returns:
+            None where only the data set tells.
+        """
+        own = self.measures()
+        if self.first is None or self.first in own:
+            return own[self.first] if self.first else next(iter(own.values()))
+        return None if dataset is None else self.columns(dataset)[self.first]
+
+    @abstractmethod
+    def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
+        """Name -> sum over a slice of a data set; arguments as for `loss`."""
+
+    def scores(self, test: Sums, training: Sums | None) -> Mapping[str, float]:
+        """Column -> value, from the sums over whole sets; here means over the test set.
+
+        Args:
+            test: Over the test set.
+            training: Over the training set, where the task reads it; None where it does not.
+        """
+        return {column: test[column] / test["num_samples"] for column in self.measures()}
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse metrics of own models where clients have none."""
+        by_hand = any(getattr(part, "personal_tensors", None) for part in parts_of(system))
+        names = [type(metric).__name__ for metric in named_metrics(self.metrics) if metric.is_personal]
+        if names and not (system.personal or by_hand):
+            rule = (
+                f"{names[0]} is of clients' own models, and clients keep nothing of the model to themselves"
+            )
+            fix = "System.personal, such as the last layer; or ClientAccuracy"
+            raise refuse(type(self), "metrics", self.metrics, rule, fix)
+
+    def columns(self, dataset: "Dataset") -> Mapping[str, Measure]:
+        """Column -> what is reported in it: the headline, those of the task, those of the metrics.
+
+        Raises:
+            ConfigurationError: There is no column that is to be the first.
+        """
+        columns = dict(self.measures())
+        for metric in named_metrics(self.metrics):
+            columns |= metric.measures(dataset)
+        if self.first is None:
+            return columns
+        if self.first not in columns:
+            rule = f"is no column of the evaluations, which are {', '.join(columns)}"
+            raise refuse(
+                type(self), "first", self.first, rule, f"first={next(iter(columns))!r}, or its metric"
+            )
+        return {self.first: columns[self.first]} | columns
+
+    def metric_scores(
+        self, answers: Answers, dataset: "Dataset", personal: Answers | None = None
+    ) -> Mapping[str, float]:
+        """Column of a metric -> value.
+
+        Args:
+            answers: Of the global model.
+            personal: Of each client's own model to its test share; None: of the global model.
+        """
+        scores: dict[str, float] = {}
+        for metric in named_metrics(self.metrics):
+            given = personal if personal is not None and metric.is_personal else answers
+            if metric.takes_no_answers or are_answers(given.outputs).all():
+                scores |= metric.scores(given.own)
+            else:
+                scores |= dict.fromkeys(metric.measures(dataset), math.nan)
+        return scores
+
+    @override
+    def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
+        """Pickled along with its metrics' classes, so that another process has their modules loaded too."""
+        values = {attribute.name: getattr(self, attribute.name) for attribute in attrs.fields(type(self))}
+        return _unpickled, (type(self), values, [class_of(name) for name in self.metrics])
+
+
+def _unpickled(cls: type[Task], values: dict[str, Any], _metrics: object) -> Task:
+    return cls(**values)

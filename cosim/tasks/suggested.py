@@ -1,0 +1,29 @@
+"""Suggested: the task of a system that names none, by the targets of its data set."""
+
+from typing import TYPE_CHECKING
+
+from cosim.configuration import ConfigurationError
+from cosim.data.pairs import is_one_hot
+from cosim.tasks.classification import Classification
+from cosim.tasks.port import Task
+from cosim.tasks.regression import Regression
+
+if TYPE_CHECKING:
+    from cosim.data.dataset import Dataset
+
+SUGGESTED = (Classification(), Regression())
+"""The tasks of classes and of quantities, where a system names none."""
+
+
+def task_for(task: Task | None, dataset: "Dataset") -> Task:
+    """The task that a system names; of none, the one that the targets of its data set suggest.
+
+    Raises:
+        ConfigurationError: None is named, and the targets are rows with a 1 at the class.
+    """
+    if task is None and dataset.num_classes is None and is_one_hot(dataset.test_y):
+        raise ConfigurationError(
+            f"{dataset.name!r}: every target is a row with a 1 at its class, test_y of shape "
+            f"{dataset.test_y.shape}. Usual fix: y.argmax(1); or task = Regression, for quantities."
+        )
+    return task or SUGGESTED[dataset.num_classes is None]

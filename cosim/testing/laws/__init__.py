@@ -1,0 +1,1 @@
+"""Laws: what the tables of every run, and each part, fulfil."""

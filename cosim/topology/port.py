@@ -1,0 +1,72 @@
+"""Topology: how far clients stand from their edge servers, and what the way from there to the cloud costs.
+
+Clients of a cell are uniform in the disc around their edge server, no nearer than a minimum distance. They
+are numbered through all cells; a cell is a block of consecutive clients. `graph_of` draws the network.
+
+Usage::
+
+    @configuration
+    class Street(Topology):
+        \"\"\"Clients in a row, 10 m from each other.\"\"\"
+
+        @for_each
+        def distances_m(self, sim, client):
+            return 10.0 * (1 + int(client[-4:]) % 8)
+
+Scope and limitations: one tier of edge servers; clients do not move, and belong to their cell, also where
+another edge server is nearer. The backhaul is a fixed delay and a rate, without queueing.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.clock.draws import Numbers
+from cosim.clock.simulation import Simulation
+from cosim.configuration import Port, configuration, field, not_negative, positive, refuse
+
+
+@configuration
+class Topology(Port):
+    """Where the nodes stand, and what the way between edge and cloud costs.
+
+    Attributes:
+        cell_radius_m: Radius of the disc in which the clients of a cell are placed. [no source]
+        min_distance_m: Smallest distance of a client to its edge server. [3GPP TR 38.901, Table 7.2-1, UMa]
+        backhaul_delay_s: One-way delay between edge server and cloud. [HIST journal, Section IV-A: none]
+        backhaul_rate_bps: Rate between edge server and cloud; None: unlimited. [HIST journal, Section IV-A:
+            unlimited]
+    """
+
+    cell_radius_m: float = field(positive, default=500.0)
+    min_distance_m: float = field(not_negative, default=35.0)
+    backhaul_delay_s: float = field(not_negative, default=0.0)
+    backhaul_rate_bps: float | None = field(positive, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.min_distance_m >= self.cell_radius_m:
+            rule = f"must lie below cell_radius_m = {self.cell_radius_m:g}, else no place is left for clients"
+            raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, 35.0)
+
+    def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
+        """How far clients stand from their edge servers, shape (clients,); here uniform over the ring's area.
+
+        Args:
+            clients: All of the run, asked for once.
+        """
+        inner, outer = self.min_distance_m**2, self.cell_radius_m**2
+        return np.sqrt(inner + (outer - inner) * sim.of_clients(clients, "position", pairs)[:, 0])
+
+    def backhaul_s(self, bits: float) -> float:
+        """Time that a message takes between an edge server and the cloud."""
+        return self.backhaul_delay_s + (bits / self.backhaul_rate_bps if self.backhaul_rate_bps else 0.0)
+
+
+def pairs(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
+    """What the distance and the direction of a client follow from, a row each."""
+    return rng.random((num, 2))
+
+
+def even_cells(num_clients: int, num_cells: int) -> tuple[int, ...]:
+    """Cell sizes as even as they go, larger cells first."""
+    size, larger = divmod(num_clients, num_cells)
+    return tuple(size + (cell < larger) for cell in range(num_cells))

@@ -1,0 +1,184 @@
+"""Client by client: a rule's own torch function, called for one update after the other on each thread.
+
+Every update is a cohort of its own. The function gets a `ClientView` (which is on the page of
+`cosim.training.port`), and the values that its network has at the end are what comes
+out. Of a rule that keeps a state it returns the next one. Gradients are switched on.
+
+Randomness: dropout layers draw from the update's key (`cosim.values.dropout`), mini-batches as
+well, and what the function draws itself it draws from `client.generator`; draws from generators that all
+threads share are refused (`cosim.values.own_functions`).
+
+Scope and limitations: slower than a batched program where networks are small, about as fast where a client is
+trained alone anyway (convolutions, dropout, frozen layers). A buffer that only a function moves, and no
+forward pass, travels where the network declares it (`moving_buffers`), and is refused else. Of a part of a
+network, the module keeps the sizes that its layers print, and has the part's tensors.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property, partial
+
+import torch
+from torch import Tensor, nn
+from typing_extensions import override
+
+from cosim.configuration import ConfigurationError
+from cosim.training.programs.sgd_steps import mini_batches
+from cosim.training.training_set import TrainingSet
+from cosim.values.dropout import keyed_dropout
+from cosim.values.global_generators import asked_for_randomness
+from cosim.values.own_functions import generator, kept_copies, without_shared_draws
+from cosim.values.pending import PendingUpdate
+from cosim.values.weights import Weights, differ, frozen_on, in_own_types, own_copy
+
+
+class _Client:
+    def __init__(
+        self, update: PendingUpdate, network: nn.Module, data: TrainingSet, companions: Weights
+    ) -> None:
+        self._update, self._data, self.companions = update, data, companions
+        self.name, self.round, self.num_steps = update.client, update.round, update.num_steps
+        self.network, self.loss = network, data.loss
+
+    @cached_property
+    def start(self) -> Weights:
+        begun = self._update.begun
+        return {name: values.clone() for name, values in begun.items() if name not in self.companions}
+
+    @cached_property
+    def generator(self) -> torch.Generator:
+        return generator(self._update.key, "local training", self._data.x_ND.device)
+
+    @cached_property
+    def state(self) -> Weights:
+        kept = self._update.state
+        return {} if kept is None else {name: values.clone() for name, values in kept.settled.items()}
+
+    def samples(self) -> tuple[Tensor, Tensor]:
+        return self._data.labelled(self._update.samples)
+
+    def batches(self, num_steps: int, batch_size: int) -> "_Batches":
+        with (
+            asked_for_randomness()
+        ):  # by generators that are made of keys, which is nothing of the function's
+            batches = mini_batches(self._update.samples, num_steps, batch_size, self._update.key)
+        return _Batches(self._data, torch.from_numpy(batches).to(self._data.x_ND.device))
+
+
+class _Batches(Iterator[tuple[Tensor, Tensor]]):
+    def __init__(self, data: TrainingSet, samples_SB: Tensor) -> None:
+        self._data, self._samples_SB = data, samples_SB
+        self.num_taken, self._is_over = 0, False
+
+    def __len__(self) -> int:
+        return len(self._samples_SB)
+
+    @override
+    def __iter__(self) -> "_Batches":
+        """Itself; refuses a second pass, which would find nothing."""
+        if self._is_over:
+            raise ConfigurationError(
+                "a train function goes through its mini-batches a second time, and there are no more: each "
+                "is a step that takes simulated time and energy. Usual fix: one pass, and more steps, by "
+                "SameSteps(num_local_steps=...) or Epochs(num_epochs=...)."
+            )
+        return self
+
+    @override
+    def __next__(self) -> tuple[Tensor, Tensor]:
+        if self.num_taken == len(self):
+            self._is_over = True
+            raise StopIteration
+        self.num_taken += 1
+        return self._data.at(self._samples_SB[self.num_taken - 1])
+
+
+class ClientByClient:
+    """Calls `train` of an update's rule.
+
+    Args:
+        function: What it comes to, for messages.
+        source: What that draws from, for messages.
+    """
+
+    def __init__(self, function: str, source: str) -> None:
+        self._function, self._source = function, source
+
+    def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
+        """The update itself, so it trains alone."""
+        return update
+
+    def train(
+        self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
+    ) -> Sequence[Weights]:
+        """Train a cohort of one, in place on its client's weights; returns the state that it leaves."""
+        (update,) = cohort
+        call = partial(self._trained, network, weights_C, data, update)
+        state, arriving, asked = without_shared_draws(self._function, self._source, call)
+        if asked:
+            self._check_same(arriving, without_shared_draws(self._function, self._source, call)[1])
+        for name, tensor in arriving.items():
+            weights_C[name][0].copy_(tensor.detach())
+        return [state]
+
+    def _trained(
+        self, network: nn.Module, weights_C: Weights, data: TrainingSet, update: PendingUpdate
+    ) -> tuple[Weights, Weights, bool]:
+        """The state and the weights that an update leaves; what it starts from stays as it is.
+
+        And whether the function has asked the system for randomness.
+        """
+        own = own_copy(network, frozen_on(network, data.x_ND.device.type))
+        tensors = tensors_of(own, weights_C)
+        starts = {name: weights_C[name][0].clone() for name in tensors}
+        for name, values in in_own_types(own, starts).items():
+            tensors[name].data = values
+        companions = {
+            name: values_C[0].clone() for name, values_C in weights_C.items() if name not in tensors
+        }
+        rule, view = update.training, _Client(update, own, data, dict(companions))
+        with torch.enable_grad(), keyed_dropout(own, update.key), asked_for_randomness() as asked:
+            state = kept_copies(self._function, rule.keeps_state, rule.train(view))  # pyright: ignore[reportArgumentType]
+        self._check_constants(network, own, tensors, data, update)
+        arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
+        return state, arriving, bool(asked)
+
+    def _check_same(self, arriving: Weights, again: Weights) -> None:
+        """Refuse a function that has asked the system for randomness, and leaves something else again."""
+        if other := next((name for name, values in arriving.items() if differ(values, again[name])), None):
+            raise ConfigurationError(
+                f"{self._function} leaves another {other} each time it is called with the same, so it draws "
+                f"from a generator without a seed. Usual fix: generator={self._source}."
+            )
+
+    def _check_constants(
+        self,
+        network: nn.Module,
+        trained: nn.Module,
+        tensors: Weights,
+        data: TrainingSet,
+        update: PendingUpdate,
+    ) -> None:
+        """Refuse a function that moves a buffer which does not travel; a pass may fill a table."""
+
+        def moved(other: nn.Module) -> list[str]:
+            before, after = dict(other.named_buffers()), dict(trained.named_buffers())
+            constants = (after.keys() & before.keys()) - tensors.keys()
+            return sorted(name for name in constants if differ(after[name], before[name]))
+
+        if moved(network):
+            filled = own_copy(network).train()
+            x_BD, _ = data.labelled(update.samples[: update.training.batch_size])
+            with torch.no_grad(), keyed_dropout(filled, update.key):
+                filled(x_BD)
+            if names := moved(filled):
+                raise ConfigurationError(
+                    f"{self._function} moves {', '.join(names)} of the network, which no forward pass moves, "
+                    "so it is taken for a constant and does not travel. Usual fix: self.moving_buffers = "
+                    f"{tuple(names)!r} in the network's constructor."
+                )
+
+
+def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
+    """A network's own tensors that a model consists of."""
+    tensors = dict(network.named_parameters()) | dict(network.named_buffers())
+    return {name: tensors[name] for name in weights if name in tensors}

@@ -1,0 +1,72 @@
+"""Programs of steps along gradients: plain SGD, and whatever else a `Step` makes of a gradient (`steps`).
+
+| samples | network | loss | program |
+|---|---|---|---|
+| of a data set that names its batching | any | that suits it | the data set's (`batching`) |
+| any | layers with ReLU between, declared | cross entropy | products by hand, many clients together |
+| any | any other, one client | any | autograd |
+| any | any, several clients | any | autograd under vmap |
+"""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from cosim.training.programs.sgd_steps import (
+    by_use,
+    mini_batches,
+    relu_layers_of,
+    train_alone,
+    train_by_autograd,
+    train_relu_layers,
+)
+from cosim.training.programs.steps import Begin
+from cosim.training.training_set import TrainingSet
+from cosim.values.dropout import keyed_dropout
+from cosim.values.pending import PendingUpdate
+from cosim.values.weights import Weights
+
+
+class SgdProgram:
+    """Steps of many clients along stochastic gradients.
+
+    Args:
+        begin: Makes what says what is made of the gradients of a cohort.
+    """
+
+    def __init__(self, begin: Begin) -> None:
+        self._begin = begin
+
+    def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
+        """The number of steps, or what the data set's batching says."""
+        return update.num_steps if data.batching is None else data.batching.shared(update, data)
+
+    def train(
+        self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
+    ) -> Sequence[Weights]:
+        """Train a cohort, in place on its clients' weights; returns the states that they leave."""
+        if data.batching is not None:
+            return data.batching.train(network, weights_C, data, cohort, self._begin)
+        batch_size = cohort[0].training.batch_size
+        batches = np.stack([mini_batches(u.samples, u.num_steps, batch_size, u.key) for u in cohort])
+        x_ND, y_N = data.x_ND, data.y_N
+        if y_N is None:
+            numbers, places = np.unique(batches, return_inverse=True)
+            (x_ND, y_N), batches = data.labelled(numbers), places.reshape(batches.shape)
+        batches_CSB = torch.from_numpy(batches).to(x_ND.device)
+        parameters_C, buffers_C, companions_C = by_use(network, weights_C)
+        step = self._begin(parameters_C, companions_C, cohort)
+        relu_layers = getattr(network, "relu_layers", None)
+        if relu_layers is not None and data.is_cross_entropy:
+            layers = relu_layers_of(relu_layers, parameters_C)
+            train_relu_layers(layers, x_ND, y_N, batches_CSB, step)
+        elif len(cohort) == 1 and relu_layers is None:
+            samples = (x_ND, y_N, batches_CSB)
+            with keyed_dropout(network, cohort[0].key):
+                train_alone(network, parameters_C, buffers_C, *samples, step, data.loss)
+        else:
+            samples = (x_ND, y_N, batches_CSB)
+            train_by_autograd(network, parameters_C, buffers_C, *samples, step, data.loss)
+        return step.end(parameters_C, cohort)

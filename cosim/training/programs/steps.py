@@ -1,0 +1,145 @@
+"""Step: the port of what is made of gradients, tensor by tensor, for all clients of a cohort.
+
+A step is made when a cohort begins and goes with it. What it holds beside the weights, momentum for instance,
+is stacked over the clients as the weights are, so that one torch operation moves all of them.
+
+Asked: `by_gradient`. Given: a `Gradient`, which may be a product that no torch operation has made yet; then
+it is added within the product.
+
+Shape suffix: C clients of the cohort.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+from typing_extensions import override
+
+from cosim.values.pending import PendingUpdate
+from cosim.values.weights import Weights
+
+Begin = Callable[[Weights, Weights, Sequence[PendingUpdate]], "Step"]
+"""Makes the step of a cohort from its parameters and its companions, by name, shape (clients, ...)."""
+
+
+class Gradient:
+    """A gradient of all clients.
+
+    Args:
+        total_C: Of a sum over the batch, shape (clients, ...).
+        divisor: What makes the sum a mean.
+    """
+
+    def __init__(self, total_C: Tensor, divisor: float = 1.0) -> None:
+        self._total_C, self._divisor = total_C, divisor
+
+    @property
+    def values_C(self) -> Tensor:
+        """The gradient of the mean, shape (clients, ...); not to be changed."""
+        return self._total_C if self._divisor == 1.0 else self._total_C / self._divisor
+
+    def whole(self) -> "Gradient":
+        """The same, multiplied out, where it is added more than once."""
+        return self
+
+    def add_to(self, values_C: Tensor, factor: float, kept: float = 1.0) -> None:
+        """Put kept times values plus factor times the gradient in the place of the values."""
+        if kept != 1.0:
+            values_C.mul_(kept)
+        values_C.add_(self._total_C, alpha=factor / self._divisor)
+
+
+class Product(Gradient):
+    """A gradient that is the product of two matrices for each client.
+
+    Args:
+        left_C: Shape (clients, rows, batch).
+        right_C: Shape (clients, batch, columns).
+        divisor: What makes the sum over the batch a mean.
+    """
+
+    def __init__(self, left_C: Tensor, right_C: Tensor, divisor: float) -> None:
+        self._left_C, self._right_C, self._divisor = left_C, right_C, divisor
+
+    @property
+    @override
+    def values_C(self) -> Tensor:
+        return self.whole().values_C
+
+    @override
+    def whole(self) -> Gradient:
+        return Gradient(torch.bmm(self._left_C, self._right_C), self._divisor)
+
+    @override
+    def add_to(self, values_C: Tensor, factor: float, kept: float = 1.0) -> None:
+        values_C.baddbmm_(self._left_C, self._right_C, beta=kept, alpha=factor / self._divisor)
+
+
+class Step(ABC):
+    """What a rule makes of gradients.
+
+    Args:
+        beside_C: Kind -> parameter -> what is held beside it, shape (clients, ...).
+
+    Attributes:
+        beside_C: The same, changed in place.
+        keeps: Kinds that a client keeps, where its rule keeps a state.
+    """
+
+    keeps: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, beside_C: dict[str, Weights]) -> None:
+        self.beside_C = beside_C
+
+    def begin(self) -> None:  # noqa: B027
+        """Take note that the gradients of another step follow."""
+
+    @abstractmethod
+    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
+        """Move a parameter of all clients in place.
+
+        Args:
+            values_C: Shape (clients, ...).
+            gradient: Of the parameter.
+        """
+
+    def of_first(self, num_clients: int) -> Self:
+        """The step of the first so many clients, in the same memory."""
+        first = copy.copy(self)
+        first.beside_C = {
+            kind: {name: values_C[:num_clients] for name, values_C in of.items()}
+            for kind, of in self.beside_C.items()
+        }
+        return first
+
+    def end(self, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Sequence[Weights]:
+        """The state that each client leaves, after its last step; none, where the rule keeps none."""
+        if not cohort[0].training.keeps_state:
+            return ()
+        return [
+            {
+                kept_name(kind, name): values_C[client].clone()
+                for kind in self.keeps
+                for name, values_C in self.beside_C[kind].items()
+            }
+            for client in range(len(cohort))
+        ]
+
+
+def kept_name(kind: str, parameter: str) -> str:
+    """Name of what a client keeps beside a parameter."""
+    return f"{kind} {parameter}"
+
+
+def kept(kind: str, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Weights:
+    """What clients have kept beside their parameters, by parameter; zero where they have kept nothing."""
+    states = [{} if update.state is None else update.state.settled for update in cohort]
+    found_C = {name: torch.zeros_like(values_C) for name, values_C in parameters_C.items()}
+    for client, state in enumerate(states):
+        for name, values_C in found_C.items():
+            if (own := state.get(kept_name(kind, name))) is not None:
+                values_C[client] = own
+    return found_C

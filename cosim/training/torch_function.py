@@ -1,0 +1,146 @@
+"""Torch function: local training by any function of one's own, client by client, without a class.
+
+The function is `train(network, batches, state, rng)`:
+
+- `network`: the client's own torch.nn.Module, in training mode, with the values of the start; what it holds
+  at the end is the update;
+- `batches`: an iterator of (features, classes or targets), the mini-batches of plain SGD, one for each step;
+- `state`: what the function returned at the client's last training, tensors by name; empty at first, and
+  always without `keeps_state`;
+- `rng`: a torch.Generator for all that is drawn; it follows from the run's seed, the client and the job.
+
+A function with a parameter of one of these names gets that, too:
+
+- `round`: the round, from 1 (what that is: `cosim.schedules.port`);
+- `learning_rate`: that of the rule, which may follow the round.
+
+It returns nothing, or, with `keeps_state`, a dictionary of tensors. It runs on the learner's threads, one
+client at a time on each, so it changes nothing that belongs to all::
+
+    # mine.py
+    def train(network, batches, state, rng, learning_rate):
+        optimizer = torch.optim.RMSprop(network.parameters(), lr=learning_rate)
+        for x, y in batches:
+            optimizer.zero_grad()
+            torch.nn.functional.cross_entropy(network(x), y).backward()
+            optimizer.step()
+
+    local = cosim.TorchFunction(function="mine:train", learning_rate=0.01)
+
+`batches` is gone through once: its steps are what the client pays for in simulated time, so a second pass is
+refused, and so is a function that takes none of them.
+
+Scope and limitations: its module must be loaded (`--import mine`), and the hash of its file is kept with a
+run, as those of classes are. Other numbers of its own are in the module, not in `config.json`; a class with
+fields and a method `train` has them there.
+"""
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from typing_extensions import override
+
+from cosim.configuration import (
+    ConfigurationError,
+    configuration,
+    field,
+    lacks_in,
+    loaded,
+    own_function,
+    refuse,
+)
+from cosim.configuration.going_together import ONE_BY_ONE
+from cosim.configuration.rules import shown
+from cosim.training.port import ClientView, LocalTraining, Trainable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from torch import Tensor
+
+
+MAY_ASK = ("round", "learning_rate")
+"""Parameters that a function may have beside the four."""
+
+
+@configuration
+class TorchFunction(LocalTraining):
+    """A function of one's own.
+
+    Attributes:
+        learning_rate: What is sent over the air is divided by it, and the function gets it where it has a
+            parameter of that name; nothing else asks for it. [no source]
+        function: module:function, called with network, batches, state and rng. [no source]
+        keeps_state: Whether what it returns is given to the client's next training. [no source]
+    """
+
+    function: str = field(own_function)
+    keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse a learning rate where nothing asks for it."""
+        super().fit(system)
+        usual = attrs.fields(type(self)).learning_rate.default
+        if self.learning_rate == usual or lacks_in(system.uplink, ONE_BY_ONE) or not self._is_loaded:
+            return  # `check` refuses a function that is not loaded
+        if "learning_rate" not in self._asked():
+            rule = "the function has a step size of its own: it has no parameter learning_rate"
+            fix = f"a parameter learning_rate of {self.function}, or leave it out"
+            raise refuse(type(self), "learning_rate", self.learning_rate, rule, fix)
+
+    @override
+    def check(self, learner: Trainable) -> None:
+        """Refuse a name that means no function of four arguments, before the clock starts."""
+        found = self._called()
+        try:
+            inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked())
+        except TypeError as error:
+            raise ConfigurationError(
+                f"{type(self).__name__}.function = {shown(self.function)}: {error}. Usual fix: "
+                f"{found.__name__}(network, batches, state, rng), and {' or '.join(MAY_ASK)} where it asks."
+            ) from None
+        super().check(learner)
+
+    @property
+    def _is_loaded(self) -> bool:
+        try:
+            return callable(self._called())
+        except ConfigurationError:
+            return False
+
+    def _asked(self, round: int = 1) -> dict[str, Any]:
+        """What the function gets by name."""
+        offered = {"round": round, "learning_rate": self.learning_rate}
+        return {
+            name: offered[name] for name in MAY_ASK if name in inspect.signature(self._called()).parameters
+        }
+
+    def _called(self) -> "Callable[..., Mapping[str, Tensor] | None]":
+        where = f"{type(self).__name__}.function = {shown(self.function)}"
+        found = loaded(self.function, where) if ":" in self.function else None
+        if not callable(found):
+            raise ConfigurationError(
+                f"{where}: no such function. Usual fix: module:function, of a module that is loaded."
+            )
+        return found  # type: ignore[return-value]
+
+    @override
+    def train(self, client: ClientView) -> "Mapping[str, Tensor] | None":
+        """Call it."""
+        batches = client.batches(client.num_steps, self.batch_size)
+        asked = self._asked(client.round)
+        state = self._called()(client.network, batches, client.state, client.generator, **asked)
+        if not batches.num_taken:
+            raise ConfigurationError(
+                f"{self.function} takes none of its mini-batches, so it trains on nothing. Usual "
+                "fix: for x, y in batches; or a class with a method train(self, client), which need not."
+            )
+        return state
+
+    @property
+    @override
+    def train_names(self) -> tuple[str, str]:
+        """The function's name, and its parameter."""
+        return self.function, "rng"

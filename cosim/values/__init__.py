@@ -1,0 +1,1 @@
+"""Values: pending models and updates, their weights, and the shape and parts of a network."""

@@ -1,0 +1,312 @@
+"""Combinations: what becomes of pending updates and models, pending too.
+
+Means of updates, with noise or without, accumulated gradients, means of models, submodels and what is put
+together of them; each is computed when a learner reads it. To add a way to combine, write a subclass; the
+learner stays as it is.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from typing_extensions import override
+
+from cosim.configuration import ConfigurationError
+from cosim.values.linear import LinearCombination
+from cosim.values.pending import PendingModel, PendingUpdate
+from cosim.values.submodels import NetworkShape, Part
+
+if TYPE_CHECKING:
+    from cosim.codecs.model_codec import ModelCodec
+    from cosim.values.weights import Weights
+
+
+class UpdateSum(PendingModel):
+    """Sum of coefficient times updated weights."""
+
+    __slots__ = ()
+
+    @override
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        assert update_sum is not None
+        return update_sum
+
+
+class NoisyMean(PendingModel):
+    """Sum of coefficient times updated weights, with normal noise that a key determines."""
+
+    __slots__ = ("deviation", "key")
+
+    def __init__(
+        self,
+        updates: Sequence[PendingUpdate],
+        coefficients: Sequence[float],
+        deviation: Callable[[], float],
+        key: int,
+    ) -> None:
+        super().__init__((), updates, coefficients)
+        self.deviation, self.key = deviation, key
+
+    @override
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        import torch
+
+        assert update_sum is not None
+        deviation = self.deviation()
+        generator = torch.Generator().manual_seed(self.key)
+        noisy = {}
+        for name, total in update_sum.items():
+            noise = torch.randn(total.shape, generator=generator, dtype=torch.float64)
+            noisy[name] = total + deviation * noise.to(total.device)
+        return noisy
+
+
+class Submodel(PendingModel):
+    """The part of a full model that one cell trains."""
+
+    __slots__ = ("part",)
+
+    def __init__(self, model: PendingModel, part: Part) -> None:
+        super().__init__((model,))
+        self.part = part
+
+    @override
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.values.weights import cut
+
+        return cut(models[0], shape, self.part)
+
+
+class ReceivedModel(PendingModel):
+    """What clients receive of a model whose parameters a codec changes on its way down."""
+
+    __slots__ = ("codec",)
+
+    def __init__(self, model: PendingModel, codec: "ModelCodec") -> None:
+        super().__init__((model,))
+        self.codec = codec
+
+    @override
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        exact = shape.moving
+        return {
+            name: values if name in exact else self.codec.received(values)
+            for name, values in models[0].items()
+        }
+
+
+class AssembledModel(PendingModel):
+    """A full model put together from the models of disjoint parts."""
+
+    __slots__ = ("parts",)
+
+    def __init__(
+        self, parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None
+    ) -> None:
+        super().__init__((*models, *(() if base is None else (base,))))
+        self.parts = tuple(parts)
+
+    @override
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        from cosim.values.weights import assembled
+
+        num_parts = len(self.parts)
+        base = models[num_parts] if len(models) > num_parts else None
+        return assembled(shape, self.parts, models[:num_parts], base)
+
+
+def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = None) -> PendingModel:
+    """Mean of updated models. [HIST journal, equation 6]
+
+    Args:
+        updates: At least one.
+        weights: Relative weight of each, for example its number of samples, divided by their sum; None:
+            equal.
+    """
+    return UpdateSum(updates=updates, coefficients=_shares(len(updates), weights))
+
+
+def noisy_mean(updates: Sequence[PendingUpdate], deviation: Callable[[], float], key: int) -> PendingModel:
+    """Mean of updated models as it is received over the air. [HIST journal, equations 26, 27]
+
+    The mean of accumulated gradients (w - w_u) / eta with noise Z moves the model to w - eta (mean + Z), that
+    is the mean of the w_u less eta Z.
+
+    Args:
+        updates: At least one; all start from one model with one rate eta.
+        deviation: Gives eta times the standard deviation of Z; asked when the model is first read.
+        key: Determines Z, 0 to 2**63 - 1.
+    """
+    return NoisyMean(updates, _shares(len(updates), None), deviation, key)
+
+
+def accumulate(
+    model: PendingModel, updates: Sequence[PendingUpdate], coefficients: Sequence[float]
+) -> PendingModel:
+    """A model moved along its clients' accumulated gradients. [RawHFL, equation 15]
+
+    Running statistics and state are averaged (`linear`).
+
+    A client that trains from w to w_u with rate eta has the accumulated gradient g_u = (w - w_u) / eta, so
+    w - eta sum (alpha_u / p_u) g_u = w + sum (alpha_u / p_u) (w_u - w), over the clients whose updates
+    arrived; their coefficients need not sum to 1.
+
+    Args:
+        model: Where all updates start.
+        updates: At least one.
+        coefficients: One per update: alpha_u / p_u, the client's weight over the probability that its update
+            arrives.
+    """
+    if not updates:
+        raise ConfigurationError(
+            "accumulated gradients of nothing. Usual fix: keep the old model when no update arrived."
+        )
+    if len(coefficients) != len(updates) or not np.isfinite(np.asarray(coefficients, dtype=float)).all():
+        raise ConfigurationError(
+            f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one per update. Usual "
+            "fix: no probability of 0 below an update that arrived."
+        )
+    elsewhere = [update.client for update in updates if update.start is not model]
+    if elsewhere:
+        raise ConfigurationError(
+            f"updates of {', '.join(elsewhere)} start from another model than the one they are to move. "
+            "Usual fix: train from the model that is moved."
+        )
+    coefficients = [float(coefficient) for coefficient in coefficients]
+    total = math.fsum(coefficients)
+    return LinearCombination(
+        (model,),
+        (1.0 - total,),
+        updates,
+        coefficients,
+        scale=1.0 / max(1.0, total),
+        factors_of_moving=(1.0 - min(1.0, total),),
+    )
+
+
+def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:
+    """Mean of models, as a cloud averages its edges' models.
+
+    Args:
+        models: At least one.
+        weights: Relative weight of each, divided by their sum; None: equal.
+    """
+    return LinearCombination(models, _shares(len(models), weights))
+
+
+class Change(NamedTuple):
+    """What somebody has made of a model that he got.
+
+    Attributes:
+        start: What he got.
+        result: A client's update, or the model of a cell.
+    """
+
+    start: PendingModel
+    result: PendingUpdate | PendingModel
+
+
+def moved_along(
+    model: PendingModel, changes: Sequence[Change], weights: Sequence[float], divisor: float
+) -> PendingModel:
+    """model + sum of weight / divisor times (result - start), where each change has a start of its own.
+
+    Where all start from the model itself and the weights add up to the divisor, nothing of it remains, and
+    this is the mean of the results to the last bit. Running statistics and state are averaged (`linear`).
+
+    Args:
+        changes: At least one.
+        weights: One for each.
+    """
+    coefficients = [weight / divisor for weight in weights]
+    started: dict[PendingModel, list[float]] = {model: []}
+    for (start, _), weight in zip(changes, weights, strict=True):
+        started.setdefault(start, []).append(weight)
+    factors = {start: -math.fsum(of_start) / divisor for start, of_start in started.items()}
+    factors[model] = 1.0 - math.fsum(started[model]) / divisor
+    total = math.fsum(weights) / divisor
+    kept = {start: 1.0 - min(1.0, total) if start is model else 0.0 for start in factors}
+    return _combined(factors, changes, coefficients, (1.0 / max(1.0, total), kept))
+
+
+def mixed(model: PendingModel, change: Change, share: float) -> PendingModel:
+    """(1 - share) times a model + share times a result."""
+    return _combined({model: 1.0 - share}, [change], [share])
+
+
+def _combined(
+    factors: dict[PendingModel, float],
+    changes: Sequence[Change],
+    coefficients: Sequence[float],
+    averaging: tuple[float, dict[PendingModel, float]] | None = None,
+) -> PendingModel:
+    """The sum of results times coefficients, and of models times factors.
+
+    Args:
+        averaging: Of running statistics and state: the scale of coefficients, and factors; None: the same.
+    """
+    updates: dict[PendingUpdate, float] = {}
+    models: list[tuple[PendingModel, float]] = []
+    for change, coefficient in zip(changes, coefficients, strict=True):
+        if isinstance(change.result, PendingModel):
+            models.append((change.result, coefficient))
+        else:
+            updates[change.result] = coefficient
+    scale, kept = averaging or (1.0, factors)
+    of_moving = [scale * factor for _, factor in models] + [kept[start] for start in factors]
+    models += factors.items()
+    summands, of_models = zip(*models, strict=True)
+    of_updates = list(updates), list(updates.values())
+    return LinearCombination(summands, of_models, *of_updates, scale=scale, factors_of_moving=of_moving)
+
+
+def submodel(model: PendingModel, part: Part) -> PendingModel:
+    """The part of a full model that one cell trains. [HIST journal, equation 4]"""
+    return Submodel(model, part)
+
+
+def assemble(
+    parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None = None
+) -> PendingModel:
+    """The full model from the models of disjoint parts. [HIST journal, equation 7]
+
+    Args:
+        parts: Disjoint parts.
+        models: The model of each part.
+        base: The full model that holds where no part does (a cell that sent nothing); None: the
+            parts cover everything.
+    """
+    if len(parts) != len(models) or not parts:
+        raise ConfigurationError(
+            f"{len(parts)} parts and {len(models)} models: one model per part, at least one."
+        )
+    return AssembledModel(parts, models, base)
+
+
+def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
+    if count == 0:
+        raise ConfigurationError("a mean of nothing. Usual fix: keep the old model when no update arrived.")
+    if weights is None:
+        return (1.0 / count,) * count
+    relative = np.asarray(weights, dtype=float)
+    if (
+        relative.shape != (count,)
+        or not np.isfinite(relative).all()
+        or relative.min() < 0
+        or relative.sum() <= 0
+    ):
+        raise ConfigurationError(
+            f"weights = {weights}: must be {count} numbers, none below 0, one of them above 0."
+        )
+    return tuple(float(share) for share in relative / relative.sum())

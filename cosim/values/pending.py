@@ -1,0 +1,253 @@
+"""Pending models and updates: learning that is asked for now and computed when first read.
+
+The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
+`Learner.evaluate` reads a model. Start, state, samples, steps, rule and key determine an update wholly.
+
+A codec may change what of an update arrives (`PendingUpdate.codec`); it is part of the update, whose weights
+are then those that arrive.
+
+A rule, or a codec, that keeps a state from one training to the next gets it from the update
+(`PendingUpdate.state`, `codec_state`), and leaves another (`next_state`, `next_codec_state`), which the
+client's next update may get. What of the network a client keeps to itself goes the same way (`own`,
+`next_own`). So an update that no model reads, because it was dropped, is trained after all
+where a state is read that follows from it.
+
+Scope and limitations: what is made of updates is made of one weighted sum of them, so that a client's weights
+live only until they are added. Where an update is referenced beyond that, by a model that is not settled yet
+or by a variable, a learner keeps its weights as long, so that it is trained once for all that need it.
+"""
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from cosim.configuration import Port, refuse
+from cosim.schedules.port import in_round
+from cosim.values.submodels import NetworkShape
+
+if TYPE_CHECKING:
+    from cosim.codecs.port import Codec
+    from cosim.training.port import LocalTraining
+    from cosim.values.weights import Weights
+
+
+class PendingValue:
+    """Named tensors that are determined but not computed yet.
+
+    Args:
+        parents: Values that it is made of.
+        updates: Client updates that it is made of.
+
+    Attributes:
+        coefficients: One per update: its factor in the sum that the value is made of, or None.
+        version: The latest version of the global model that it is, or is made of; 0 is the initial one.
+        tensors: None until computed; then never changed in place.
+    """
+
+    __slots__ = ("__weakref__", "coefficients", "parents", "tensors", "updates", "version")
+
+    def __init__(
+        self,
+        parents: Sequence["PendingValue"] = (),
+        updates: Sequence["PendingUpdate"] = (),
+        coefficients: Sequence[float | None] = (),
+    ) -> None:
+        self.parents = tuple(parents)
+        self.updates = tuple(updates)
+        self.coefficients = tuple(coefficients)
+        self.version = max(
+            max((parent.version for parent in self.parents), default=0),
+            max((update.start.version for update in self.updates), default=0),
+        )
+        self.tensors: Weights | None = None
+
+    @property
+    def round(self) -> int:
+        """The round of what starts from it, from 1."""
+        return self.version + 1
+
+    def settle(self, tensors: "Weights") -> None:
+        """Keep the tensors and let go of everything they came from."""
+        self.tensors = tensors
+        self.parents = self.updates = self.coefficients = ()
+
+    @property
+    def settled(self) -> "Weights":
+        """The tensors of a value that is computed."""
+        assert self.tensors is not None, "read through a learner"
+        return self.tensors
+
+
+class PendingModel(PendingValue):
+    """A model: float32 weights, made of other models and of one weighted sum of updates."""
+
+    __slots__ = ()
+
+    def combine(
+        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
+    ) -> "Weights":
+        """The weights of this model.
+
+        Args:
+            shape: The full network.
+            models: Weights of the parents, float32, not to be changed.
+            update_sum: Sum of coefficient times updated weights, float64, the model's own; None without
+                updates.
+        """
+        raise NotImplementedError
+
+
+class PendingState(PendingValue):
+    """What a client or a server keeps from one training to its next, such as momentum.
+
+    It is an output of what makes it, an update or a model, and comes with that: who computes the one settles
+    the other, where anybody references it. Where nobody does it is let go of.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tensors: "Weights") -> Self:
+        """One whose tensors are known."""
+        state = cls()
+        state.settle(tensors)
+        return state
+
+
+class NextState:
+    """The state that something leaves, for as long as anybody references it."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self) -> None:
+        self._state: weakref.ref[PendingState] | None = None
+
+    @property
+    def wanted(self) -> PendingState | None:
+        """The state, where somebody references it and it is not computed yet."""
+        state = None if self._state is None else self._state()
+        return state if state is not None and state.tensors is None else None
+
+    def of(self, make: Callable[[], PendingState]) -> PendingState:
+        """The state, made if nobody references one."""
+        state = None if self._state is None else self._state()
+        if state is None:
+            state = make()
+            self._state = weakref.ref(state)
+        return state
+
+
+def _own_indices(samples: Any) -> NDArray[np.int64]:
+    array = np.asarray(samples)
+    if array.ndim != 1 or not len(array) or not np.issubdtype(array.dtype, np.integer):
+        raise refuse("PendingUpdate", "samples", samples, "must be training-set indices, at least one")
+    if array.dtype == np.int64 and array.base is None and not array.flags.writeable:
+        return array
+    array = array.astype(np.int64)
+    array.flags.writeable = False
+    return array
+
+
+def _in_its_round(rule: "LocalTraining", update: Any) -> "LocalTraining":
+    return in_round(rule, update.round)
+
+
+@attrs.frozen(eq=False, repr=False, kw_only=True)
+class PendingUpdate:
+    """One client's local training, on the samples it has at this instant.
+
+    Attributes:
+        client: Name; sums go in the order of names.
+        start: The model that training starts from.
+        samples: Training-set indices, or numbers row * num_classes + label where the data set has no train_y;
+            shape (samples,); copied unless read-only.
+        num_steps: Local steps.
+        round: In which it trains: that of its start.
+        training: The rule by which it trains, with the numbers of that round.
+        key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
+        state: What the client has kept from its last training; None: nothing.
+        codec: What its change goes through on its way; None: what was sent arrives.
+        codec_state: What the codec has kept from the client's last training; None: nothing.
+        own: Tensors of the network that the client has in place of the start's and keeps to itself, none
+            before it has trained; None: it keeps nothing to itself.
+    """
+
+    client: str
+    start: PendingModel
+    samples: NDArray[np.int64] = attrs.field(converter=_own_indices)
+    num_steps: int
+    round: int = attrs.field(default=attrs.Factory(lambda self: self.start.round, takes_self=True))
+    training: "LocalTraining" = attrs.field(converter=attrs.Converter(_in_its_round, takes_self=True))
+    key: int
+    state: PendingState | None = None
+    codec: "Codec | None" = None
+    codec_state: PendingState | None = None
+    own: PendingState | None = None
+    left: NextState = attrs.field(factory=NextState, init=False)
+    left_by_codec: NextState = attrs.field(factory=NextState, init=False)
+    left_own: NextState = attrs.field(factory=NextState, init=False)
+
+    @property
+    def inputs(self) -> tuple[PendingValue, ...]:
+        """What must be computed before it is trained."""
+        kept = (self.state, self.codec_state, self.own)
+        return (self.start, *(state for state in kept if state is not None))
+
+    @property
+    def next_state(self) -> PendingState:
+        """What the client keeps of this training, one object for as long as anybody references it.
+
+        A copy of the update has the same.
+        """
+        return self.left.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
+
+    @property
+    def next_codec_state(self) -> PendingState:
+        """What the codec keeps of it, likewise."""
+        return self.left_by_codec.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
+
+    @property
+    def next_own(self) -> PendingState:
+        """What of the network the client keeps to itself then, likewise."""
+        return self.left_own.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
+
+    @property
+    def wanted_states(self) -> tuple[PendingState | None, PendingState | None, PendingState | None]:
+        """The next states of rule and codec, and the next `own`, that are referenced and not computed yet."""
+        return self.left.wanted, self.left_by_codec.wanted, self.left_own.wanted
+
+    @property
+    def begun(self) -> "Weights":
+        """What training begins with, when that is computed: the start, and what is the client's own."""
+        return self.start.settled if self.own is None else self.start.settled | self.own.settled
+
+    def __attrs_post_init__(self) -> None:
+        if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:
+            raise refuse(type(self), "num_steps", self.num_steps, "must be a whole number of at least 1")
+        if not isinstance(self.training, Port):
+            raise refuse(type(self), "training", self.training, "must be a local training", "Sgd()")
+        check_key(type(self), self.key)
+
+
+def check_key(owner: type, key: int) -> None:
+    """Refuse a key that no generator takes.
+
+    Raises:
+        ConfigurationError: It is no whole number from 0 to 2**64 - 1.
+    """
+    if not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
+        raise refuse(owner, "key", key, "must be a whole number from 0 to 2**64 - 1")
+
+
+class StoredModel(PendingModel):
+    """A model whose weights are known: a checkpoint."""
+
+    __slots__ = ()
+
+    def __init__(self, weights: "Weights") -> None:
+        super().__init__()
+        self.settle(weights)

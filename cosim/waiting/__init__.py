@@ -1,0 +1,1 @@
+"""Waiting: how long a server waits for the updates of an edge round."""

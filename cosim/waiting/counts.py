@@ -1,0 +1,91 @@
+"""Counts: edge rounds that end with the first updates, or not before a least time."""
+
+from typing_extensions import override
+
+from cosim.clock.simulation import Process, SideBySide, Simulation
+from cosim.configuration import at_least, configuration, field, lasting, refuse
+from cosim.jobs.cell import Edge
+from cosim.waiting.port import WaitForAll, Waiting
+
+
+@configuration
+class FirstK(Waiting):
+    """The first so many updates that arrive; the others are dropped.
+
+    Of those that arrive at the instant of the last, the first by number count. Where fewer take part, or some
+    stop by themselves, a round ends when all have ended.
+
+    Attributes:
+        num_updates: Updates K that an edge round waits for. [no source]
+    """
+
+    num_updates: int = field(at_least(1), default=10)
+
+    @property
+    @override
+    def num_wanted(self) -> int:
+        """Its number."""
+        return self.num_updates
+
+    @override
+    def fit_round(self, num_participants: int) -> None:
+        """Refuse more updates than participants, which would be all of them."""
+        if self.num_updates > num_participants:
+            rule = f"an edge round of the smallest cell has {num_participants} participants"
+            fix = f"at most {num_participants}, or WaitForAll"
+            raise refuse("FirstK", "num_updates", self.num_updates, rule, fix)
+
+
+@configuration
+class AtLeast(Waiting):
+    """Another rule, and a least time that a round lasts though all have arrived.
+
+    Attributes:
+        lasting_s: Least time of an edge round. [no source]
+        rule: How long it waits for the participants.
+    """
+
+    wraps = "rule"
+    asks = ()
+
+    lasting_s: float = field(lasting, default=1.0)
+    rule: Waiting = WaitForAll()
+
+    @property
+    @override
+    def least_s(self) -> float:
+        """The longer of both."""
+        return max(self.lasting_s, self.rule.least_s)
+
+    @property
+    @override
+    def most_s(self) -> float:
+        """As the rule: when it has ended, no client sends any more."""
+        return self.rule.most_s
+
+    @property
+    @override
+    def num_wanted(self) -> int | None:
+        """As the rule."""
+        return self.rule.num_wanted
+
+    @property
+    @override
+    def upload_s(self) -> float | None:
+        """As the rule."""
+        return self.rule.upload_s
+
+    @override
+    def fit_round(self, num_participants: int) -> None:
+        """Refuse what the rule refuses."""
+        self.rule.fit_round(num_participants)
+
+    @override
+    def wait(self, sim: Simulation, edge: Edge, jobs: SideBySide) -> Process:
+        """As the rule."""
+        return self.rule.wait(sim, edge, jobs)
+
+    @override
+    def reason(self, num_arrived: int) -> str:
+        """As the rule."""
+        return self.rule.reason(num_arrived)

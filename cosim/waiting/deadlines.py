@@ -1,0 +1,40 @@
+"""Deadlines: edge rounds, or uploads, that end when their time is up."""
+
+from typing_extensions import override
+
+from cosim.configuration import configuration, field, lasting
+from cosim.waiting.port import WaitForAll, Waiting
+
+
+@configuration
+class Deadline(Waiting):
+    """A time after which late updates are dropped; a round in which all arrive ends earlier.
+
+    Attributes:
+        after_s: Length of an edge round. [no source]
+    """
+
+    after_s: float = field(lasting, default=1.0)
+
+    @property
+    @override
+    def most_s(self) -> float:
+        """Its length."""
+        return self.after_s
+
+
+@configuration
+class UploadDeadline(WaitForAll):
+    """A time for each upload, from its own start; computing takes as long as it takes.
+
+    Attributes:
+        after_s: T_p, after which an upload is late. [VHFL, Section IV: from K / K_0]
+    """
+
+    after_s: float = field(lasting, default=1.0)
+
+    @property
+    @override
+    def upload_s(self) -> float:
+        """Its time."""
+        return self.after_s

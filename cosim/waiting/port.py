@@ -1,0 +1,127 @@
+"""Waiting: the port of how long a server waits for the participants of an edge round.
+
+Asked: numbers, `most_s` and `num_wanted`, from which both clocks follow; or `wait`, a process, for any other
+rule, which is then played by events.
+
+| kind | an edge round ends when |
+|---|---|
+| `WaitForAll` | all have ended |
+| `Deadline` | all have ended, or its time is up |
+| `UploadDeadline` | all have ended, and each upload is given up after a time of its own |
+| `FirstK` | so many updates have arrived, or all have ended |
+| `AtLeast` | another rule says so, and not before its least time is up |
+
+Clients still working then are cut off; the energy they used stays counted. A process is given the
+participants' jobs as they run side by side (`cosim.clock.side_by_side.SideBySide`); it waits for them, and
+cuts.
+
+Scope and limitations: a rule knows how many have arrived and when, not what they have learned. Over the air
+an update cannot be taken out of a sum, so a rule that leaves out what has arrived is refused there.
+
+Usage::
+
+    @configuration
+    class Grace(Waiting):
+        \"\"\"So many, and those that come shortly after them.
+
+        Attributes:
+            num_updates: Updates that are waited for. [no source]
+            grace_s: How long the others have from then on. [no source]
+        \"\"\"
+
+        num_updates: int = field(at_least(1), default=10)
+        grace_s: float = field(positive, default=0.1)
+
+        def wait(self, sim, edge, jobs):
+            yield from jobs.wait(num_arrived=self.num_updates)
+            yield from jobs.wait(within_s=self.grace_s)
+            return (yield from jobs.cut("late"))
+"""
+
+import math
+
+from typing_extensions import override
+
+from cosim.clock.simulation import Process, SideBySide, Simulation
+from cosim.configuration import Ask, Port, configuration, one_of
+from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
+from cosim.jobs.cell import Edge
+
+
+@configuration
+class Waiting(Port):
+    """How long a server waits for the participants of an edge round."""
+
+    forms = one_of(numbers=("most_s", "num_wanted"), events=("wait",))
+    asks = (
+        Ask(
+            EVERY_UPDATE,
+            "waits for every one",
+            "waiting = Deadline",
+            "without a deadline",
+            lambda own: own.most_s == math.inf and own.upload_s is None,
+        ),
+        Ask(
+            ONE_BY_ONE,
+            "leaves out updates that have arrived",
+            "waiting = WaitForAll or Deadline",
+            "num_wanted",
+            lambda own: own.num_wanted is not None,
+        ),
+    )
+
+    @property
+    def most_s(self) -> float:
+        """How long an edge round lasts at most, as the link is told, too; infinite: without end."""
+        return math.inf
+
+    @property
+    def num_wanted(self) -> int | None:
+        """Updates after which a round ends, those of the same instant by number; None: all."""
+        return None
+
+    @property
+    def least_s(self) -> float:
+        """How long an edge round lasts at least, though its clients have ended; of either form."""
+        return 0.0
+
+    @property
+    def upload_s(self) -> float | None:
+        """How long after its own start an upload is given up; None: never. Of either form."""
+        return None
+
+    def fit_round(self, num_participants: int) -> None:
+        """Refuse edge rounds of so many participants.
+
+        Raises:
+            ConfigurationError: What does not fit, and the usual fix.
+        """
+
+    def wait(self, sim: Simulation, edge: Edge, jobs: SideBySide) -> Process:
+        """Let an edge round last until it is over, and cut off the jobs that still run.
+
+        Args:
+            jobs: One for each participant, by name, begun at this instant.
+
+        Returns:
+            What `jobs.cut` returns: for each participant its update, or `Dropped`.
+        """
+        yield from jobs.wait(self.num_wanted, self.most_s if self.most_s < math.inf else None)
+        return (yield from jobs.cut(self.reason(jobs.num_arrived), most=self.num_wanted))
+
+    def reason(self, num_arrived: int) -> str:
+        """Why the updates that do not count were dropped in a round that ends with so many arrived."""
+        if self.num_wanted is not None and num_arrived >= self.num_wanted:
+            return f"after the first {self.num_wanted}"
+        return "deadline" if self.most_s < math.inf else "late"
+
+
+@configuration
+class WaitForAll(Waiting):
+    """Everyone, however long it takes."""
+
+    @property
+    @override
+    def most_s(self) -> float:
+        """Without end."""
+        return math.inf

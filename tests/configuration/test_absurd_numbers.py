@@ -1,0 +1,82 @@
+"""Numbers that are legal and absurd: a run ends, or is refused in one sentence, and none goes on for ever."""
+
+import pytest
+import worlds
+from device_worlds import asynchronous, timed, unlike
+
+import cosim
+from cosim import ConfigurationError
+
+RULE = "must be at least 1e-9, a nanosecond"
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        (cosim.AfterSeconds, "duration_s"),
+        (cosim.Deadline, "after_s"),
+        (cosim.UploadDeadline, "after_s"),
+        (cosim.AtLeast, "lasting_s"),
+        (cosim.EverySeconds, "interval_s"),
+        (cosim.TimeTriggered, "period_s"),
+        (cosim.SlottedAloha, "slot_s"),
+        (cosim.RepeatTrace, "period_s"),
+        (cosim.Clients, "upload_deadline_s"),
+        (cosim.RawHfl, "deadline_s"),
+    ],
+)
+def test_times_that_no_clock_tells_apart_are_refused(kind, field):
+    kind(**{field: 1e-9})
+    with pytest.raises(ConfigurationError, match=rf"{kind.__name__}\.{field} = 1e-29: {RULE}"):
+        kind(**{field: 1e-29})
+
+
+def test_an_end_beyond_that_of_the_clock_is_refused():
+    with pytest.raises(ConfigurationError, match=r"AfterSeconds\.duration_s = 1e\+12: must be below 1e\+09"):
+        cosim.AfterSeconds(duration_s=1e12)
+
+
+def charged(capacity_j: float, charge_w: float) -> cosim.System:
+    battery = cosim.Battery(capacity_j=capacity_j, charge_w=charge_w)
+    return unlike(
+        devices=worlds.processors(1e9, idle_w=0.1, battery=battery), end=cosim.AfterSeconds(duration_s=1.0)
+    )
+
+
+ABSURD = {
+    "starts": (
+        asynchronous(cosim.FedAsync(starts=cosim.PoissonStarts(rate_per_s=1e20))),
+        r"time stands still at 0 s: .*PoissonStarts",
+    ),
+    "arrivals": (
+        unlike(uplink=cosim.PublicNetwork(arrival_rate_per_s=1e20, start=cosim.EmptyStart())),
+        r"time stands still at 0 s: .*in Station\._arrive",
+    ),
+    "packets that are rare beside fading blocks": (
+        unlike(
+            uplink=worlds.still(
+                3.0,
+                sharing=cosim.SlottedAloha(transmit_probability=1e-12),
+                fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=1e-3)),
+            )
+        ),
+        r"sends no packet for more than 1,000 fading blocks.*Usual fix: a larger",
+    ),
+    "a tiny battery that charges": (charged(1e-20, 0.05), r"time stands still at 0 s: .*in Charge\._take"),
+    "a tiny battery that charges at once": (charged(1e-20, 1e20), ""),
+    "a slow charge": (charged(1.0, 1e-29), ""),
+}
+
+
+@pytest.mark.filterwarnings("ignore:PublicNetwork")
+@pytest.mark.parametrize("name", ABSURD)
+def test_the_run_ends(name, monkeypatch):
+    monkeypatch.setattr("cosim.clock.event_loop._MOST_EVENTS", 10_000)
+    monkeypatch.setattr("cosim.clock.event_loop._AT_ONCE", 1000)
+    monkeypatch.setattr("cosim.radio.sharing.slotted_aloha._MOST_BLOCKS", 1000)
+    system, words = ABSURD[name]
+    if not words:
+        assert cosim.run(timed(system)).summary.status == "complete"
+        return
+    with pytest.raises(ConfigurationError, match=words):
+        cosim.run(timed(system))

@@ -1,0 +1,41 @@
+"""Worker threads: an interrupt finds them all at work or none."""
+
+import signal
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import torch
+
+from cosim.engine.learning.workers import Workers
+
+
+def test_an_interrupt_while_threads_start_leaves_none_that_waits_for_ever(monkeypatch) -> None:
+    """Such a thread would keep the process from ending."""
+    submit, submitted = ThreadPoolExecutor.submit, []
+
+    def interrupted(pool: ThreadPoolExecutor, *task: Any) -> Future[Any]:
+        submitted.append(submit(pool, *task))
+        if len(submitted) == 1:
+            signal.raise_signal(signal.SIGINT)
+        return submitted[-1]
+
+    monkeypatch.setattr(ThreadPoolExecutor, "submit", interrupted)
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(Workers(2).in_order([int]))
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    for future in submitted:
+        future.result(timeout=10.0)
+
+
+def test_a_worker_keeps_one_torch_thread_whatever_another_thread_sets_later():
+    before, workers = torch.get_num_threads(), Workers(2)
+    list(workers.in_order([int, int]))  # they have begun, and used nothing that torch counts threads for
+    try:
+        torch.set_num_threads(3)
+        assert list(workers.in_order([torch.get_num_threads] * 4)) == [1] * 4
+    finally:
+        torch.set_num_threads(before)
