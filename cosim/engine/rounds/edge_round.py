@@ -55,15 +55,17 @@ class EdgeRound:
         return self.work.job
 
     def assignments(self) -> list[tuple[Client, Assignment]]:
-        """What each participant does."""
+        """What each participant does; those who do the same share an assignment."""
         assigned = partial(Assignment, **attrs.asdict(self.work, recurse=False))
         if self.waiting.upload_s is not None:
             assigned.keywords["upload_deadline_s"] = self.waiting.upload_s
         if not self.each:
-            return [(client, assigned()) for client in self.clients]
+            same = assigned()
+            return [(client, same) for client in self.clients]
         columns = [of.tolist() if isinstance(of, np.ndarray) else of for of in self.each.values()]
-        own = (dict(zip(self.each, values, strict=True)) for values in zip(*columns, strict=True))
-        return [(client, assigned(**fields)) for client, fields in zip(iter(self.clients), own, strict=True)]
+        own = list(zip(*columns, strict=True))
+        made = {values: assigned(**dict(zip(self.each, values, strict=True))) for values in set(own)}
+        return [(client, made[values]) for client, values in zip(iter(self.clients), own, strict=True)]
 
 
 class Became(NamedTuple):
