@@ -44,7 +44,7 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def devices(lowest_hz: float, law: cosim.TrainingTime | None) -> cosim.DrawnDevices:
+def devices(lowest_hz: float, law: cosim.devices.TrainingTime | None) -> cosim.DrawnDevices:
     """Clients whose frequencies are spread evenly in time up to 1 GHz."""
     times = np.linspace(1.0, 1e9 / lowest_hz, NUM_CLIENTS)
     frequencies = cosim.PerClient(values=tuple((1e9 / times).tolist()))
@@ -54,7 +54,7 @@ def devices(lowest_hz: float, law: cosim.TrainingTime | None) -> cosim.DrawnDevi
 TIMES = {
     "equal": devices(1e9, None),
     "4 to 1": devices(2.5e8, None),
-    "exponential": devices(1e9, cosim.ExponentialTime()),
+    "exponential": devices(1e9, cosim.devices.ExponentialTime()),
 }
 
 
@@ -87,10 +87,10 @@ def played(
         model=network,
         data=cosim.Digits(),
         devices=of,
-        uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e9), fading=cosim.NoFading()),
+        uplink=cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e9), fading=cosim.radio.NoFading()),
         protocol=PROTOCOLS[way],
-        end=cosim.AfterUpdates(num_updates=num_updates),
-        evaluation=cosim.EveryVersions(num_versions=num_updates + 1),
+        end=cosim.ends.AfterUpdates(num_updates=num_updates),
+        evaluation=cosim.ends.EveryVersions(num_versions=num_updates + 1),
     )
     how = HowPlayed("auto")
     ground, learner = ground_of(system, how), Timed(models.build(network), data())

@@ -68,7 +68,7 @@ def drawn(system: cosim.System, num_participants: int) -> cosim.System:
     """With a deadline, and so many clients of each cell drawn for every edge round."""
     assert isinstance(system.protocol, cosim.Hist | cosim.HFedAvg)
     waiting = cosim.Deadline(after_s=60.0)
-    selection = cosim.Uniform(num_participants=num_participants)
+    selection = cosim.selection.Uniform(num_participants=num_participants)
     training = cosim.evolve(system.protocol.training, selection=selection, waiting=waiting)
     return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
 
@@ -86,7 +86,7 @@ def large_cell(num_edge_rounds: int, sharing: Sharing) -> cosim.System:
         num_cells=1,
         num_clients=1000,
         model="relu-12-8-4",
-        data=cosim.Synthetic(split=cosim.Sampled()),
+        data=cosim.data.Synthetic(split=cosim.data.Sampled()),
         uplink=cosim.Radio(sharing=sharing),
         protocol=cosim.HFedAvg(training=cosim.EdgeTraining(num_edge_rounds=num_edge_rounds, waiting=waiting)),
         end=cosim.AfterRounds(num_global_rounds=2),
@@ -105,11 +105,14 @@ def main() -> None:
     base = hist.system()
     end = cosim.AfterRounds(num_global_rounds=asked.num_global_rounds)
     fixed = cosim.evolve(base, end=end, evaluation=cosim.Never())
-    redivided = cosim.evolve(fixed, uplink=cosim.Radio(sharing=cosim.RedividedShares()))
+    redivided = cosim.evolve(fixed, uplink=cosim.Radio(sharing=cosim.radio.RedividedShares()))
     counted = cosim.run(fixed, models.build(fixed.model), clock="arrays")
     num_edge_rounds = len(counted.rounds) - asked.num_global_rounds
     many = cosim.evolve(fixed, num_cells=40, num_clients=600, end=cosim.AfterRounds(num_global_rounds=20))
-    fixed_cell, redivided_cell = large_cell(50, cosim.FixedShares()), large_cell(10, cosim.RedividedShares())
+    fixed_cell, redivided_cell = (
+        large_cell(50, cosim.FixedShares()),
+        large_cell(10, cosim.radio.RedividedShares()),
+    )
     ways: dict[str, Callable[[], int]] = {
         "bare": lambda: bare(num_edge_rounds, base.num_clients // base.num_cells),
         "hist": lambda: timing_only(fixed),
@@ -120,14 +123,14 @@ def main() -> None:
         "40 cells, arrays": lambda: timing_only(many, "arrays"),
         "... drawn": lambda: timing_only(drawn(many, 10), "arrays"),
         "1,000 in a cell": lambda: timing_only(large_cell(5, cosim.FixedShares())),
-        "... redivided": lambda: timing_only(large_cell(5, cosim.RedividedShares())),
+        "... redivided": lambda: timing_only(large_cell(5, cosim.radio.RedividedShares())),
         "... on arrays": lambda: timing_only(fixed_cell, "arrays"),
         "... rounds": lambda: timing_only(fixed_cell, "arrays", "rounds"),
         "... on arrays, resting": lambda: timing_only(resting(fixed_cell), "arrays"),
         "... rounds, resting": lambda: timing_only(resting(fixed_cell), "arrays", "rounds"),
         "... rounds, drawn": lambda: timing_only(drawn(fixed_cell, 500), "arrays", "rounds"),
         "... redivided, arrays": lambda: timing_only(redivided_cell, "arrays", "rounds"),
-        "... over the air": lambda: timing_only(large_cell(50, cosim.OverTheAir()), "arrays", "rounds"),
+        "... over the air": lambda: timing_only(large_cell(50, cosim.radio.OverTheAir()), "arrays", "rounds"),
     }
     per_s: dict[str, list[float]] = {name: [] for name in ways}
     for repetition in range(asked.repetitions + 1):

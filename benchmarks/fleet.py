@@ -48,8 +48,8 @@ def fleet(num_clients: int, num_edge_rounds: int, num_global_rounds: int = 1) ->
     return cosim.System(
         num_cells=max(1, num_clients // 1_000),
         num_clients=num_clients,
-        data=cosim.FashionMnist(split=cosim.Sampled()),
-        uplink=cosim.Radio(fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.EveryEdgeRound())),
+        data=cosim.FashionMnist(split=cosim.data.Sampled()),
+        uplink=cosim.Radio(fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.radio.EveryEdgeRound())),
         protocol=cosim.HFedAvg(training=training),
         end=cosim.AfterRounds(num_global_rounds=num_global_rounds),
         evaluation=cosim.Never(),

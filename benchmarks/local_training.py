@@ -29,10 +29,11 @@ import torch
 from torch import Tensor, nn
 
 import models
-from cosim import Adam, LocalTraining, Momentum, Proximal, Scaffold, Sgd, TorchFunction
+from cosim import Sgd
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import num_cores
+from cosim.training import Adam, LocalTraining, Momentum, Proximal, Scaffold, TorchFunction
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate

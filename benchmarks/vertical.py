@@ -98,7 +98,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.repetitions < 1:
         parser.error("--repetitions must be at least 1")
-    data = cosim.CellTraffic()
+    data = cosim.papers.CellTraffic()
     dataset = data.load(Simulation(seed=1), None)
     clients = [samples() for samples in data.held(Simulation(seed=1), dataset, (data.num_cells,))]
     learner = Learner(models.build(MODEL), dataset)

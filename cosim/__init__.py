@@ -8,39 +8,12 @@ Usage::
     system = cosim.System(num_cells=2, uplink=radio)
     result = cosim.run(system)
 
-A name is imported when it is first asked for, so that nothing waits for what it does not use. The names and
-their modules stand in `cosim/__init__.pyi`, where type checkers read them too.
+What most programs use stands here, everything else in its room, such as `cosim.waiting.FirstK`.
 """
 
-import ast
-import importlib
-from pathlib import Path
-from typing import Any
-
+from cosim.doors import door as _door
 from cosim.files.packages import warn_of_hidden as _warn_of_hidden
 
-_STUB = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-_HOMES = {
-    alias.name: str(node.module)
-    for node in _STUB.body
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-}
-"""Name -> the module that has it."""
-__all__ = list(_HOMES)  # pyright: ignore[reportUnsupportedDunderAll]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        from cosim.configuration.rules import did_you_mean
-
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{did_you_mean(name, _HOMES)}")
-    value = globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
-
+__getattr__, __dir__, __all__ = _door(__name__)
 
 _warn_of_hidden()

@@ -16,11 +16,8 @@ from cosim import (
     AfterRounds,
     DrawnDevices,
     EdgeTraining,
-    EveryEdgeRound,
     GivenSnr,
     Hist,
-    LatencyOptimal,
-    OverTheAir,
     PerGroup,
     Radio,
     Rayleigh,
@@ -30,6 +27,8 @@ from cosim import (
 )
 from cosim.configuration import from_dict
 from cosim.names import client_name, edge_name
+from cosim.protocols import LatencyOptimal
+from cosim.radio import EveryEdgeRound, OverTheAir
 from cosim.training.local_steps import SameSteps
 
 

@@ -7,8 +7,10 @@ comes. Takes seconds.
     cosim run fedasync --protocol.staleness.kind Hinge
 """
 
-from cosim import AfterUpdates, EverySeconds, FedAsync, Proximal, System, evolve
+from cosim import FedAsync, System, evolve
+from cosim.ends import AfterUpdates, EverySeconds
 from cosim.protocols.asynchronous.trainers import Clients
+from cosim.training import Proximal
 from scenarios import quickstart
 
 

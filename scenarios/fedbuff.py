@@ -7,7 +7,8 @@ how late it comes. Takes seconds.
     cosim run fedbuff --protocol.starts.kind ConstantConcurrency --protocol.starts.num-in-flight 12
 """
 
-from cosim import AfterUpdates, Clients, EverySeconds, FedBuff, Sgd, System, evolve
+from cosim import Clients, FedBuff, Sgd, System, evolve
+from cosim.ends import AfterUpdates, EverySeconds
 from scenarios import quickstart
 
 

@@ -11,22 +11,20 @@ since rows of all devices would be hundreds of millions.
 
 from cosim import (
     AfterRounds,
-    CyclesPerStep,
     Deadline,
     DrawnDevices,
     EdgeTraining,
-    EveryEdgeRound,
     FashionMnist,
     FixedShares,
     HFedAvg,
-    LinkBudget,
-    LogNormalTime,
     Never,
     Radio,
     Rayleigh,
-    Sampled,
     System,
 )
+from cosim.data import Sampled
+from cosim.devices import CyclesPerStep, LogNormalTime
+from cosim.radio import EveryEdgeRound, LinkBudget
 
 
 def system() -> System:

@@ -11,27 +11,22 @@ number has a source.
 
 from cosim import (
     AfterRounds,
-    Battery,
-    Broadcast,
-    CyclesPerStep,
     Deadline,
     Digits,
     DrawnDevices,
     EdgeTraining,
-    EveryEdgeRound,
-    Exponential,
     FixedShares,
     Hist,
-    Mixture,
-    OnOff,
     PerGroup,
     Radio,
     Rayleigh,
-    SamePower,
     SameSteps,
     Sgd,
     System,
 )
+from cosim.devices import Battery, CyclesPerStep, Mixture, OnOff, SamePower
+from cosim.queues import Exponential
+from cosim.radio import Broadcast, EveryEdgeRound
 
 
 def system() -> System:

@@ -6,19 +6,8 @@ deadline that the slowest do not always meet. Takes seconds.
     cosim run quickstart
 """
 
-from cosim import (
-    AfterRounds,
-    Deadline,
-    Digits,
-    EdgeTraining,
-    EveryEdgeRound,
-    FixedShares,
-    Hist,
-    Radio,
-    Rayleigh,
-    Sgd,
-    System,
-)
+from cosim import AfterRounds, Deadline, Digits, EdgeTraining, FixedShares, Hist, Radio, Rayleigh, Sgd, System
+from cosim.radio import EveryEdgeRound
 from cosim.training.local_steps import SameSteps
 
 

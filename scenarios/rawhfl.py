@@ -16,28 +16,13 @@ import numpy as np
 from rich.table import Table
 
 from analysis.closed_forms.request_model import RequestPrediction
-from cosim import (
-    AfterRounds,
-    CyclesPerBit,
-    DrawnDevices,
-    EveryEdgeRound,
-    LargeScale,
-    LinkBudget,
-    NoFading,
-    PerGroup,
-    PowerRange,
-    Radio,
-    RawHfl,
-    ResourceBlocks,
-    Result,
-    Simulation,
-    System,
-    Topology,
-    Uncompressed,
-    VideoRequests,
-    evolve,
-)
+from cosim import AfterRounds, DrawnDevices, PerGroup, Radio, Result, Simulation, System, evolve
+from cosim.codecs import Uncompressed
 from cosim.configuration import from_dict
+from cosim.devices import CyclesPerBit, PowerRange
+from cosim.papers import RawHfl, VideoRequests
+from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget, NoFading, ResourceBlocks
+from cosim.topology import Topology
 
 MODEL = "mlp-43-512-256-256"
 """219,648 parameters, so an upload of 7,248,384 bits. [RawHFL, Section V-A]"""

@@ -12,20 +12,8 @@ with a deadline. Who has no link just then is too late, however fast the device.
 
 from rich.table import Table
 
-from cosim import (
-    AfterRounds,
-    Deadline,
-    Digits,
-    EdgeTraining,
-    HFedAvg,
-    InTurns,
-    RateTrace,
-    RepeatTrace,
-    Result,
-    Sgd,
-    System,
-    TracedLink,
-)
+from cosim import AfterRounds, Deadline, Digits, EdgeTraining, HFedAvg, Result, Sgd, System
+from cosim.links import InTurns, RateTrace, RepeatTrace, TracedLink
 from cosim.training.local_steps import SameSteps
 
 WALK = RateTrace(file="scenarios:walk.csv", dealing=InTurns(), past_end=RepeatTrace())

@@ -12,22 +12,12 @@ global round and 10 updates are needed, so T_p is where the closed form has a su
 from rich.table import Table
 
 from analysis.closed_forms.sojourn import Sojourn
-from cosim import (
-    AfterRounds,
-    CellTraffic,
-    CyclesPerStep,
-    DrawnDevices,
-    HyperExponential,
-    OwnPaths,
-    PerGroup,
-    PublicNetwork,
-    Result,
-    System,
-    UploadDeadline,
-    VerticalSgd,
-    Vhfl,
-)
+from cosim import AfterRounds, DrawnDevices, PerGroup, PublicNetwork, Result, System
 from cosim.configuration import from_dict
+from cosim.devices import CyclesPerStep
+from cosim.papers import CellTraffic, VerticalSgd, Vhfl
+from cosim.queues import HyperExponential, OwnPaths
+from cosim.waiting import UploadDeadline
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
 VERTICAL, HORIZONTAL = "vertical-9-12-32-8", "horizontal-12-32-8"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from cosim import Data
 from cosim.clock.simulation import Simulation
+from cosim.data import Data
 from cosim.data.dataset import Dataset
 
 

@@ -21,7 +21,9 @@ def unlike(**changes) -> cosim.System:
     return worlds.alike(3, 2, **({"devices": worlds.processors(3e9, 2e9, 1e9, 5e8, 3e8)} | changes))
 
 
-IN_CELLS = cosim.AsynchronousTraining(protocol=cosim.FedAsync(), turn=cosim.AfterVersions(num_versions=2))
+IN_CELLS = cosim.protocols.AsynchronousTraining(
+    protocol=cosim.FedAsync(), turn=cosim.AfterVersions(num_versions=2)
+)
 ALWAYS_AT_WORK = "asynchronous, again and again"
 WORLDS = {
     "everybody": unlike(),
@@ -33,22 +35,27 @@ WORLDS = {
     ),
     "one of a cell": unlike(protocol=cosim.HFedAvg(training=worlds.training(selection=worlds.selection(1)))),
     "the first": unlike(
-        protocol=cosim.HFedAvg(training=worlds.training(waiting=cosim.FirstK(num_updates=1)))
+        protocol=cosim.HFedAvg(training=worlds.training(waiting=cosim.waiting.FirstK(num_updates=1)))
     ),
-    "in turn": unlike(uplink=worlds.still(3.0, sharing=cosim.ResourceBlocks(num_blocks=1))),
+    "in turn": unlike(uplink=worlds.still(3.0, sharing=cosim.radio.ResourceBlocks(num_blocks=1))),
     "cut at 15 ms": unlike(end=cosim.AfterSeconds(duration_s=15e-3)),
     "over the air": worlds.over_the_air(),
     "digits": worlds.digits(),
     "traffic": worlds.vhfl(),
     "planned": worlds.rawhfl(),
     ALWAYS_AT_WORK: asynchronous(cosim.FedAsync()),
-    "asynchronous, now and then": asynchronous(cosim.FedAsync(starts=cosim.PoissonStarts(rate_per_s=300.0))),
+    "asynchronous, now and then": asynchronous(
+        cosim.FedAsync(starts=cosim.protocols.PoissonStarts(rate_per_s=300.0))
+    ),
     "asynchronous, few at once": asynchronous(
-        cosim.FedBuff(num_updates=2, starts=cosim.ConstantConcurrency(num_in_flight=2))
+        cosim.FedBuff(num_updates=2, starts=cosim.protocols.ConstantConcurrency(num_in_flight=2))
     ),
     "asynchronous, cut at 9 ms": asynchronous(
-        cosim.FedAsync(starts=cosim.PoissonStarts(rate_per_s=300.0)), end=cosim.AfterSeconds(duration_s=9e-3)
+        cosim.FedAsync(starts=cosim.protocols.PoissonStarts(rate_per_s=300.0)),
+        end=cosim.AfterSeconds(duration_s=9e-3),
     ),
-    "asynchronous cells": asynchronous(cosim.FedAsync(training=cosim.Cells(training=worlds.training()))),
+    "asynchronous cells": asynchronous(
+        cosim.FedAsync(training=cosim.protocols.Cells(training=worlds.training()))
+    ),
     "asynchronous in cells": unlike(protocol=cosim.HFedAvg(training=IN_CELLS)),
 }

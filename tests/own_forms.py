@@ -16,7 +16,7 @@ from cosim.training.programs.sgd import SgdProgram
 
 
 @configuration
-class Pair(cosim.Waiting):
+class Pair(cosim.waiting.Waiting):
     """A rule with numbers: two updates."""
 
     @property
@@ -92,7 +92,9 @@ class Alone(Band):
         return self.bandwidth_hz
 
     def open(self, client, channel, payload, block):
-        return cosim.SteadyUpload(self.sim, 2 * payload.bits, channel.rate_bps(self.bandwidth_hz, block))
+        return cosim.links.SteadyUpload(
+            self.sim, 2 * payload.bits, channel.rate_bps(self.bandwidth_hz, block)
+        )
 
 
 @configuration
@@ -112,7 +114,7 @@ class OwnShares(cosim.FixedShares):
 
 
 @configuration
-class Five(cosim.LocalSteps):
+class Five(cosim.training.LocalSteps):
     """The same for all."""
 
     @property
@@ -121,7 +123,7 @@ class Five(cosim.LocalSteps):
 
 
 @configuration
-class ByNumber(cosim.LocalSteps):
+class ByNumber(cosim.training.LocalSteps):
     """Each its own."""
 
     @for_each
@@ -130,17 +132,17 @@ class ByNumber(cosim.LocalSteps):
 
 
 @configuration
-class InOrder(cosim.Discipline):
+class InOrder(cosim.queues.Discipline):
     """As the port has it."""
 
 
 @configuration
-class Plain(cosim.ServerUpdate):
+class Plain(cosim.server_updates.ServerUpdate):
     """The mean."""
 
 
 @configuration
-class FirstMost(cosim.ServerUpdate):
+class FirstMost(cosim.server_updates.ServerUpdate):
     """Weights."""
 
     def weights(self, updates):
@@ -148,7 +150,7 @@ class FirstMost(cosim.ServerUpdate):
 
 
 @configuration
-class OnlyOne(cosim.ServerUpdate):
+class OnlyOne(cosim.server_updates.ServerUpdate):
     """A mean of its own."""
 
     def mean_of(self, model, updates):
@@ -156,7 +158,7 @@ class OnlyOne(cosim.ServerUpdate):
 
 
 @configuration
-class Twice(cosim.ServerUpdate):
+class Twice(cosim.server_updates.ServerUpdate):
     """A step."""
 
     def step(self, server):
@@ -165,14 +167,14 @@ class Twice(cosim.ServerUpdate):
 
 
 @configuration
-class Stays(cosim.ServerUpdate):
+class Stays(cosim.server_updates.ServerUpdate):
     """A way of its own."""
 
     def moved(self, model, mean, state, key):
         return model, None
 
 
-class Idle(cosim.LocalTraining):
+class Idle(cosim.training.LocalTraining):
     """One by one: leaves the network alone."""
 
     def train(self, client):
@@ -187,18 +189,18 @@ class Halved(cosim.Sgd):
 
 
 @configuration
-class Hits(cosim.Classification):
+class Hits(cosim.tasks.Classification):
     """Cross entropy: another score."""
 
     def measures(self):
-        return {"hits": cosim.Measure("hits", higher_is_better=True)}
+        return {"hits": cosim.records.Measure("hits", higher_is_better=True)}
 
     def sums(self, outputs, targets):
         return {"hits": 2.0 * (outputs.argmax(1) == targets).sum()}
 
 
 @configuration
-class Squared(cosim.Classification):
+class Squared(cosim.tasks.Classification):
     """A loss of its own."""
 
     def loss(self, outputs, targets):
@@ -206,7 +208,7 @@ class Squared(cosim.Classification):
 
 
 @configuration
-class Short(cosim.Codec):
+class Short(cosim.codecs.Codec):
     """Values as they are, and fewer bits."""
 
     def bits(self, num_values):
@@ -214,7 +216,7 @@ class Short(cosim.Codec):
 
 
 @configuration
-class Steps(cosim.Codec):
+class Steps(cosim.codecs.Codec):
     """Signs."""
 
     def bits(self, num_values):
@@ -226,7 +228,7 @@ class Steps(cosim.Codec):
 
 
 @configuration
-class Row(cosim.Codec):
+class Row(cosim.codecs.Codec):
     """Half of it arrives."""
 
     def bits(self, num_values):
@@ -237,7 +239,7 @@ class Row(cosim.Codec):
 
 
 @configuration
-class Hot(cosim.Processor):
+class Hot(cosim.devices.Processor):
     """Twice as long."""
 
     def duration_s(self, sim, clients, jobs):

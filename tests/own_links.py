@@ -96,7 +96,7 @@ class FadingLink(cosim.CellLink):
         return Dying(5e4 * (1.0 + int(client[-1]) / 4.0))
 
 
-class Dying(cosim.Course):
+class Dying(cosim.links.Course):
     """A rate that halves every second."""
 
     def __init__(self, first_bps):
@@ -134,7 +134,7 @@ class SharedLink(cosim.CellLink):
         return Evenly(self.rate_bps, sent)
 
 
-class Evenly(cosim.Machine):
+class Evenly(cosim.links.Machine):
     """Bits that are left, of which the least ends next."""
 
     def __init__(self, rate_bps, sent):
@@ -174,7 +174,7 @@ class RingLink(cosim.CellLink):
         return Token(sent)
 
 
-class Token(cosim.Machine):
+class Token(cosim.links.Machine):
     """It takes 10 us to the next place, if anything is to be sent; an upload goes at 200 kbit/s."""
 
     has_turns = True
@@ -243,7 +243,7 @@ class LineLink(cosim.CellLink):
         self.waiting = []
 
 
-class Waiting(cosim.Upload):
+class Waiting(cosim.links.Upload):
     """An upload at 100 kbit/s when its time has come."""
 
     def __init__(self, sim, client, bits):

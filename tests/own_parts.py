@@ -18,7 +18,7 @@ from cosim.queues.port import Queue
 from cosim.values.submodels import proportional_counts
 
 
-class Fastest(cosim.SomeClients):
+class Fastest(cosim.selection.SomeClients):
     """A cell's fastest clients; no decorator, no fields."""
 
     def participants(self, sim, edge, coming):
@@ -37,7 +37,7 @@ class Patient(cosim.Selection):
 
 
 @configuration
-class Hardest(cosim.SomeClients):
+class Hardest(cosim.selection.SomeClients):
     """Those whose samples the model fits worst."""
 
     def participants(self, sim, edge, coming):
@@ -47,7 +47,7 @@ class Hardest(cosim.SomeClients):
         return [edge.clients[number] for number in worst]
 
 
-class Nobody(cosim.SomeClients):
+class Nobody(cosim.selection.SomeClients):
     """Never chooses."""
 
     def participants(self, sim, edge, coming):
@@ -79,7 +79,7 @@ class ConstantLink(cosim.CellLink):
 
     def open(self, client, payload, job, tx_power_w=None):
         """Begin."""
-        return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
+        return cosim.links.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
 
 class Noise(cosim.Digits):
@@ -92,7 +92,7 @@ class Noise(cosim.Digits):
         return attrs.evolve(found, train_x=drawn.astype(np.float32))
 
 
-class FirstCome(cosim.Split):
+class FirstCome(cosim.data.Split):
     """Equal parts in the order of the data set."""
 
     def deal(self, sim, dataset, cell_sizes):
@@ -107,7 +107,7 @@ def faded(data_dir):
 
 
 @configuration
-class Guesses(cosim.Classification):
+class Guesses(cosim.tasks.Classification):
     """Smoothed labels; how often one of a few guesses is right."""
 
     smoothing: float = field(between(0.0, 1.0), default=0.2)
@@ -120,7 +120,11 @@ class Guesses(cosim.Classification):
     def measures(self):
         """A column whose name follows the field."""
         words = f"top-{self.num_guesses} accuracy"
-        return {f"top{self.num_guesses}_accuracy": cosim.Measure(words, higher_is_better=True, is_share=True)}
+        return {
+            f"top{self.num_guesses}_accuracy": cosim.records.Measure(
+                words, higher_is_better=True, is_share=True
+            )
+        }
 
     def sums(self, outputs, targets):
         """Samples whose class is among the guesses."""
@@ -138,7 +142,7 @@ class Rested(cosim.HFedAvg):
 
 
 @configuration
-class Slow(cosim.Exponential):
+class Slow(cosim.queues.Exponential):
     """A service law with a field of its own."""
 
     factor: float = field(positive, default=3.0)
@@ -149,7 +153,7 @@ class Slow(cosim.Exponential):
 
 
 @configuration
-class Grace(cosim.Waiting):
+class Grace(cosim.waiting.Waiting):
     """The first, and who comes shortly after it."""
 
     grace_s: float = field(positive, default=1e-4)
@@ -162,7 +166,7 @@ class Grace(cosim.Waiting):
 
 
 @configuration
-class Budget(cosim.End):
+class Budget(cosim.ends.End):
     """So many updates that have arrived."""
 
     num_updates: int = field(at_least(1), default=17)
@@ -172,7 +176,7 @@ class Budget(cosim.End):
         return Counted(progress.num_updates, self.num_updates, "updates")
 
 
-class Even(cosim.EvaluationTimes):
+class Even(cosim.ends.EvaluationTimes):
     """Every other version."""
 
     def is_due(self, progress, last):
@@ -180,7 +184,7 @@ class Even(cosim.EvaluationTimes):
         return progress.version % 2 == 0
 
 
-class LargeFirst(cosim.SubmodelSizes):
+class LargeFirst(cosim.protocols.SubmodelSizes):
     """Three quarters of the units in the first of two cells."""
 
     def counts(self, cloud, training, global_round):
@@ -188,7 +192,7 @@ class LargeFirst(cosim.SubmodelSizes):
         return proportional_counts(cloud.shape.num_units, (0.75, 0.25))
 
 
-class PerCell(cosim.Paths):
+class PerCell(cosim.queues.Paths):
     """One queue for the clients of each cell."""
 
     def stations(self, cells):
@@ -197,7 +201,7 @@ class PerCell(cosim.Paths):
 
 
 @configuration
-class RushHour(cosim.Start):
+class RushHour(cosim.queues.Start):
     """The same work for every queue."""
 
     work_s: float = field(positive, default=2.0)
@@ -207,7 +211,7 @@ class RushHour(cosim.Start):
         return self.work_s
 
 
-class LastComeFirstServed(cosim.Discipline):
+class LastComeFirstServed(cosim.queues.Discipline):
     """Who has come last."""
 
     def queue(self):
@@ -230,7 +234,7 @@ class Stack(Queue):
         return self.waiting.pop() if self.waiting else None
 
 
-class Sparing(cosim.Solver):
+class Sparing(cosim.papers.Solver):
     """One step at most of what is optimal."""
 
     def solve_for(self, cell):
@@ -243,7 +247,7 @@ class Sparing(cosim.Solver):
         return solve
 
 
-class Rough(cosim.CommonSteps):
+class Rough(cosim.papers.CommonSteps):
     """A policy."""
 
     def solver_for(self, cell):
@@ -256,7 +260,7 @@ class Rough(cosim.CommonSteps):
         return solve
 
 
-class Listed(cosim.Devices):
+class Listed(cosim.devices.Devices):
     """A table of devices, in turns."""
 
     def of_clients(self, sim, cell_sizes):
@@ -265,12 +269,12 @@ class Listed(cosim.Devices):
         table = []
         for hz, watts, law in rows:
             numbers = {"frequency_hz": hz, "capacitance_j_per_hz2": 1e-28, "tx_power_w": watts}
-            table.append(cosim.Device(**numbers, training_time=law))
+            table.append(cosim.devices.Device(**numbers, training_time=law))
         return [table[number % 3] for number in range(sum(cell_sizes))]
 
 
 @configuration
-class Throttled(cosim.Processor):
+class Throttled(cosim.devices.Processor):
     """Half as fast from an instant on, and slower after every job."""
 
     reads_history = True
@@ -283,7 +287,7 @@ class Throttled(cosim.Processor):
 
 
 @configuration
-class Fractional(cosim.PowerControl):
+class Fractional(cosim.devices.PowerControl):
     """Makes up for half of a path loss that grows with the fourth power of the distance."""
 
     full_at_m: float = field(positive, default=500.0)
@@ -294,7 +298,7 @@ class Fractional(cosim.PowerControl):
 
 
 @configuration
-class Frugal(cosim.SomeClients):
+class Frugal(cosim.selection.SomeClients):
     """Those that have taken the least energy so far."""
 
     reads_history = True
@@ -305,7 +309,7 @@ class Frugal(cosim.SomeClients):
         return coming.clients.some(order[: self.num_participants])
 
 
-class Halting(cosim.TrainingTime):
+class Halting(cosim.devices.TrainingTime):
     """Halts for a while, now and then."""
 
     def training_s(self, sim, clients, job, planned_s):
@@ -314,7 +318,7 @@ class Halting(cosim.TrainingTime):
         return planned_s + np.where(drawn < 0.5, 0.01, 0.0)
 
 
-class Largest(cosim.Codec):
+class Largest(cosim.codecs.Codec):
     """The largest quarter of a change; the rest goes with the next."""
 
     keeps_state = True
@@ -334,7 +338,7 @@ class Largest(cosim.Codec):
         return left
 
 
-class Layered(cosim.Cycles):
+class Layered(cosim.devices.Cycles):
     """Cycles by the samples and the operations, twice as many for odd clients."""
 
     @for_each
@@ -363,7 +367,7 @@ class CableDownLink(cosim.CellLink):
 
     def open(self, client, payload, job, tx_power_w=None):
         """Begin."""
-        return cosim.SteadyUpload(self.sim, payload.bits, self.rate_bps)
+        return cosim.links.SteadyUpload(self.sim, payload.bits, self.rate_bps)
 
 
 class Broadcast(cosim.Link):
@@ -383,16 +387,16 @@ class BroadcastLink(cosim.CellLink):
     def open(self, client, payload, job, tx_power_w=None):
         """Listen to what the first has begun."""
         if job not in self.begun:
-            self.begun = {job: cosim.SteadyUpload(self.sim, payload.bits, 1e6)}
+            self.begun = {job: cosim.links.SteadyUpload(self.sim, payload.bits, 1e6)}
         return self.begun[job]
 
 
-class Kappa(cosim.Metric):
+class Kappa(cosim.tasks.Metric):
     """Cohen's kappa."""
 
     def measures(self, dataset):
         """One column."""
-        return {"kappa": cosim.Measure("Cohen's kappa", higher_is_better=True)}
+        return {"kappa": cosim.records.Measure("Cohen's kappa", higher_is_better=True)}
 
     def scores(self, answers):
         """Of all answers."""

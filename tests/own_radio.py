@@ -12,7 +12,7 @@ from cosim.radio.redrawn import EveryEdgeRound, GainCourse, Redrawn
 
 
 @configuration
-class PerWatt(cosim.Propagation):
+class PerWatt(cosim.radio.Propagation):
     """The same SNR for each watt in any bandwidth."""
 
     def of_cells(self, sim, cells):
@@ -27,7 +27,7 @@ class PerWattCell(CellSnr):
 
 
 @configuration
-class Dense(cosim.Propagation):
+class Dense(cosim.radio.Propagation):
     """So much power for each hertz at most."""
 
     def of_cells(self, sim, cells):
@@ -45,7 +45,7 @@ class DenseCell(CellSnr):
 
 
 @configuration
-class Weaker(cosim.NoiseOnly):
+class Weaker(cosim.radio.NoiseOnly):
     """A kind of ours with a method of one's own."""
 
     def of_cells(self, sim, cells):
@@ -63,7 +63,7 @@ class WeakerCell(BudgetedCellSnr):
 
 
 @configuration
-class TwoPaths(cosim.Fading):
+class TwoPaths(cosim.radio.Fading):
     """Vectors of two antennas, in every edge round."""
 
     redrawn: Redrawn = EveryEdgeRound()
@@ -74,7 +74,7 @@ class TwoPaths(cosim.Fading):
 
 
 @configuration
-class Shadows(cosim.Fading):
+class Shadows(cosim.radio.Fading):
     """Gains, one client after the other."""
 
     redrawn: Redrawn = EveryEdgeRound()
@@ -85,7 +85,7 @@ class Shadows(cosim.Fading):
 
 
 @configuration
-class Steps(cosim.Fading):
+class Steps(cosim.radio.Fading):
     """A course: a step at times of each client's own."""
 
     def course(self, sim, client):

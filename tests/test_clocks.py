@@ -79,7 +79,7 @@ class OwnTimes:
         return 2.0 * planned_s
 
 
-class Slower(OwnTimes, cosim.ExponentialTime):
+class Slower(OwnTimes, cosim.devices.ExponentialTime):
     """Not as planned."""
 
 
@@ -90,7 +90,7 @@ class OwnCosts:
         )
 
 
-class Costlier(OwnCosts, cosim.CyclesPerStep):
+class Costlier(OwnCosts, cosim.devices.CyclesPerStep):
     """Not the same for all."""
 
 
@@ -99,7 +99,7 @@ class OwnSteps:
         return 2 * super().of_clients(sim, clients, job, batch_size, step_s)
 
 
-class Twofold(OwnSteps, cosim.DrawnSteps):
+class Twofold(OwnSteps, cosim.training.DrawnSteps):
     """Twice as many."""
 
 
@@ -108,22 +108,22 @@ class OwnPlaces:
         return 2.0 * super().distances_m(sim, clients)
 
 
-class Wide(OwnPlaces, cosim.Topology):
+class Wide(OwnPlaces, cosim.topology.Topology):
     """Twice as far."""
 
 
 fadings = st.one_of(
-    st.just(cosim.NoFading()),
+    st.just(cosim.radio.NoFading()),
     st.builds(
         cosim.Rayleigh,
         num_antennas=st.integers(1, 11),
-        redrawn=st.sampled_from([cosim.EveryGlobalRound(), cosim.EveryEdgeRound()]),
+        redrawn=st.sampled_from([cosim.radio.EveryGlobalRound(), cosim.radio.EveryEdgeRound()]),
     ),
 )
 fadings_on_the_way = st.builds(
     cosim.Rayleigh,
     num_antennas=st.integers(1, 3),
-    redrawn=st.builds(cosim.CoherenceTime, coherence_time_s=st.sampled_from([0.003, 0.02, 0.05])),
+    redrawn=st.builds(cosim.radio.CoherenceTime, coherence_time_s=st.sampled_from([0.003, 0.02, 0.05])),
 )
 """Blocks that end while clients send."""
 links = st.one_of(
@@ -131,17 +131,19 @@ links = st.one_of(
         cosim.GivenSnr, snr_db=st.sampled_from([(3.0,), (30.0, 40.0)]).map(lambda v: cosim.PerGroup(values=v))
     ),
     st.builds(
-        cosim.LinkBudget,
-        large_scale_redrawn=st.sampled_from([None, cosim.EveryEdgeRound(), cosim.EveryGlobalRound()]),
+        cosim.radio.LinkBudget,
+        large_scale_redrawn=st.sampled_from(
+            [None, cosim.radio.EveryEdgeRound(), cosim.radio.EveryGlobalRound()]
+        ),
     ),
 )
 training_times = st.sampled_from(
     [
         None,
-        cosim.LogNormalTime(spread=0.5),
-        cosim.ExponentialTime(),
-        cosim.HyperExponentialTime(),
-        cosim.HalfNormalTime(),
+        cosim.devices.LogNormalTime(spread=0.5),
+        cosim.devices.ExponentialTime(),
+        cosim.devices.HyperExponentialTime(),
+        cosim.devices.HalfNormalTime(),
         own_parts.Halting(),
         Slower(),
     ]
@@ -160,40 +162,40 @@ local_steps = st.one_of(
     st.builds(cosim.SameSteps, num_local_steps=st.integers(1, 4)),
     st.sampled_from(
         [
-            cosim.Epochs(num_epochs=2),
-            cosim.DrawnSteps(range_of_steps=(1, 6)),
-            cosim.StepsInTime(training_s=0.02),
+            cosim.training.Epochs(num_epochs=2),
+            cosim.training.DrawnSteps(range_of_steps=(1, 6)),
+            cosim.training.StepsInTime(training_s=0.02),
             Twofold(range_of_steps=(1, 3)),
         ]
     ),
 )
 selections = st.sampled_from(
     [
-        cosim.Everyone(),
-        cosim.Uniform(num_participants=2),
-        cosim.BySamples(num_participants=2),
-        cosim.RoundRobin(num_participants=2),
-        cosim.ProportionalFair(num_participants=2),
-        cosim.FedCs(round_s=0.1),
+        cosim.selection.Everyone(),
+        cosim.selection.Uniform(num_participants=2),
+        cosim.selection.BySamples(num_participants=2),
+        cosim.selection.RoundRobin(num_participants=2),
+        cosim.selection.ProportionalFair(num_participants=2),
+        cosim.selection.FedCs(round_s=0.1),
         own_parts.Frugal(num_participants=2),
-        cosim.DeadlineFeasible(num_participants=2, round_s=0.1),
+        cosim.selection.DeadlineFeasible(num_participants=2, round_s=0.1),
     ]
 )
 
 downlinks = st.one_of(
-    st.just(cosim.Instantaneous()),
+    st.just(cosim.links.Instantaneous()),
     st.builds(
-        cosim.Broadcast,
+        cosim.radio.Broadcast,
         bandwidth_hz=st.sampled_from([2e5, 1e6]),
         link=st.sampled_from([cosim.GivenSnr(), cosim.GivenSnr(snr_db=cosim.PerGroup(values=(3.0,)))]),
         fading=fadings,
     ),
     st.builds(
-        cosim.Unicast,
+        cosim.radio.Unicast,
         sharing=st.sampled_from(
-            [cosim.FixedShares(bandwidth_hz=1e6), cosim.RedividedShares(bandwidth_hz=3.3e5)]
+            [cosim.FixedShares(bandwidth_hz=1e6), cosim.radio.RedividedShares(bandwidth_hz=3.3e5)]
         ),
-        link=st.sampled_from([cosim.LinkBudget(), cosim.LinkBudget(noise_figure_db=20.0)]),
+        link=st.sampled_from([cosim.radio.LinkBudget(), cosim.radio.LinkBudget(noise_figure_db=20.0)]),
         tx_power_w=st.just(1.0),
         fading=fadings | fadings_on_the_way,
     ),
@@ -213,24 +215,24 @@ class Both(cosim.Deadline):
 
 
 @st.composite
-def waitings(draw, seconds) -> cosim.Waiting:
+def waitings(draw, seconds) -> cosim.waiting.Waiting:
     each_s = draw(st.floats(0.005, 0.1))
     rules = [
         cosim.WaitForAll(),
         cosim.Deadline(after_s=seconds),
-        cosim.FirstK(num_updates=1),
-        cosim.FirstK(num_updates=2),
-        cosim.UploadDeadline(after_s=each_s),
+        cosim.waiting.FirstK(num_updates=1),
+        cosim.waiting.FirstK(num_updates=2),
+        cosim.waiting.UploadDeadline(after_s=each_s),
         Both(after_s=seconds),
         Both(after_s=seconds, upload_s=each_s),
     ]
     rule = draw(st.sampled_from(rules))
-    return draw(st.sampled_from([rule, cosim.AtLeast(lasting_s=seconds / 2, rule=rule)]))
+    return draw(st.sampled_from([rule, cosim.waiting.AtLeast(lasting_s=seconds / 2, rule=rule)]))
 
 
-def blocks(bandwidth_hz: float, num_blocks: int) -> cosim.ResourceBlocks:
+def blocks(bandwidth_hz: float, num_blocks: int) -> cosim.radio.ResourceBlocks:
     """Few in a band, so that some clients wait."""
-    return cosim.ResourceBlocks(num_blocks=num_blocks, block_hz=bandwidth_hz / num_blocks)
+    return cosim.radio.ResourceBlocks(num_blocks=num_blocks, block_hz=bandwidth_hz / num_blocks)
 
 
 FEW_BLOCKS = [partial(blocks, num_blocks=1), partial(blocks, num_blocks=3)]
@@ -245,12 +247,12 @@ def systems(draw) -> cosim.System:
     loses = not asks_in(waiting, EVERY_UPDATE)
     kinds = [cosim.FixedShares]
     if waiting.upload_s is None:
-        kinds += [cosim.RedividedShares, cosim.RedividedShares]
+        kinds += [cosim.radio.RedividedShares, cosim.radio.RedividedShares]
         if not asks_in(waiting, ONE_BY_ONE):
-            kinds += [cosim.OverTheAir, cosim.OverTheAir]
+            kinds += [cosim.radio.OverTheAir, cosim.radio.OverTheAir]
         kinds += FEW_BLOCKS
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6])))
-    knows_exactly = isinstance(sharing, cosim.OverTheAir)
+    knows_exactly = isinstance(sharing, cosim.radio.OverTheAir)
     fading = draw(fadings if knows_exactly or not draw(st.integers(0, 2)) else fadings_on_the_way)
     radio = cosim.Radio(
         sharing=sharing,
@@ -260,7 +262,7 @@ def systems(draw) -> cosim.System:
         outage_probability=draw(st.sampled_from([0.3, 0.0])) if loses and not knows_exactly else 0.0,
     )
     steps = draw(local_steps)
-    learns = draw(st.integers(0, 7)) == 0 and not isinstance(steps, cosim.StepsInTime)  # too many
+    learns = draw(st.integers(0, 7)) == 0 and not isinstance(steps, cosim.training.StepsInTime)  # too many
     training = cosim.EdgeTraining(
         num_edge_rounds=draw(st.integers(1, 3)),
         local=cosim.Sgd(batch_size=5),
@@ -270,16 +272,16 @@ def systems(draw) -> cosim.System:
     )
     protocols = [cosim.HFedAvg(training=training), cosim.Hist(training=training)]
     if not loses:
-        sizes_of = cosim.LatencyOptimal()
+        sizes_of = cosim.protocols.LatencyOptimal()
         protocols.append(cosim.Hist(training=training, submodel_sizes=sizes_of))
     protocol, downlink = draw(st.sampled_from(protocols)), draw(downlinks)
-    cycles = [cosim.CyclesPerStep(), cosim.CyclesPerBit(), Costlier()]
+    cycles = [cosim.devices.CyclesPerStep(), cosim.devices.CyclesPerBit(), Costlier()]
     if not asks_in(protocol, SHARED_CYCLES):
-        cycles.append(cosim.CyclesPerOperation())
+        cycles.append(cosim.devices.CyclesPerOperation())
     counts = not downlink.takes_time or (not asks_in(protocol, DOWNLOADS_APART) and draw(st.booleans()))
     cut = cosim.AfterSeconds(duration_s=2 * seconds)
     rest = draw(at_rest)
-    if isinstance(downlink, cosim.Unicast) and not counts:
+    if isinstance(downlink, cosim.radio.Unicast) and not counts:
         rest = {}  # who has received rests until all have, which is played by events
     return cosim.System(
         seed=draw(st.integers(0, 10_000)),
@@ -287,7 +289,7 @@ def systems(draw) -> cosim.System:
         num_cells=len(sizes),
         num_clients=sum(sizes),
         model="relu-12-8-4",
-        data=cosim.Synthetic(split=cosim.Sampled(num_samples=10)),
+        data=cosim.data.Synthetic(split=cosim.data.Sampled(num_samples=10)),
         downlink=downlink,
         downloads_count=counts,
         uplink=radio,
@@ -301,9 +303,9 @@ def systems(draw) -> cosim.System:
         ),
         cycles=draw(st.sampled_from(cycles)),
         protocol=protocol,
-        topology=draw(st.sampled_from([cosim.Topology(), Wide()])),
+        topology=draw(st.sampled_from([cosim.topology.Topology(), Wide()])),
         end=draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=2), cut])),
-        evaluation=cosim.EveryVersions() if learns else Never(),
+        evaluation=cosim.ends.EveryVersions() if learns else Never(),
     )
 
 
@@ -316,18 +318,18 @@ def ties(draw) -> cosim.System:
     deadline_s = draw(st.sampled_from([0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.1, 1.4, 1.7]))
     deadline_s += draw(st.sampled_from([0.0, 0.0, -1e-15, 1e-15, -1e-9, 1e-9, 1e-17]))
     rules = [cosim.Deadline(after_s=deadline_s), cosim.WaitForAll(), FIRST]
-    rules += [cosim.AtLeast(lasting_s=deadline_s, rule=rule) for rule in rules]
+    rules += [cosim.waiting.AtLeast(lasting_s=deadline_s, rule=rule) for rule in rules]
     waiting = draw(
-        st.sampled_from([*rules, cosim.UploadDeadline(after_s=deadline_s), Both(after_s=deadline_s)])
+        st.sampled_from([*rules, cosim.waiting.UploadDeadline(after_s=deadline_s), Both(after_s=deadline_s)])
     )
     kinds = [cosim.FixedShares]
     if not waiting.upload_s:
-        kinds += [cosim.RedividedShares, *FEW_BLOCKS]
+        kinds += [cosim.radio.RedividedShares, *FEW_BLOCKS]
     if not waiting.upload_s and not asks_in(waiting, ONE_BY_ONE):
-        kinds.append(cosim.OverTheAir)
+        kinds.append(cosim.radio.OverTheAir)
     sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([1, size])) * 4096 / send_s)
     is_flat = draw(st.booleans())
-    broadcast = cosim.Broadcast(bandwidth_hz=4096 / 0.1, link=FLAT, fading=cosim.NoFading())
+    broadcast = cosim.radio.Broadcast(bandwidth_hz=4096 / 0.1, link=FLAT, fading=cosim.radio.NoFading())
     training = cosim.EdgeTraining(
         num_edge_rounds=draw(st.integers(1, 3)), steps=cosim.SameSteps(num_local_steps=3), waiting=waiting
     )
@@ -337,23 +339,23 @@ def ties(draw) -> cosim.System:
         num_cells=1,
         num_clients=size,
         model="relu-12-8-4",
-        data=cosim.Synthetic(split=cosim.Sampled(num_samples=10)),
-        topology=cosim.Topology(
+        data=cosim.data.Synthetic(split=cosim.data.Sampled(num_samples=10)),
+        topology=cosim.topology.Topology(
             cell_radius_m=100.0,
             min_distance_m=math.nextafter(100.0, 0.0),
             backhaul_delay_s=draw(st.sampled_from([0.0, 0.1, 1234.5, 499_999.9])),
         ),
         devices=cosim.DrawnDevices(min_frequency_hz=hz, max_frequency_hz=hz, **draw(at_rest)),
-        downlink=draw(st.sampled_from([cosim.Instantaneous(), broadcast])),
-        uplink=cosim.Radio(sharing=sharing, fading=cosim.NoFading(), link=FLAT if is_flat else ALIKE),
+        downlink=draw(st.sampled_from([cosim.links.Instantaneous(), broadcast])),
+        uplink=cosim.Radio(sharing=sharing, fading=cosim.radio.NoFading(), link=FLAT if is_flat else ALIKE),
         protocol=cosim.HFedAvg(training=training),
         end=end,
         evaluation=Never(),
     )
 
 
-FIRST, FLAT = cosim.FirstK(num_updates=1), cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,)))
-ALIKE = cosim.LinkBudget(large_scale=cosim.LargeScale(environment="uma", shadowing=False))
+FIRST, FLAT = cosim.waiting.FirstK(num_updates=1), cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,)))
+ALIKE = cosim.radio.LinkBudget(large_scale=cosim.radio.LargeScale(environment="uma", shadowing=False))
 """All clients in line of sight have one SNR, and all others; both depend on the share."""
 
 
@@ -376,8 +378,8 @@ def test_every_table_is_the_same(system):
 @pytest.mark.parametrize(
     "selection",
     [
-        cosim.PowerOfChoice(num_participants=1, num_candidates=2),
-        cosim.Oort(num_participants=2, wanted_s=1e-3, pacer_rounds=1),
+        cosim.selection.PowerOfChoice(num_participants=1, num_candidates=2),
+        cosim.selection.Oort(num_participants=2, wanted_s=1e-3, pacer_rounds=1),
     ],
 )
 def test_rules_that_read_losses_choose_the_same(selection):
@@ -385,7 +387,7 @@ def test_rules_that_read_losses_choose_the_same(selection):
     training = attrs.evolve(
         small_system(cosim.Deadline(after_s=0.0015)).protocol.training,
         selection=selection,
-        steps=cosim.DrawnSteps(range_of_steps=(1, 5)),
+        steps=cosim.training.DrawnSteps(range_of_steps=(1, 5)),
     )
     by_events, on_arrays = both(attrs.evolve(small_system(), protocol=cosim.HFedAvg(training=training)))
     assert_same(by_events, on_arrays)
@@ -413,7 +415,7 @@ TRAINING = small_system().protocol.training
 """That of the small system."""
 
 
-class Slack(cosim.Waiting):
+class Slack(cosim.waiting.Waiting):
     """A rule by events."""
 
     after_s = 0.02
@@ -442,7 +444,7 @@ class TwiceBand(Band):
         return self.bandwidth_hz / num_clients
 
     def open(self, client, channel, payload, block):
-        return cosim.SteadyUpload(self.sim, 2 * payload.bits, channel.rate_bps(self.share_hz(5), block))
+        return cosim.links.SteadyUpload(self.sim, 2 * payload.bits, channel.rate_bps(self.share_hz(5), block))
 
 
 class Hourly(Redrawn):
@@ -461,7 +463,7 @@ class NightAndDay:
             yield 0.01 * night, 0.01 * night + 0.005
 
 
-class Shift(NightAndDay, cosim.OnOff):
+class Shift(NightAndDay, cosim.devices.OnOff):
     """Is not there at any time."""
 
 
@@ -480,16 +482,17 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
     ("system", "part"),
     [
         (slack(), "Slack, the rule of waiting,"),
-        (small_system(cosim.AtLeast(rule=Slack())), "AtLeast, the rule of waiting,"),
+        (small_system(cosim.waiting.AtLeast(rule=Slack())), "AtLeast, the rule of waiting,"),
         (
             attrs.evolve(
-                small_system(cosim.UploadDeadline()), uplink=cosim.Radio(sharing=cosim.RedividedShares())
+                small_system(cosim.waiting.UploadDeadline()),
+                uplink=cosim.Radio(sharing=cosim.radio.RedividedShares()),
             ),
             "System.uplink = Radio, where uploads are given up,",
         ),
         (with_uplink(sharing=Twice()), r"System\.uplink\.sharing = Twice"),
         (
-            with_downlink(cosim.Unicast(sharing=Twice())),
+            with_downlink(cosim.radio.Unicast(sharing=Twice())),
             r"System\.downlink\.sharing = Twice",
         ),
         (
@@ -497,16 +500,16 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
             "Shift, the presence of clients,",
         ),
         (
-            attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.SlottedAloha())),
+            attrs.evolve(small_system(), uplink=cosim.Radio(sharing=cosim.radio.SlottedAloha())),
             r"System\.uplink\.sharing = SlottedAloha",
         ),
         (attrs.evolve(small_system(), uplink=own_parts.Constant()), r"System\.uplink = Constant"),
         (attrs.evolve(small_system(), downlink=own_parts.CableDown()), r"System\.downlink = CableDown"),
-        (cosim.System(protocol=cosim.RawHfl()), r"System\.protocol = RawHfl"),
+        (cosim.System(protocol=cosim.papers.RawHfl()), r"System\.protocol = RawHfl"),
     ],
 )
 def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are_large):
-    if not isinstance(system.protocol, cosim.RawHfl):
+    if not isinstance(system.protocol, cosim.papers.RawHfl):
         by_events, usual = cosim.run(system, clock="events"), cosim.run(system)
         assert_same(by_events, usual)
     with pytest.raises(ConfigurationError, match=rf"clock = 'arrays': {part}.*Usual fix: clock = 'auto'"):
@@ -515,7 +518,7 @@ def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are
 
 @pytest.mark.parametrize("fading", [HOURLY, own_radio.Steps()])
 @pytest.mark.parametrize(
-    "sharing", [cosim.FixedShares(), cosim.RedividedShares(), cosim.ResourceBlocks(num_blocks=2)]
+    "sharing", [cosim.FixedShares(), cosim.radio.RedividedShares(), cosim.radio.ResourceBlocks(num_blocks=2)]
 )
 def test_channels_of_ones_own_that_change_by_themselves_are_asked_on_both_clocks(fading, sharing):
     for waiting in (cosim.WaitForAll(), cosim.Deadline(after_s=0.02)):
@@ -524,16 +527,16 @@ def test_channels_of_ones_own_that_change_by_themselves_are_asked_on_both_clocks
         assert_same(by_events, on_arrays)
 
 
-def slow(sharing: cosim.Sharing) -> dict[str, float]:
+def slow(sharing: cosim.radio.Sharing) -> dict[str, float]:
     """So that uploads outlast a block."""
-    return {"block_hz": 1e5} if isinstance(sharing, cosim.ResourceBlocks) else {"bandwidth_hz": 5e5}
+    return {"block_hz": 1e5} if isinstance(sharing, cosim.radio.ResourceBlocks) else {"bandwidth_hz": 5e5}
 
 
-def drawn_devices(law: cosim.TrainingTime | None) -> cosim.DrawnDevices:
+def drawn_devices(law: cosim.devices.TrainingTime | None) -> cosim.DrawnDevices:
     return cosim.DrawnDevices(training_time=law)
 
 
-def steps(rule: cosim.LocalSteps) -> cosim.HFedAvg:
+def steps(rule: cosim.training.LocalSteps) -> cosim.HFedAvg:
     return cosim.HFedAvg(training=attrs.evolve(TRAINING, steps=rule))
 
 
@@ -544,13 +547,13 @@ SAME = cosim.SameSteps(num_local_steps=2)
     ("own", "usual"),
     [
         ({"devices": drawn_devices(Slower())}, {"devices": drawn_devices(None)}),
-        ({"cycles": Costlier()}, {"cycles": cosim.CyclesPerStep()}),
+        ({"cycles": Costlier()}, {"cycles": cosim.devices.CyclesPerStep()}),
         ({"protocol": steps(Twofold(range_of_steps=(2,)))}, {"protocol": steps(SAME)}),
-        ({"topology": Wide()}, {"topology": cosim.Topology()}),
+        ({"topology": Wide()}, {"topology": cosim.topology.Topology()}),
     ],
 )
 def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):
-    budget = cosim.Radio(link=cosim.LinkBudget(noise_figure_db=60.0))
+    budget = cosim.Radio(link=cosim.radio.LinkBudget(noise_figure_db=60.0))
     system = attrs.evolve(small_system(), evaluation=Never(), uplink=budget, **own)
     by_events, on_arrays = both(system)
     assert_same(by_events, on_arrays)
@@ -560,8 +563,12 @@ def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):
 @pytest.mark.parametrize(
     "parts",
     [
-        {"codec": cosim.ErrorFeedback()},
-        {"protocol": cosim.HFedAvg(training=attrs.evolve(TRAINING, local=cosim.Scaffold(batch_size=10)))},
+        {"codec": cosim.codecs.ErrorFeedback()},
+        {
+            "protocol": cosim.HFedAvg(
+                training=attrs.evolve(TRAINING, local=cosim.training.Scaffold(batch_size=10))
+            )
+        },
     ],
 )
 def test_what_clients_keep_is_kept_on_both_clocks(parts):
@@ -611,10 +618,10 @@ def rounds(number: int) -> cosim.AfterRounds:
     return cosim.AfterRounds(num_global_rounds=number)
 
 
-ONE = cosim.Uniform(num_participants=1)
+ONE = cosim.selection.Uniform(num_participants=1)
 
 
-def sized(num_clients: int, end: cosim.End, **training) -> cosim.System:
+def sized(num_clients: int, end: cosim.ends.End, **training) -> cosim.System:
     protocol = cosim.HFedAvg(training=cosim.EdgeTraining(**training))
     return cosim.System(num_cells=10, num_clients=num_clients, end=end, protocol=protocol)
 
@@ -724,7 +731,7 @@ def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(after
 
 def test_who_rests_until_all_have_received_is_played_by_events():
     devices = cosim.DrawnDevices(idle_w=0.3)
-    first = {"downlink": cosim.Unicast(), "downloads_count": False}
+    first = {"downlink": cosim.radio.Unicast(), "downloads_count": False}
     system = attrs.evolve(small_system(), **first, devices=devices, evaluation=Never())
     with pytest.raises(ConfigurationError, match="Unicast, after which devices rest, is played by events"):
         cosim.run(system, clock="arrays")
@@ -733,7 +740,7 @@ def test_who_rests_until_all_have_received_is_played_by_events():
 
 def test_who_has_received_together_with_all_others_does_not_rest_and_is_played_on_arrays():
     devices = cosim.DrawnDevices(idle_w=0.3)
-    first = {"downlink": cosim.Broadcast(bandwidth_hz=1e6), "downloads_count": False}
+    first = {"downlink": cosim.radio.Broadcast(bandwidth_hz=1e6), "downloads_count": False}
     system = attrs.evolve(small_system(), **first, devices=devices, evaluation=Never())
     by_events, on_arrays = both(system)
     assert_same(by_events, on_arrays)
@@ -744,7 +751,7 @@ def test_who_has_received_together_with_all_others_does_not_rest_and_is_played_o
 
 
 @configuration
-class Odd(cosim.DrawnTime):
+class Odd(cosim.devices.DrawnTime):
     """One client's number is none that time can take."""
 
     drawn: tuple[str, ...] = ("nan",)
@@ -754,7 +761,7 @@ class Odd(cosim.DrawnTime):
 
 
 @configuration
-class OddGain(cosim.NoFading):
+class OddGain(cosim.radio.NoFading):
     """One client's gain is none that a channel can have."""
 
     gain: tuple[str, ...] = ("nan",)
@@ -763,18 +770,18 @@ class OddGain(cosim.NoFading):
         return np.array([float(self.gain[0]) if name == "client-0001" else 1.0 for name in clients])
 
 
-def over(gain: str, sharing: cosim.Sharing, way: str) -> cosim.System:
+def over(gain: str, sharing: cosim.radio.Sharing, way: str) -> cosim.System:
     fading = OddGain(gain=(gain,))
     parts = {
         "up": {"uplink": cosim.Radio(sharing=sharing, fading=fading)},
-        "down": {"downlink": cosim.Unicast(sharing=sharing, fading=fading)},
-        "to all": {"downlink": cosim.Broadcast(fading=fading)},
+        "down": {"downlink": cosim.radio.Unicast(sharing=sharing, fading=fading)},
+        "to all": {"downlink": cosim.radio.Broadcast(fading=fading)},
     }
     return one_cell(**parts[way])
 
 
 def one_cell(**parts) -> cosim.System:
-    training = attrs.evolve(TRAINING, selection=cosim.Everyone())
+    training = attrs.evolve(TRAINING, selection=cosim.selection.Everyone())
     own = {"num_cells": 1, "num_clients": 3, "evaluation": Never()}
     return attrs.evolve(small_system(), protocol=cosim.HFedAvg(training=training), **own, **parts)
 
@@ -791,7 +798,7 @@ class BackwardsLink(CableLink):
         return -super().rates_bps(sim, clients, job, tx_power_w)
 
 
-WAYS = [(cosim.FixedShares(), "up"), (cosim.RedividedShares(), "down"), (cosim.FixedShares(), "to all")]
+WAYS = [(cosim.FixedShares(), "up"), (cosim.radio.RedividedShares(), "down"), (cosim.FixedShares(), "to all")]
 
 
 @pytest.mark.parametrize(

@@ -29,13 +29,14 @@ import cosim.records.summary
 import cosim.testing
 import models
 from analysis.studies import load
-from cosim import HyperExponential, Simulation, StationaryStart
+from cosim import Simulation
 from cosim.clock.draws import uniforms
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.links.traces import table as rate_table
 from cosim.papers.vhfl.traffic.table_files import read
+from cosim.queues import HyperExponential, StationaryStart
 from cosim.queues.station import Station
 from cosim.studies.study import Study
 from cosim.units import unit_of
@@ -129,7 +130,7 @@ import cosim
 import numpy as np
 from cosim.testing import BrokenLaw, check_system, small_system
 
-class Steady(cosim.DrawnTime):
+class Steady(cosim.devices.DrawnTime):
     def draw(self, rng, num):
         return np.full(num, 2.0)
 
@@ -140,7 +141,7 @@ check_system(in_small(Steady()))
 with open("said.txt", "a") as file:
     file.write("checked ")
 
-class Hashed(cosim.DrawnTime):
+class Hashed(cosim.devices.DrawnTime):
     def draw(self, rng, num):
         return np.full(num, 1.0 + hash("text") % 1000 / 1000.0)
 
@@ -501,7 +502,7 @@ def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
 
 def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     """VHFL runs over it, files and studies have it as itself; plans refuse it."""
-    vhfl = duty_cycled(folder, cosim.Vhfl(), num_cells=1, end=cosim.AfterRounds(num_global_rounds=2))
+    vhfl = duty_cycled(folder, cosim.papers.Vhfl(), num_cells=1, end=cosim.AfterRounds(num_global_rounds=2))
     done = cosim.run(vhfl, models.build(vhfl.model), out=tmp_path / "run")
     assert len(done.transfers) == 12
     again = from_dict(cosim.System, to_dict(vhfl))
@@ -510,8 +511,8 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     runs = Study(vhfl, {}, 1).run(tmp_path / "study", num_workers=1)
     played_there = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
     pd.testing.assert_frame_equal(played_there.transfers, done.transfers)
-    planned = duty_cycled(folder, cosim.Hist(submodel_sizes=cosim.LatencyOptimal()))
-    for system in (planned, cosim.evolve(planned, protocol=cosim.RawHfl())):
+    planned = duty_cycled(folder, cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal()))
+    for system in (planned, cosim.evolve(planned, protocol=cosim.papers.RawHfl())):
         with pytest.raises(cosim.ConfigurationError, match="of a DutyCycledLink none are known"):
             cosim.run(system, models.build(system.model))
 
@@ -692,14 +693,14 @@ def test_the_matrix_is_what_the_parts_say():
 
 def test_the_reference_has_every_field():
     """A walk of its own, over the values of a system of each kind."""
-    law = cosim.PublicNetwork(service=cosim.Erlang())
+    law = cosim.PublicNetwork(service=cosim.queues.Erlang())
     systems = [
         cosim.System(),
         cosim.System(protocol=cosim.HFedAvg(), uplink=law),
-        cosim.System(uplink=cosim.Radio(sharing=cosim.OverTheAir(), link=cosim.LinkBudget())),
-        cosim.System(devices=cosim.DrawnDevices(tx_power=cosim.PowerRange())),
-        cosim.System(protocol=cosim.Vhfl(waiting=cosim.UploadDeadline(after_s=1.0))),
-        cosim.System(protocol=cosim.RawHfl(policy=cosim.CommonSteps())),
+        cosim.System(uplink=cosim.Radio(sharing=cosim.radio.OverTheAir(), link=cosim.radio.LinkBudget())),
+        cosim.System(devices=cosim.DrawnDevices(tx_power=cosim.devices.PowerRange())),
+        cosim.System(protocol=cosim.papers.Vhfl(waiting=cosim.waiting.UploadDeadline(after_s=1.0))),
+        cosim.System(protocol=cosim.papers.RawHfl(policy=cosim.papers.CommonSteps())),
     ]
     todo, seen = list(systems), set()
     while todo:

@@ -49,7 +49,7 @@ def lasted_s(system: cosim.System, direction: str = "up") -> pd.Series:
     "radio",
     [
         cosim.Radio(),
-        cosim.Radio(fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=1e-3))),
+        cosim.Radio(fading=cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime(coherence_time_s=1e-3))),
         cosim.Radio(outage_probability=0.3),
     ],
     ids=["plain", "fades", "outage"],
@@ -96,7 +96,7 @@ def test_links_take_what_their_page_says(example):
 
 def test_what_is_sent_once_for_all_is_for_those_that_receive_together(example):
     cable = example("cable")
-    once = type("Once", (cable.Cable,), {"asks": cosim.Broadcast.asks})
+    once = type("Once", (cable.Cable,), {"asks": cosim.radio.Broadcast.asks})
     with pytest.raises(cosim.ConfigurationError, match=r"one by one, and .*downlink = Once sends .*Unicast"):
         cosim.evolve(ONE_BY_ONE, downlink=once())
 
@@ -118,8 +118,9 @@ def test_federated_averaging_waits_as_its_training_does_and_in_one_cell(example)
         {
             "devices": cosim.evolve(
                 SMALL.devices,
-                presence=cosim.OnOff(
-                    on=cosim.Exponential(rate_per_s=50.0), off=cosim.Exponential(rate_per_s=50.0)
+                presence=cosim.devices.OnOff(
+                    on=cosim.queues.Exponential(rate_per_s=50.0),
+                    off=cosim.queues.Exponential(rate_per_s=50.0),
                 ),
             )
         },

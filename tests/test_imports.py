@@ -179,7 +179,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
     code = (
         "import sys, cosim, cosim.values.combinations, cosim.studies.executors\n"
         "from cosim.configuration import from_dict, to_dict\n"
-        "for protocol in (cosim.Hist(), cosim.HFedAvg(), cosim.RawHfl(), cosim.Vhfl()):\n"
+        "for protocol in (cosim.Hist(), cosim.HFedAvg(), cosim.papers.RawHfl(), cosim.papers.Vhfl()):\n"
         "    system = cosim.System(protocol=protocol)\n"
         "    assert from_dict(cosim.System, to_dict(system)) == system\n"
         "from scenarios.command_line import main\n"

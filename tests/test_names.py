@@ -74,8 +74,8 @@ def test_a_larger_fleet_moves_nobody():
     devices = cosim.DrawnDevices(
         min_frequency_hz=cosim.PerGroup(values=(1e9,)),
         max_frequency_hz=cosim.PerGroup(values=(2e9,)),
-        tx_power=cosim.PowerRange(),
-        training_time=cosim.ExponentialTime(),
+        tx_power=cosim.devices.PowerRange(),
+        training_time=cosim.devices.ExponentialTime(),
     )
     few = attrs.evolve(
         usual,
@@ -83,8 +83,8 @@ def test_a_larger_fleet_moves_nobody():
         num_clients=5,
         cell_sizes=(4, 1),
         devices=devices,
-        data=cosim.Synthetic(split=cosim.Sampled(num_samples=20)),
-        cycles=cosim.CyclesPerBit(),
+        data=cosim.data.Synthetic(split=cosim.data.Sampled(num_samples=20)),
+        cycles=cosim.devices.CyclesPerBit(),
         evaluation=cosim.Never(),
     )
     many = attrs.evolve(few, num_clients=304, cell_sizes=(4, 300))

@@ -35,8 +35,10 @@ def band(name: str) -> cosim.System:
     return radio(sharing=own_forms.OwnShares(band=name, bandwidth_hz=1e6))
 
 
-def queued(discipline: cosim.Discipline) -> cosim.System:
-    way = cosim.PublicNetwork(paths=cosim.SharedPath(), start=cosim.EmptyStart(), discipline=discipline)
+def queued(discipline: cosim.queues.Discipline) -> cosim.System:
+    way = cosim.PublicNetwork(
+        paths=cosim.queues.SharedPath(), start=cosim.queues.EmptyStart(), discipline=discipline
+    )
     return attrs.evolve(SMALL, uplink=way)
 
 

@@ -36,11 +36,11 @@ BASE = worlds.digits()
 TRAINING = BASE.protocol.training
 CUT = cosim.Hist(training=TRAINING)
 QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
-SHARED = cosim.PublicNetwork(paths=cosim.SharedPath(), start=cosim.EmptyStart())
+SHARED = cosim.PublicNetwork(paths=cosim.queues.SharedPath(), start=cosim.queues.EmptyStart())
 
 
 def trained_by(kind: type) -> cosim.System:
-    so_many = {"num_participants": 2} if issubclass(kind, cosim.SomeClients) else {}
+    so_many = {"num_participants": 2} if issubclass(kind, cosim.selection.SomeClients) else {}
     training = attrs.evolve(TRAINING, selection=kind(**so_many))
     return attrs.evolve(BASE, protocol=attrs.evolve(BASE.protocol, training=training))
 
@@ -62,7 +62,7 @@ SYSTEMS = {
     "public network": (attrs.evolve(BASE, uplink=own_parts.Calm()), QUEUED),
     "service law": (
         attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=own_parts.Slow())),
-        attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=cosim.Exponential())),
+        attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=cosim.queues.Exponential())),
     ),
     "waiting": (attrs.evolve(BASE, protocol=waiting_by(own_parts.Grace())), BASE),
     "end": (attrs.evolve(BASE, end=own_parts.Budget()), BASE),
@@ -81,7 +81,7 @@ SYSTEMS = {
     "split": (attrs.evolve(BASE, data=cosim.Digits(split=own_parts.FirstCome())), BASE),
     "arrays": (
         attrs.evolve(BASE, data=cosim.Arrays(source="own_parts:faded")),
-        attrs.evolve(BASE, data=cosim.Digits(split=cosim.Iid())),
+        attrs.evolve(BASE, data=cosim.Digits(split=cosim.data.Iid())),
     ),
     "task": (attrs.evolve(BASE, task=own_parts.Guesses()), BASE),
     "protocol": (
@@ -96,10 +96,10 @@ SYSTEMS = {
     "cycles": (attrs.evolve(BASE, cycles=own_parts.Layered()), BASE),
     "downlink": (attrs.evolve(BASE, downlink=own_parts.CableDown(rate_bps=2e5)), BASE),
     "broadcast": (attrs.evolve(BASE, downlink=own_parts.Broadcast()), BASE),
-    "policy": (planned_by(own_parts.Rough()), planned_by(cosim.CommonSteps())),
+    "policy": (planned_by(own_parts.Rough()), planned_by(cosim.papers.CommonSteps())),
     "solver": (
-        planned_by(cosim.ResourceAware(solver=own_parts.Sparing())),
-        planned_by(cosim.ResourceAware()),
+        planned_by(cosim.papers.ResourceAware(solver=own_parts.Sparing())),
+        planned_by(cosim.papers.ResourceAware()),
     ),
 }
 """A system with the part, and one with its base."""
@@ -256,15 +256,15 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
     path.write_text("1.0\n2.0\n")
     left_out = [cls for cls in kinds_of(object) if cls not in REGISTERED]
     made = (
-        cosim.Empirical(path=str(path)),
-        cosim.LargeScale(environment="umi"),
+        cosim.queues.Empirical(path=str(path)),
+        cosim.radio.LargeScale(environment="umi"),
         cosim.PerGroup(values=(1.0, 2.0)),
         cosim.PerClient(values=(3.0,)),
-        cosim.TorchFunction(function="mine:train"),
-        cosim.ByRound(values=(0.1, 0.01), first_rounds=(1, 11)),
-        cosim.StepDecay(start=0.1, factor=0.5),
-        cosim.Cosine(start=0.1, last=0.001, num_rounds=100),
-        cosim.WarmUp(then=cosim.StepDecay(start=0.1, factor=0.5), num_rounds=5),
+        cosim.training.TorchFunction(function="mine:train"),
+        cosim.schedules.ByRound(values=(0.1, 0.01), first_rounds=(1, 11)),
+        cosim.schedules.StepDecay(start=0.1, factor=0.5),
+        cosim.schedules.Cosine(start=0.1, last=0.001, num_rounds=100),
+        cosim.schedules.WarmUp(then=cosim.schedules.StepDecay(start=0.1, factor=0.5), num_rounds=5),
     )
     assert set(left_out) == {type(one) for one in made}
     for one in made:
@@ -272,7 +272,7 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
 
 
 def test_a_class_of_a_script_goes_by_the_name_of_its_module(monkeypatch):
-    rule = type("Rule", (cosim.Everyone,), {"__module__": "__main__", "__qualname__": "Rule"})
+    rule = type("Rule", (cosim.selection.Everyone,), {"__module__": "__main__", "__qualname__": "Rule"})
     main = type(sys)("__main__")
     main.__file__, main.Rule, main.__spec__ = "/somewhere/my_rules.py", rule, None
     monkeypatch.setitem(sys.modules, "__main__", main)
@@ -281,7 +281,7 @@ def test_a_class_of_a_script_goes_by_the_name_of_its_module(monkeypatch):
 
 
 def test_a_class_that_nobody_finds_again_runs_in_memory_and_is_not_saved(tmp_path):
-    class Local(cosim.Everyone):
+    class Local(cosim.selection.Everyone):
         """Within a function."""
 
     system = attrs.evolve(trained_by(Local), evaluation=Never())
@@ -525,13 +525,17 @@ def test_an_uplink_without_a_link_for_each_cell_is_refused():
 @pytest.mark.parametrize(
     ("word", "protocol", "message"),
     [
-        (ONE_BY_ONE, cosim.RawHfl(), r"Odd: only the mean of .* arrives, and .*RawHfl needs them one by one"),
+        (
+            ONE_BY_ONE,
+            cosim.papers.RawHfl(),
+            r"Odd: only the mean of .* arrives, and .*RawHfl needs them one by one",
+        ),
         (EVERY_UPDATE, cosim.HFedAvg(), r"Odd: some uploads never end, and .*WaitForAll waits for every one"),
     ],
 )
 def test_a_protocol_that_an_uplink_of_ones_own_does_not_fit_is_refused(word, protocol, message):
     """An uplink says what it lacks, a protocol what it asks for."""
-    odd = type("Odd", (own_parts.Constant,), {"lacks": (cosim.Lack(word),)})()
+    odd = type("Odd", (own_parts.Constant,), {"lacks": (cosim.configuration.Lack(word),)})()
     with pytest.raises(ConfigurationError, match=message):
         attrs.evolve(BASE, uplink=odd, protocol=protocol)
 

@@ -14,15 +14,18 @@ import pytest
 import worlds
 
 import cosim
-from cosim import ConfigurationError, Never, RepeatTrace, Result
+from cosim import ConfigurationError, Never, Result
 from cosim.clock.simulation import Simulation
+from cosim.links import RepeatTrace
 from cosim.testing import check_system, small_system
 from cosim.testing.laws.tables import LAWS, same_tables
 from scenarios import phones
 
 TRAINING = small_system().protocol.training
 CLIENTS = cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=10))
-BUFFERED = cosim.FedBuff(num_updates=2, training=CLIENTS, starts=cosim.ConstantConcurrency(num_in_flight=2))
+BUFFERED = cosim.FedBuff(
+    num_updates=2, training=CLIENTS, starts=cosim.protocols.ConstantConcurrency(num_in_flight=2)
+)
 
 
 def in_rounds(protocol: cosim.Protocol) -> cosim.System:
@@ -36,18 +39,24 @@ def in_versions(protocol: cosim.Protocol) -> cosim.System:
 SYSTEMS = {
     "HFedAvg": small_system(),
     "Hist": in_rounds(cosim.Hist(training=TRAINING)),
-    "Hist, latency-optimal": in_rounds(cosim.Hist(training=TRAINING, submodel_sizes=cosim.LatencyOptimal())),
+    "Hist, latency-optimal": in_rounds(
+        cosim.Hist(training=TRAINING, submodel_sizes=cosim.protocols.LatencyOptimal())
+    ),
     "RawHfl": worlds.rawhfl(),
     "Vhfl": worlds.vhfl(),
     "FedAsync": in_versions(cosim.FedAsync(training=CLIENTS)),
     "FedAsync, few at once": in_versions(
-        cosim.FedAsync(training=CLIENTS, starts=cosim.ConstantConcurrency(num_in_flight=3))
+        cosim.FedAsync(training=CLIENTS, starts=cosim.protocols.ConstantConcurrency(num_in_flight=3))
     ),
     "FedBuff": in_versions(BUFFERED),
-    "FedBuff of cells": in_versions(cosim.FedBuff(num_updates=2, training=cosim.Cells(training=TRAINING))),
-    "FedBuff in cells": in_rounds(cosim.HFedAvg(training=cosim.AsynchronousTraining(protocol=BUFFERED))),
-    "GeneralisedAsync": in_versions(cosim.GeneralisedAsync(training=CLIENTS)),
-    "TimeTriggered": in_versions(cosim.TimeTriggered(training=CLIENTS, period_s=0.004)),
+    "FedBuff of cells": in_versions(
+        cosim.FedBuff(num_updates=2, training=cosim.protocols.Cells(training=TRAINING))
+    ),
+    "FedBuff in cells": in_rounds(
+        cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=BUFFERED))
+    ),
+    "GeneralisedAsync": in_versions(cosim.protocols.GeneralisedAsync(training=CLIENTS)),
+    "TimeTriggered": in_versions(cosim.protocols.TimeTriggered(training=CLIENTS, period_s=0.004)),
 }
 PLANNING = ("RawHfl", "Hist, latency-optimal")
 
@@ -75,7 +84,7 @@ def job_j(system: cosim.System) -> float:
     return float(own["energy_j"].sum()) / len(own[["node", "job"]].drop_duplicates())
 
 
-def rates(folder: Path, system: cosim.System) -> cosim.RateTrace:
+def rates(folder: Path, system: cosim.System) -> cosim.links.RateTrace:
     """Traces that change five times in a job, a tenth of the steps without any rate."""
     upload = cosim.run(timed(system)).uploads
     step_s, bits = job_s(system) / 5.0, float(upload["payload_bits"].mean())
@@ -87,33 +96,33 @@ def rates(folder: Path, system: cosim.System) -> cosim.RateTrace:
     pd.DataFrame({"time_s": step_s * time_s, "device": device, "rate_bps": rate_bps.ravel()}).to_csv(
         file, index=False
     )
-    return cosim.RateTrace(file=str(file), past_end=RepeatTrace())
+    return cosim.links.RateTrace(file=str(file), past_end=RepeatTrace())
 
 
 def traced_up(system: cosim.System, folder: Path) -> cosim.System:
-    return attrs.evolve(system, uplink=cosim.TracedLink(trace=rates(folder, system)))
+    return attrs.evolve(system, uplink=cosim.links.TracedLink(trace=rates(folder, system)))
 
 
 def traced_down(system: cosim.System, folder: Path) -> cosim.System:
-    return attrs.evolve(system, downlink=cosim.TracedLink(trace=rates(folder, system)))
+    return attrs.evolve(system, downlink=cosim.links.TracedLink(trace=rates(folder, system)))
 
 
 def traced_gains(system: cosim.System, folder: Path) -> cosim.System:
     radio = system.uplink if isinstance(system.uplink, cosim.Radio) else cosim.Radio()
     gain = 1e-9 * np.random.default_rng(1).exponential(3.0, (30, system.num_clients))
     np.savez(folder / "gains.npz", time_s=job_s(system) / 5.0 * np.arange(30), gain=gain)
-    fading = cosim.GainTrace(file=str(folder / "gains.npz"), past_end=RepeatTrace())
+    fading = cosim.radio.GainTrace(file=str(folder / "gains.npz"), past_end=RepeatTrace())
     return attrs.evolve(
         system,
         uplink=attrs.evolve(
-            radio, link=cosim.NoiseOnly(), fading=fading, sharing=cosim.FixedShares(bandwidth_hz=1e6)
+            radio, link=cosim.radio.NoiseOnly(), fading=fading, sharing=cosim.FixedShares(bandwidth_hz=1e6)
         ),
     )
 
 
 def at_random(system: cosim.System, folder: Path) -> cosim.System:
     """Slots of a tenth of a job."""
-    sharing = cosim.SlottedAloha(
+    sharing = cosim.radio.SlottedAloha(
         bandwidth_hz=1e7, slot_s=job_s(system) / 10.0, transmit_probability=0.3, num_channels=2
     )
     radio = system.uplink if isinstance(system.uplink, cosim.Radio) else cosim.Radio()
@@ -123,7 +132,7 @@ def at_random(system: cosim.System, folder: Path) -> cosim.System:
 def on_batteries(system: cosim.System, folder: Path) -> cosim.System:
     """Which begin with less than a job takes, and come back with more."""
     capacity_j = 1.5 * job_j(system)
-    battery = cosim.Battery(
+    battery = cosim.devices.Battery(
         capacity_j=capacity_j,
         initial_share=0.5,
         charge_w=capacity_j / (4.0 * job_s(system)),
@@ -138,8 +147,9 @@ def dozing(system: cosim.System, folder: Path) -> cosim.System:
 
 def coming_and_going(system: cosim.System, folder: Path) -> cosim.System:
     usual_s = job_s(system)
-    presence = cosim.OnOff(
-        on=cosim.Exponential(rate_per_s=1.0 / usual_s), off=cosim.Exponential(rate_per_s=2.0 / usual_s)
+    presence = cosim.devices.OnOff(
+        on=cosim.queues.Exponential(rate_per_s=1.0 / usual_s),
+        off=cosim.queues.Exponential(rate_per_s=2.0 / usual_s),
     )
     return with_devices(system, presence=presence)
 
@@ -194,10 +204,10 @@ def test_it_runs_or_is_refused(name: str, part: str, tmp_path: Path) -> None:
 
 # --- Together -----------------------------------------------------------------------------------------------
 
-UNICAST = cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5))
+UNICAST = cosim.radio.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5))
 
 
-def waiting(rule: cosim.Waiting) -> cosim.System:
+def waiting(rule: cosim.waiting.Waiting) -> cosim.System:
     return attrs.evolve(small_system(rule), end=cosim.AfterRounds(num_global_rounds=12))
 
 
@@ -228,20 +238,22 @@ def test_who_leaves_or_empties_while_others_receive_holds_up_nobody(tmp_path: Pa
 def test_who_has_received_waits_at_a_barrier_on_his_battery_by_hand() -> None:
     """Of two, the near one has received first, and idles until its battery is empty; the other goes on."""
     system = worlds.one_cell(1e9, 1e9, end=cosim.AfterSeconds(duration_s=0.1))
-    downlink = cosim.Unicast(
+    downlink = cosim.radio.Unicast(
         sharing=cosim.FixedShares(bandwidth_hz=worlds.BANDWIDTH_HZ),
         link=cosim.GivenSnr(snr_db=cosim.PerClient(values=(80.0, -10.0))),
-        fading=cosim.NoFading(),
+        fading=cosim.radio.NoFading(),
     )
     system = timed(attrs.evolve(system, downlink=downlink, downloads_count=False))
     near_s = _received_s(system, "client-0000")
     far_s = _received_s(system, "client-0001")
     assert far_s > 10.0 * near_s
     empty_s, idle_w, receive_w = 0.5 * (near_s + far_s), 0.5, 0.25
-    battery = cosim.Battery(capacity_j=receive_w * near_s + idle_w * (empty_s - near_s), returns_at_share=0.5)
+    battery = cosim.devices.Battery(
+        capacity_j=receive_w * near_s + idle_w * (empty_s - near_s), returns_at_share=0.5
+    )
     devices = attrs.evolve(system.devices, idle_w=idle_w, receive_w=receive_w)
     some, others = attrs.evolve(devices, battery=battery), devices
-    mixed = cosim.Mixture(share=0.5, some=some, others=others)
+    mixed = cosim.devices.Mixture(share=0.5, some=some, others=others)
     seed = next(seed for seed in range(20) if _first_has(mixed, seed))
     found = cosim.run(attrs.evolve(system, devices=mixed, seed=seed))
     first = found.fates[found.fates["job"] == 0].set_index("client")
@@ -256,7 +268,7 @@ def _received_s(system: cosim.System, client: str) -> float:
     return float(own["end_s"] - own["start_s"])
 
 
-def _first_has(devices: cosim.Mixture, seed: int) -> bool:
+def _first_has(devices: cosim.devices.Mixture, seed: int) -> bool:
     """Whether the first of two is of the first kind, and the second is not."""
     found = devices.of_clients(Simulation(seed), [2])
     return [device.battery is not None for device in found] == [True, False]
@@ -264,12 +276,15 @@ def _first_has(devices: cosim.Mixture, seed: int) -> bool:
 
 @pytest.mark.parametrize(
     "rule",
-    [cosim.FirstK(num_updates=2), cosim.AtLeast(lasting_s=5e-3, rule=cosim.FirstK(num_updates=2))],
+    [
+        cosim.waiting.FirstK(num_updates=2),
+        cosim.waiting.AtLeast(lasting_s=5e-3, rule=cosim.waiting.FirstK(num_updates=2)),
+    ],
     ids=["first", "at least"],
 )
 @pytest.mark.parametrize("counts", [True, False], ids=["counted", "received first"])
 def test_batteries_with_rules_that_wait_for_so_many(
-    rule: cosim.Waiting, counts: bool, tmp_path: Path
+    rule: cosim.waiting.Waiting, counts: bool, tmp_path: Path
 ) -> None:
     """Also where fewer are left than are waited for."""
     system = attrs.evolve(waiting(rule), downlink=UNICAST, downloads_count=counts)
@@ -306,7 +321,7 @@ def test_who_waits_and_never_rests_takes_the_idle_power(tmp_path: Path) -> None:
 def test_sleep_and_groups_of_rows_in_both_clocks(tmp_path: Path) -> None:
     """With models broadcast, and downloads that count or do not."""
     for counts in (True, False):
-        downlink = cosim.Broadcast(bandwidth_hz=2e5)
+        downlink = cosim.radio.Broadcast(bandwidth_hz=2e5)
         system = attrs.evolve(waiting(cosim.WaitForAll()), downlink=downlink, downloads_count=counts)
         system = timed(system)
         training = attrs.evolve(TRAINING, selection=worlds.selection(1))
@@ -322,9 +337,9 @@ def small_phones() -> cosim.System:
     usual = phones.system()
     some = attrs.evolve(
         usual.devices.some,
-        battery=cosim.Battery(capacity_j=8.0, initial_share=0.5, charge_w=0.1, returns_at_share=0.7),
-        presence=cosim.OnOff(
-            on=cosim.Exponential(rate_per_s=1 / 60), off=cosim.Exponential(rate_per_s=1 / 20)
+        battery=cosim.devices.Battery(capacity_j=8.0, initial_share=0.5, charge_w=0.1, returns_at_share=0.7),
+        presence=cosim.devices.OnOff(
+            on=cosim.queues.Exponential(rate_per_s=1 / 60), off=cosim.queues.Exponential(rate_per_s=1 / 20)
         ),
     )
     return attrs.evolve(
@@ -343,7 +358,7 @@ def test_phones_go_on_after_an_interrupt_and_keep_all_laws() -> None:
 
 def test_rows_of_rounds_with_rest_and_broadcast_add_up_to_those_of_clients(tmp_path: Path) -> None:
     """Joules, bits and seconds of every activity."""
-    downlink = cosim.Broadcast(bandwidth_hz=2e5)
+    downlink = cosim.radio.Broadcast(bandwidth_hz=2e5)
     system = timed(attrs.evolve(waiting(cosim.Deadline(after_s=0.1)), downlink=downlink))
     rows, few = (cosim.run(dozing(system, tmp_path), records=kept) for kept in ("all", "rounds"))
     lasts_s = rows.spans["end_s"] - rows.spans["start_s"]

@@ -50,7 +50,7 @@ def in_small(**parts: Any) -> Callable[[], None]:
     return lambda: check_system(attrs.evolve(SMALL, **parts))
 
 
-def waiting_by(rule: cosim.Waiting) -> Callable[[], None]:
+def waiting_by(rule: cosim.waiting.Waiting) -> Callable[[], None]:
     training = attrs.evolve(TRAINING, waiting=rule)
     return lambda: check_protocol(cosim.HFedAvg(training=training))
 
@@ -84,7 +84,7 @@ class ByTheClock(cosim.Rayleigh):
 
 
 ON_ONE_CLOCK = {
-    "numbers by the clock": in_radio(fading=ByTheClock(redrawn=cosim.EveryEdgeRound())),
+    "numbers by the clock": in_radio(fading=ByTheClock(redrawn=cosim.radio.EveryEdgeRound())),
 }
 
 
@@ -128,7 +128,7 @@ class Line:
 
     def in_turn(self, bits):
         wait_s = max(0.0, self.free_s - self.sim.now_s)
-        upload = cosim.SteadyUpload(self.sim, bits, 1e6, wait_s)
+        upload = cosim.links.SteadyUpload(self.sim, bits, 1e6, wait_s)
         self.free_s = self.sim.now_s + wait_s + bits / 1e6
         if not self.is_granted:
             upload.granted = None
@@ -160,7 +160,7 @@ class Half(Ways):
             self.sim = sim
 
         def open(self, client, payload, job, tx_power_w=None):
-            return cosim.SteadyUpload(self.sim, payload.bits / 2, 1e6)
+            return cosim.links.SteadyUpload(self.sim, payload.bits / 2, 1e6)
 
 
 class HalfDown(Half):
@@ -181,7 +181,7 @@ class HalfBandOfCell(Band):
         return self.bandwidth_hz / num_clients
 
     def open(self, client, channel, payload, block):
-        return cosim.SteadyUpload(self.sim, payload.bits / 2, channel.rate_bps(self.share_hz(1), block))
+        return cosim.links.SteadyUpload(self.sim, payload.bits / 2, channel.rate_bps(self.share_hz(1), block))
 
 
 @configuration
@@ -227,10 +227,14 @@ def test_a_link_that_is_not_what_it_says_is_caught(check, law):
         Granted(),
         cosim.Radio(csi_error_db=3.0),
         cosim.Radio(
-            fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.CoherenceTime(coherence_time_s=1e-3))
+            fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.radio.CoherenceTime(coherence_time_s=1e-3))
         ),
-        cosim.PublicNetwork(paths=cosim.SharedPath(), packet_bits=1000, start=cosim.EmptyStart()),
-        cosim.Radio(sharing=cosim.SlottedAloha(bandwidth_hz=1e6, slot_s=1e-3, transmit_probability=0.3)),
+        cosim.PublicNetwork(
+            paths=cosim.queues.SharedPath(), packet_bits=1000, start=cosim.queues.EmptyStart()
+        ),
+        cosim.Radio(
+            sharing=cosim.radio.SlottedAloha(bandwidth_hz=1e6, slot_s=1e-3, transmit_probability=0.3)
+        ),
     ],
     ids=["granted", "gain errors", "fades", "shared queue", "random access"],
 )
@@ -242,7 +246,7 @@ def test_links_that_wait_or_know_with_errors_keep_the_laws(uplink):
 
 
 @configuration
-class Thin(cosim.Codec):
+class Thin(cosim.codecs.Codec):
     """A thousandth of a bit, and all arrives."""
 
     bits_per_value: float = field(positive, default=1e-3)
@@ -268,7 +272,7 @@ class Rounded(Thin):
 
 
 @configuration
-class ThinModel(cosim.ModelCodec):
+class ThinModel(cosim.codecs.ModelCodec):
     def bits(self, num_values):
         return 4.0 * num_values
 
@@ -277,7 +281,7 @@ class ThinModel(cosim.ModelCodec):
 
 
 @configuration
-class Padded(cosim.Uncompressed):
+class Padded(cosim.codecs.Uncompressed):
     def payload(self, num_values):
         return super().payload(num_values)._replace(bits=16.0 * num_values)
 
@@ -328,14 +332,14 @@ def test_clients_that_carry_other_bits_than_the_codec_has_are_caught():
 
 
 OUR_CODES = [
-    cosim.Uncompressed(bits_per_parameter=1),
-    cosim.BFloat16(),
-    cosim.Float16(),
-    cosim.Qsgd(),
-    cosim.TopK(),
-    cosim.RandomK(),
-    cosim.Signs(),
-    cosim.ErrorFeedback(),
+    cosim.codecs.Uncompressed(bits_per_parameter=1),
+    cosim.codecs.BFloat16(),
+    cosim.codecs.Float16(),
+    cosim.codecs.Qsgd(),
+    cosim.codecs.TopK(),
+    cosim.codecs.RandomK(),
+    cosim.codecs.Signs(),
+    cosim.codecs.ErrorFeedback(),
     own_parts.Largest(),
 ]
 
@@ -354,7 +358,7 @@ class Undivided(cosim.FedBuff):
         return moved, [weight * self.num_updates for weight in weights]
 
 
-class Backwards(cosim.TimeTriggered):
+class Backwards(cosim.protocols.TimeTriggered):
     def moved(self, model, arrivals, num_clients):
         moved, weights = super().moved(model, arrivals, num_clients)
         return moved, weights[::-1]
@@ -363,8 +367,8 @@ class Backwards(cosim.TimeTriggered):
 BUFFERED = Undivided(num_updates=2, training=cosim.Clients(local=cosim.Sgd(batch_size=10)))
 WEIGHTS = {
     "at the cloud": BUFFERED,
-    "in cells": cosim.HFedAvg(training=cosim.AsynchronousTraining(protocol=BUFFERED)),
-    "of other updates": Backwards(period_s=0.01, staleness=cosim.Polynomial()),
+    "in cells": cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=BUFFERED)),
+    "of other updates": Backwards(period_s=0.01, staleness=cosim.protocols.Polynomial()),
 }
 
 
@@ -374,13 +378,13 @@ def test_a_weight_of_an_update_that_was_not_used_is_caught(protocol):
         check_protocol(protocol)
 
 
-class Divided(cosim.ServerUpdate):
+class Divided(cosim.server_updates.ServerUpdate):
     def step(self, server):
         for values in server.model.values():
             values /= 0.0
 
 
-class Unweighted(cosim.ServerUpdate):
+class Unweighted(cosim.server_updates.ServerUpdate):
     """A mean whose server loses a tensor."""
 
     def step(self, server):
@@ -451,12 +455,12 @@ def test_a_power_that_a_device_has_not_is_caught():
 # --- Names --------------------------------------------------------------------------------------------------
 
 
-class Weigth(cosim.ServerUpdate):
+class Weigth(cosim.server_updates.ServerUpdate):
     def weigths(self, updates):
         return [1.0 for _ in updates]
 
 
-class KeepState(cosim.ServerUpdate):
+class KeepState(cosim.server_updates.ServerUpdate):
     keep_state = True
 
     def step(self, server):
@@ -485,7 +489,7 @@ NAMES = {
 }
 
 
-def server_of(rule: cosim.ServerUpdate) -> None:
+def server_of(rule: cosim.server_updates.ServerUpdate) -> None:
     check_protocol(cosim.HFedAvg(training=attrs.evolve(TRAINING, server=rule)))
 
 
@@ -495,7 +499,7 @@ def test_a_name_that_is_one_letter_from_the_ports_is_caught(check, said):
         check()
 
 
-class Own(cosim.ServerUpdate):
+class Own(cosim.server_updates.ServerUpdate):
     """Names that look alike and are meant: beside the one of the port, of another nature, or private."""
 
     weight = 2.0
@@ -525,7 +529,7 @@ class LossMixin:
         return nn.functional.cross_entropy(outputs, targets, label_smoothing=0.5)
 
 
-class Smoothed(LossMixin, cosim.Classification):
+class Smoothed(LossMixin, cosim.tasks.Classification):
     """What a mixin says is its own."""
 
 
@@ -536,11 +540,11 @@ class TrainMixin:
                 values *= 0.9
 
 
-class Shrunk(TrainMixin, cosim.LocalTraining):
+class Shrunk(TrainMixin, cosim.training.LocalTraining):
     pass
 
 
-class ByNumber(cosim.ServerUpdate):
+class ByNumber(cosim.server_updates.ServerUpdate):
     def weights(self, updates):
         return [1.0 + number for number in range(len(updates))]
 
@@ -561,12 +565,12 @@ OVERRIDDEN = {
         trained_with(local=cosim.Sgd(batch_size=10)),
     ),
     "weights of FedNova": (
-        trained_with(server=cosim.FedNova(weighted=ByNumber())),
-        trained_with(server=cosim.FedNova()),
+        trained_with(server=cosim.server_updates.FedNova(weighted=ByNumber())),
+        trained_with(server=cosim.server_updates.FedNova()),
     ),
     "weights of FedAdam": (
-        trained_with(server=cosim.FedAdam(mean=ByNumber())),
-        trained_with(server=cosim.FedAdam()),
+        trained_with(server=cosim.server_updates.FedAdam(mean=ByNumber())),
+        trained_with(server=cosim.server_updates.FedAdam()),
     ),
 }
 
@@ -580,18 +584,18 @@ def test_a_mixin_keeps_the_laws():
     check_system(OVERRIDDEN["loss of a mixin"][0])
 
 
-class Deaf(cosim.StepFromMean):
+class Deaf(cosim.server_updates.StepFromMean):
     """Its step goes on from another mean than the one that it has."""
 
     @property
     def averaging(self):
-        return cosim.Mean()
+        return cosim.server_updates.Mean()
 
     def step(self, server):
         server.model.update(server.mean)
 
 
-class Chosen(cosim.SomeClients):
+class Chosen(cosim.selection.SomeClients):
     def participants(self, sim, edge, coming):
         return coming.clients[: self.num_participants]
 
@@ -601,7 +605,7 @@ class WithoutAsking(cosim.EdgeTraining):
     """Lets everyone take part, whatever the rule."""
 
     def play(self, sim, cloud, edge, model, part, global_round):
-        everyone = attrs.evolve(self, selection=cosim.Everyone())
+        everyone = attrs.evolve(self, selection=cosim.selection.Everyone())
         return cosim.EdgeTraining.play(everyone, sim, cloud, edge, model, part, global_round)
 
 
@@ -621,26 +625,26 @@ def test_a_method_that_is_never_asked_is_caught(method):
 # --- Another process, another day, another seed -------------------------------------------------------------
 
 
-class Hashed(cosim.DrawnTime):
+class Hashed(cosim.devices.DrawnTime):
     """By a text's hash, which is the same for every run of a process."""
 
     def draw(self, rng, num):
         return np.array([1.0 + hash(f"client {number}") % 1000 / 1000.0 for number in range(num)])
 
 
-class Dated(cosim.DrawnTime):
+class Dated(cosim.devices.DrawnTime):
     """By the day."""
 
     def draw(self, rng, num):
         return np.full(num, 1.0 + int(time.time() // 86_400) % 1000 / 1000.0)
 
 
-class DatedOtherwise(cosim.DrawnTime):
+class DatedOtherwise(cosim.devices.DrawnTime):
     def draw(self, rng, num):
         return np.full(num, 1.0 + datetime.datetime.now().timetuple().tm_yday / 1000.0)
 
 
-class Scattered(cosim.SomeClients):
+class Scattered(cosim.selection.SomeClients):
     """The first of a set of names."""
 
     def participants(self, sim, edge, coming):
@@ -649,13 +653,13 @@ class Scattered(cosim.SomeClients):
 
 
 @configuration
-class ScatteredSteps(cosim.LocalSteps):
+class ScatteredSteps(cosim.training.LocalSteps):
     def of_clients(self, sim, clients, job, batch_size, step_s):
         return np.array([1 + hash(client.name) % 97 for client in clients])
 
 
 @configuration
-class HashedWeights(cosim.ServerUpdate):
+class HashedWeights(cosim.server_updates.ServerUpdate):
     """Only what is learned follows from the hash."""
 
     def weights(self, updates):
@@ -697,24 +701,24 @@ def test_what_is_another_in_another_process_is_caught(check):
         check()
 
 
-class SameForAllSeeds(cosim.DrawnTime):
+class SameForAllSeeds(cosim.devices.DrawnTime):
     def draw(self, rng, num):
         return 1.0 + np.random.default_rng(7).random(num)
 
 
-class PythonsOwn(cosim.DrawnTime):
+class PythonsOwn(cosim.devices.DrawnTime):
     def draw(self, rng, num):
         own = random.Random(7)
         return np.array([1.0 + own.random() for _ in range(num)])
 
 
 @configuration
-class SeededByNumber(cosim.TransmitPower):
+class SeededByNumber(cosim.devices.TransmitPower):
     def highest_w(self, sim, clients):
         return 0.1 + cosim.Simulation(0).stream("cloud", "powers", 0).random(len(clients))
 
 
-class SameWindows(cosim.Presence):
+class SameWindows(cosim.devices.Presence):
     def windows(self, sim, client):
         rng = np.random.default_rng(int(client[-4:]))
         from_s = 0.0
@@ -723,7 +727,7 @@ class SameWindows(cosim.Presence):
             from_s = to_s + 0.001
 
 
-class SameParticipants(cosim.SomeClients):
+class SameParticipants(cosim.selection.SomeClients):
     def participants(self, sim, edge, coming):
         rng = np.random.default_rng(coming.job.number)
         return rng.permutation(np.array(coming.clients, dtype=object))[: self.num_participants]
@@ -747,7 +751,7 @@ def test_one_generator_for_all_seeds_is_caught(check):
 
 def test_a_part_that_the_second_process_does_not_find_is_not_tried_there_and_a_warning_says_so(monkeypatch):
     gone = ModuleType("gone")
-    gone.Twice = type("Twice", (cosim.DrawnTime,), {"draw": lambda self, rng, num: np.full(num, 2.0)})
+    gone.Twice = type("Twice", (cosim.devices.DrawnTime,), {"draw": lambda self, rng, num: np.full(num, 2.0)})
     gone.Twice.__module__ = "gone"
     monkeypatch.setitem(sys.modules, "gone", gone)
     with pytest.warns(UserWarning, match=r"the second process is not tried, .*'gone'\. Usual fix: a module"):

@@ -37,10 +37,10 @@ def phones(system: cosim.System, **changes) -> cosim.System:
 
 
 LATE = cosim.Deadline(after_s=0.012)
-BUDGET = cosim.LinkBudget(large_scale_redrawn=cosim.EveryEdgeRound())
-SHARED = cosim.RedividedShares(bandwidth_hz=1e6)
-FADES = cosim.Rayleigh(num_antennas=3, redrawn=cosim.CoherenceTime(coherence_time_s=0.002))
-DOWN = cosim.Unicast(sharing=cosim.RedividedShares(bandwidth_hz=2e6))
+BUDGET = cosim.radio.LinkBudget(large_scale_redrawn=cosim.radio.EveryEdgeRound())
+SHARED = cosim.radio.RedividedShares(bandwidth_hz=1e6)
+FADES = cosim.Rayleigh(num_antennas=3, redrawn=cosim.radio.CoherenceTime(coherence_time_s=0.002))
+DOWN = cosim.radio.Unicast(sharing=cosim.radio.RedividedShares(bandwidth_hz=2e6))
 NAMED = {
     **{
         name: WORLDS[name]
@@ -53,16 +53,16 @@ NAMED = {
     "gain errors, outages": attrs.evolve(
         training(waiting=LATE), uplink=cosim.Radio(csi_error_db=2.0, outage_probability=0.3)
     ),
-    "link budget": radio(link=BUDGET, fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())),
+    "link budget": radio(link=BUDGET, fading=cosim.Rayleigh(redrawn=cosim.radio.EveryEdgeRound())),
     "redivided, link budget": radio(link=BUDGET, sharing=SHARED),
     "redivided, first": attrs.evolve(
-        training(waiting=cosim.FirstK(num_updates=1)), uplink=cosim.Radio(sharing=SHARED)
+        training(waiting=cosim.waiting.FirstK(num_updates=1)), uplink=cosim.Radio(sharing=SHARED)
     ),
     "coherence time": radio(fading=FADES),
     "coherence time, redivided": radio(fading=FADES, sharing=SHARED),
-    "blocks, coherence time": radio(fading=FADES, sharing=cosim.ResourceBlocks(num_blocks=2)),
+    "blocks, coherence time": radio(fading=FADES, sharing=cosim.radio.ResourceBlocks(num_blocks=2)),
     "broadcast, at rest": phones(
-        attrs.evolve(training(waiting=LATE), downlink=cosim.Broadcast(bandwidth_hz=1e6)),
+        attrs.evolve(training(waiting=LATE), downlink=cosim.radio.Broadcast(bandwidth_hz=1e6)),
         idle_w=0.3,
         sleep_w=0.01,
         sleeps_after_s=0.004,
@@ -70,12 +70,14 @@ NAMED = {
     ),
     "unicast, all first": attrs.evolve(SMALL, downlink=DOWN, downloads_count=False),
     "unicast": attrs.evolve(SMALL, downlink=DOWN),
-    "at least": training(waiting=cosim.AtLeast(lasting_s=0.02, rule=LATE)),
-    "upload deadline": training(waiting=cosim.UploadDeadline(after_s=0.002)),
+    "at least": training(waiting=cosim.waiting.AtLeast(lasting_s=0.02, rule=LATE)),
+    "upload deadline": training(waiting=cosim.waiting.UploadDeadline(after_s=0.002)),
     "own times": phones(
-        training(steps=cosim.DrawnSteps(), selection=cosim.Uniform(num_participants=1)),
-        training_time=cosim.HyperExponentialTime(),
-        presence=cosim.OnOff(on=cosim.Exponential(rate_per_s=20.0), off=cosim.Exponential(rate_per_s=50.0)),
+        training(steps=cosim.training.DrawnSteps(), selection=cosim.selection.Uniform(num_participants=1)),
+        training_time=cosim.devices.HyperExponentialTime(),
+        presence=cosim.devices.OnOff(
+            on=cosim.queues.Exponential(rate_per_s=20.0), off=cosim.queues.Exponential(rate_per_s=50.0)
+        ),
     ),
 }
 CASES = [*NAMED, *PARTS]

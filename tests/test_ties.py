@@ -30,11 +30,11 @@ def tied(
         num_cells=1,
         num_clients=num_clients,
         model="relu-12-8-4",
-        data=cosim.Synthetic(split=cosim.Sampled(num_samples=10)),
+        data=cosim.data.Synthetic(split=cosim.data.Sampled(num_samples=10)),
         devices=cosim.DrawnDevices(min_frequency_hz=hz, max_frequency_hz=hz),
         uplink=cosim.Radio(
             sharing=sharing(bandwidth_hz=num_clients * BITS / send_s),
-            fading=cosim.NoFading(),
+            fading=cosim.radio.NoFading(),
             link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,))),
         ),
         protocol=cosim.HFedAvg(training=cosim.EdgeTraining(**training)),
@@ -59,7 +59,7 @@ DECIMALS = [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8), (1.1, 2.2, 3.3), (1.0 / 3.0, 2.0 /
 
 @pytest.mark.parametrize(("train_s", "send_s", "after_s"), DECIMALS)
 @pytest.mark.parametrize("num_clients", [1, 3])
-@pytest.mark.parametrize("sharing", [cosim.FixedShares, cosim.RedividedShares])
+@pytest.mark.parametrize("sharing", [cosim.FixedShares, cosim.radio.RedividedShares])
 def test_a_deadline_that_is_exactly_long_enough(train_s, send_s, after_s, num_clients, sharing):
     system = partial(tied, train_s, send_s, num_clients, sharing=sharing)
     in_time = played(system(waiting=cosim.Deadline(after_s=after_s)))
@@ -82,14 +82,14 @@ def test_an_end_at_exactly_so_many_rounds(train_s, send_s, round_s):
 @pytest.mark.parametrize(("train_s", "send_s", "after_s"), DECIMALS)
 def test_an_upload_deadline_that_is_exactly_long_enough(train_s, send_s, after_s):
     for more_s, num in ((0.0, NUM_ROUNDS), (-1e-9, 0)):
-        waiting = cosim.UploadDeadline(after_s=send_s + more_s)
+        waiting = cosim.waiting.UploadDeadline(after_s=send_s + more_s)
         assert num_in_time(cosim.run(tied(train_s, send_s, waiting=waiting))) == num
 
 
 @pytest.mark.parametrize(("train_s", "send_s", "round_s"), DECIMALS)
 @pytest.mark.parametrize("num_rounds", [1, 3, 20])
 def test_who_leaves_when_its_job_ends_has_ended(train_s, send_s, round_s, num_rounds):
-    class There(cosim.Presence):
+    class There(cosim.devices.Presence):
         def windows(self, sim, client):
             yield 0.0, num_rounds * round_s
 
@@ -131,7 +131,9 @@ def test_an_energy_budget_that_is_exactly_enough(monkeypatch, train_s, send_s, r
     assert result.transfers.empty or round_s == 1.0  # it stops when it has trained, unless for 1 / 3 s
 
 
-@pytest.mark.parametrize("selection", [cosim.FedCs, partial(cosim.DeadlineFeasible, num_participants=2)])
+@pytest.mark.parametrize(
+    "selection", [cosim.selection.FedCs, partial(cosim.selection.DeadlineFeasible, num_participants=2)]
+)
 @pytest.mark.parametrize(("train_s", "send_s", "round_s"), DECIMALS)
 def test_who_is_planned_to_be_in_time_takes_part(selection, train_s, send_s, round_s):
     system = partial(tied, train_s, send_s, 2, end=cosim.AfterRounds(num_global_rounds=3))
@@ -142,7 +144,7 @@ def test_who_is_planned_to_be_in_time_takes_part(selection, train_s, send_s, rou
 
 
 def test_versions_at_every_multiple_of_an_interval_are_evaluated():
-    times = cosim.EverySeconds(interval_s=0.3)
+    times = cosim.ends.EverySeconds(interval_s=0.3)
     result = cosim.run(
         attrs.evolve(tied(0.1, 0.2, end=cosim.AfterRounds(num_global_rounds=9)), evaluation=times)
     )
@@ -151,8 +153,8 @@ def test_versions_at_every_multiple_of_an_interval_are_evaluated():
 
 def test_a_tick_counts_what_has_arrived_at_it():
     """Clients report after 0.1 s + 0.2 s, of which ticks every 0.3 s make versions."""
-    protocol = cosim.TimeTriggered(
-        period_s=0.3, training=cosim.Clients(num_local_steps=3), starts=cosim.Restarts()
+    protocol = cosim.protocols.TimeTriggered(
+        period_s=0.3, training=cosim.Clients(num_local_steps=3), starts=cosim.protocols.Restarts()
     )
     end = cosim.AfterSeconds(duration_s=6.0)
     result = cosim.run(attrs.evolve(tied(0.1, 0.2, 2, end=end), protocol=protocol))
@@ -164,7 +166,7 @@ def test_a_tick_counts_what_has_arrived_at_it():
     a=st.decimals("0.001", 10, places=3),
     b=st.decimals("0.001", 10, places=3),
     num_clients=st.integers(1, 3),
-    sharing=st.sampled_from([cosim.FixedShares, cosim.RedividedShares]),
+    sharing=st.sampled_from([cosim.FixedShares, cosim.radio.RedividedShares]),
 )
 @settings(max_examples=5, deadline=None)
 def test_decimals_are_in_time_at_any_start_up_to_1e6_s(delay, a, b, num_clients, sharing):

@@ -3,18 +3,8 @@
 import pytest
 import worlds
 
-from cosim import (
-    AfterRounds,
-    FixedShares,
-    HFedAvg,
-    Hist,
-    Never,
-    RedividedShares,
-    Result,
-    System,
-    evolve,
-    run,
-)
+from cosim import AfterRounds, FixedShares, HFedAvg, Hist, Never, Result, System, evolve, run
+from cosim.radio import RedividedShares
 
 seeds = pytest.mark.parametrize("seed", [1, 2, 3])
 protocols = pytest.mark.parametrize("protocol", [HFedAvg, Hist])

@@ -17,36 +17,32 @@ from data_sets import loaded
 import models
 from cosim import (
     AfterRounds,
-    CyclesPerStep,
     Deadline,
     Digits,
     DrawnDevices,
     EdgeTraining,
-    EveryEdgeRound,
     FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
-    Iid,
-    NoFading,
-    OverTheAir,
     PerClient,
     PerGroup,
     Radio,
     Rayleigh,
-    SamePower,
     Sgd,
     Simulation,
-    Synthetic,
     System,
-    Uncompressed,
     evolve,
 )
+from cosim.codecs import Uncompressed
+from cosim.data import Iid, Synthetic
 from cosim.data.dataset import Dataset
+from cosim.devices import CyclesPerStep, SamePower
 from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
+from cosim.radio import EveryEdgeRound, NoFading, OverTheAir
 from cosim.selection.drawn import Uniform
 from cosim.selection.port import Everyone, Selection
 from cosim.testing import small_system

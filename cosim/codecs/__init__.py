@@ -1,1 +1,5 @@
 """Codecs: what an update, or a model on its way down, is on the air."""
+
+from cosim.doors import door as _door
+
+__getattr__, __dir__, __all__ = _door(__name__)

@@ -9,15 +9,18 @@ Scope and limitations: a class within a function, or of a notebook, is not found
 
 import difflib
 import inspect
-import sys
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from types import ModuleType
 
 from cosim.configuration.forms import is_base
 from cosim.configuration.functions import module_and_path, module_called, reads_a_file, script_name
 from cosim.configuration.rules import ConfigurationError, shown
+from cosim.doors import everywhere
 
 _ENGINE = __name__.partition(".")[0]
+_ABOVE = f"{_ENGINE}.engine.", f"{_ENGINE}.studies."
+"""Above the parts, where no kinds are."""
 _ours: dict[str, type] = {}
 
 
@@ -49,9 +52,9 @@ def name_of(cls: type) -> str:
 
 def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     """Our classes that a field takes which names a port, in the order of their names."""
-    engine = sys.modules[_ENGINE]
-    for name in engine.__all__:
-        getattr(engine, name)  # imports its module, which registers its classes
+    for home in {*everywhere().values()}:
+        if not home.startswith(_ABOVE):
+            import_module(home)  # registers its classes
     ports = set(port) if isinstance(port, tuple) else {port}  # `issubclass` asks all that is below a port
     return [cls for _, cls in sorted(_ours.items()) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
 
@@ -120,7 +123,8 @@ def class_of(kind: str) -> type | None:
         ConfigurationError: Its module is not loaded.
     """
     if ":" not in kind:
-        getattr(sys.modules[_ENGINE], kind, None)  # imports its module, which registers it
+        if (home := everywhere().get(kind)) is not None:
+            import_module(home)  # registers it
         return _ours.get(kind)
     module, path = module_and_path(kind, f"kind = {shown(kind)}")
     found: object = module

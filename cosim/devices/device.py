@@ -241,5 +241,5 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
 def _is_data(kind: type, plain: type) -> ConfigurationError:
     return ConfigurationError(
         f"{kind.__name__}: a {plain.__name__} is data, and nothing asks a subclass of it. Usual fix: a "
-        "cosim.Processor or a cosim.PowerControl of your own as a part of the device."
+        "cosim.devices.Processor or a cosim.devices.PowerControl of your own as a part of the device."
     )

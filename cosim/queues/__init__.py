@@ -1,1 +1,5 @@
 """Queues: links through a public network that others fill as well."""
+
+from cosim.doors import door as _door
+
+__getattr__, __dir__, __all__ = _door(__name__)

@@ -1,1 +1,5 @@
 """Radio: links over the air."""
+
+from cosim.doors import door as _door
+
+__getattr__, __dir__, __all__ = _door(__name__)

@@ -1,1 +1,5 @@
 """Records: rows as plain data, their columns, tables and sums."""
+
+from cosim.doors import door as _door
+
+__getattr__, __dir__, __all__ = _door(__name__)

@@ -1,1 +1,5 @@
 """Schedules: numbers that follow the round."""
+
+from cosim.doors import door as _door
+
+__getattr__, __dir__, __all__ = _door(__name__)

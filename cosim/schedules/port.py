@@ -68,7 +68,7 @@ class Schedule(Port, ABC):
         field_type: How a field is declared that takes it, for messages.
     """
 
-    field_type: ClassVar[str] = "cosim.Rate"
+    field_type: ClassVar[str] = "cosim.schedules.Rate"
 
     @abstractmethod
     def value(self, round: int) -> float:

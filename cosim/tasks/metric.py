@@ -12,11 +12,11 @@ the evaluations, after those of the task itself.
 
 Usage, in a module `rules`, for `metrics=("rules:Kappa",)`::
 
-    class Kappa(cosim.Metric):
+    class Kappa(cosim.tasks.Metric):
         \"\"\"Cohen's kappa.\"\"\"
 
         def measures(self, dataset):
-            return {"kappa": cosim.Measure("Cohen's kappa", higher_is_better=True)}
+            return {"kappa": cosim.records.Measure("Cohen's kappa", higher_is_better=True)}
 
         def scores(self, answers):
             return {"kappa": cohen_kappa_score(answers.targets, answers.predicted)}

@@ -23,13 +23,13 @@ faster programs.
 Usage::
 
     @configuration
-    class Huber(cosim.Task):
+    class Huber(cosim.tasks.Task):
         \"\"\"Huber loss; the mean absolute error is reported.\"\"\"
 
         delta: float = field(positive, default=1.0)
 
         def measures(self):
-            return {"test_mae": cosim.Measure("test MAE", higher_is_better=False)}
+            return {"test_mae": cosim.records.Measure("test MAE", higher_is_better=False)}
 
         def loss(self, outputs, targets):
             from torch.nn.functional import huber_loss

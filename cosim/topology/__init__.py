@@ -1,1 +1,5 @@
 """Topology: how far clients stand from their edge servers."""
+
+from cosim.doors import door as _door
+
+__getattr__, __dir__, __all__ = _door(__name__)

@@ -25,7 +25,7 @@ client at a time on each, so it changes nothing that belongs to all::
             torch.nn.functional.cross_entropy(network(x), y).backward()
             optimizer.step()
 
-    local = cosim.TorchFunction(function="mine:train", learning_rate=0.01)
+    local = cosim.training.TorchFunction(function="mine:train", learning_rate=0.01)
 
 `batches` is gone through once: its steps are what the client pays for in simulated time, so a second pass is
 refused, and so is a function that takes none of them.

@@ -174,7 +174,7 @@ def configurations() -> list[type]:
             visit(argument)
 
     visit(cosim.System)
-    visit(cosim.Metric)
+    visit(cosim.tasks.Metric)
     return found
 
 
@@ -229,7 +229,7 @@ def _tables_of_a_run() -> Iterator[str]:
         "lie `config.json`, which reloads to the same run, `provenance.json`, and, where something is "
         "learned, `checkpoint.npz`."
     )
-    scores = [column for kind in kinds_of(cosim.Task) for column in kind().measures()]
+    scores = [column for kind in kinds_of(cosim.tasks.Task) for column in kind().measures()]
     numbers = dict.fromkeys((*scores, "energy_j", "bits_per_client"), float)
     for file, record in (
         ("spans.parquet", Span),

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-import cosim
 from cosim.configuration import Word, going_together, is_configuration
-from scenarios.reference.rows import table
+from scenarios.reference.rows import public, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "parts.md"
 BEGINS, ENDS = "<!-- written by python -m scenarios.reference -->", "<!-- to here -->"
@@ -20,8 +19,8 @@ def with_matrix(page: str) -> str:
 
 def _matrix() -> str:
     words = {name: word for name, word in vars(going_together).items() if isinstance(word, Word)}
-    kinds = {name: getattr(cosim, name) for name in sorted(cosim.__all__)}
-    kinds = {name: kind for name, kind in kinds.items() if isinstance(kind, type) and is_configuration(kind)}
+    names = public().items()
+    kinds = {name: kind for name, kind in names if isinstance(kind, type) and is_configuration(kind)}
     rows = [
         (
             f"`{name}`: {word.name}",

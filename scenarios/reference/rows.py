@@ -8,21 +8,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import analysis
-import cosim
 import models
 from cosim.configuration import is_configuration
-from cosim.studies import study
+from cosim.doors import everywhere
 
 
 def functions() -> Iterator[str]:
     """The public functions and classes of each package, configurations left out."""
     yield "## Functions\n\nConfiguration classes are above; the docstrings say more."
-    public = {name: getattr(cosim, name) for name in cosim.__all__}
-    public = {
-        name: value for name, value in public.items() if callable(value) and not is_configuration(value)
-    }
-    yield f"### cosim\n\n{_members('cosim', public)}"
-    yield f"### cosim.studies.study\n\n{_members('cosim.studies.study', {'Study': study.Study})}"
+    names = public().items()
+    members = {name: value for name, value in names if callable(value) and not is_configuration(value)}
+    yield f"### cosim\n\n{_members('cosim', members)}"
     yield f"### models\n\n{_members('models', {'build': models.build})}"
     yield f"### analysis\n\n{_members('analysis', {'load': analysis.load})}"
     for info in pkgutil.walk_packages(analysis.__path__, "analysis."):
@@ -34,6 +30,12 @@ def functions() -> Iterator[str]:
         }
         if own and not info.ispkg:
             yield f"### {info.name}\n\n{first_line(module)}\n\n{_members(info.name, own)}"
+
+
+def public() -> dict[str, Any]:
+    """Every name of cosim and of its rooms, and what it is."""
+    homes = sorted(everywhere().items())
+    return {name: getattr(importlib.import_module(home), name) for name, home in homes}
 
 
 def _is_defined_in(module: str, value: Any) -> bool:

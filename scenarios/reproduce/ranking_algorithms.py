@@ -45,7 +45,7 @@ class Setting:
 
     bandwidth_hz: float
     step_cycles: float
-    training_time: cosim.TrainingTime | None
+    training_time: cosim.devices.TrainingTime | None
     round_s: float
 
 
@@ -53,7 +53,7 @@ SETTINGS = {
     "rate": Setting(bandwidth_hz=0.2e6, step_cycles=1e6, training_time=None, round_s=1.0),
     "compute": Setting(bandwidth_hz=20e6, step_cycles=2e8, training_time=None, round_s=1.0),
     "stragglers": Setting(
-        bandwidth_hz=2e6, step_cycles=2e7, training_time=cosim.LogNormalTime(spread=1.2), round_s=0.3
+        bandwidth_hz=2e6, step_cycles=2e7, training_time=cosim.devices.LogNormalTime(spread=1.2), round_s=0.3
     ),
 }
 """A narrow band and small steps; a wide band and large steps; jobs of which some last many times as planned.
@@ -74,7 +74,7 @@ class Algorithm:
     """
 
     parts: Callable[[Rates, Setting], Parts] = lambda rates, setting: {}
-    codec: Callable[[Rates], cosim.Codec] = lambda rates: cosim.Uncompressed()
+    codec: Callable[[Rates], cosim.codecs.Codec] = lambda rates: cosim.codecs.Uncompressed()
     grid: Sequence[Rates] = tuple(map(Rates, LOCAL))
 
     def protocol(self, rates: Rates, setting: Setting) -> cosim.Protocol:
@@ -83,11 +83,11 @@ class Algorithm:
             "num_edge_rounds": 1,
             "steps": cosim.SameSteps(num_local_steps=10),
             "local": cosim.Sgd(batch_size=10, learning_rate=rates.local),
-            "selection": cosim.Uniform(num_participants=NUM_AT_WORK),
+            "selection": cosim.selection.Uniform(num_participants=NUM_AT_WORK),
         }
         return cosim.HFedAvg(training=cosim.EdgeTraining(**common | self.parts(rates, setting)))
 
-    def end(self, num_rounds: int) -> cosim.End:
+    def end(self, num_rounds: int) -> cosim.ends.End:
         """When a run is over."""
         return cosim.AfterRounds(num_global_rounds=num_rounds)
 
@@ -102,12 +102,12 @@ class Algorithm:
             num_cells=1,
             num_clients=NUM_CLIENTS,
             model="relu-64-32-10",
-            data=cosim.Digits(split=cosim.Shards(per_client=2)),
+            data=cosim.Digits(split=cosim.data.Shards(per_client=2)),
             devices=cosim.DrawnDevices(training_time=setting.training_time),
-            cycles=cosim.CyclesPerStep(step_cycles=setting.step_cycles),
+            cycles=cosim.devices.CyclesPerStep(step_cycles=setting.step_cycles),
             uplink=cosim.Radio(
                 sharing=cosim.FixedShares(bandwidth_hz=setting.bandwidth_hz),
-                fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound()),
+                fading=cosim.Rayleigh(redrawn=cosim.radio.EveryEdgeRound()),
             ),
             codec=self.codec(rates),
             protocol=self.protocol(rates, setting),
@@ -126,24 +126,24 @@ class Buffered(Algorithm):
             training=cosim.Clients(
                 num_local_steps=10, local=cosim.Sgd(batch_size=10, learning_rate=rates.local)
             ),
-            starts=cosim.ConstantConcurrency(num_in_flight=NUM_AT_WORK),
+            starts=cosim.protocols.ConstantConcurrency(num_in_flight=NUM_AT_WORK),
             num_updates=NUM_AT_WORK,
         )
 
     @override
-    def end(self, num_rounds: int) -> cosim.End:
+    def end(self, num_rounds: int) -> cosim.ends.End:
         """After as many updates."""
-        return cosim.AfterUpdates(num_updates=NUM_AT_WORK * num_rounds)
+        return cosim.ends.AfterUpdates(num_updates=NUM_AT_WORK * num_rounds)
 
 
-def local(kind: type[cosim.LocalTraining], **knobs: Any) -> Algorithm:
+def local(kind: type[cosim.training.LocalTraining], **knobs: Any) -> Algorithm:
     """Another rule of local training."""
     return Algorithm(
         parts=lambda rates, setting: {"local": kind(batch_size=10, learning_rate=rates.local, **knobs)}
     )
 
 
-def server(rule: Callable[[float], cosim.ServerUpdate], rates: Sequence[float]) -> Algorithm:
+def server(rule: Callable[[float], cosim.server_updates.ServerUpdate], rates: Sequence[float]) -> Algorithm:
     """Another server update, of a step size of its own."""
     return Algorithm(
         parts=lambda own, setting: {"server": rule(own.server or 0.0)},
@@ -158,21 +158,28 @@ def selection(rule: Callable[[Setting], cosim.Selection]) -> Algorithm:
 
 ALGORITHMS = {
     REFERENCE: Algorithm(),
-    "FedProx": local(cosim.Proximal, mu=0.1),
-    "momentum": local(cosim.Momentum),
-    "SCAFFOLD": local(cosim.Scaffold),
-    "FedAvgM": server(lambda rate: cosim.FedAvgM(learning_rate=rate), (0.3, 1.0, 2.0)),
-    "FedAdam": server(lambda rate: cosim.FedAdam(learning_rate=rate), (0.01, 0.03, 0.1)),
+    "FedProx": local(cosim.training.Proximal, mu=0.1),
+    "momentum": local(cosim.training.Momentum),
+    "SCAFFOLD": local(cosim.training.Scaffold),
+    "FedAvgM": server(lambda rate: cosim.server_updates.FedAvgM(learning_rate=rate), (0.3, 1.0, 2.0)),
+    "FedAdam": server(lambda rate: cosim.server_updates.FedAdam(learning_rate=rate), (0.01, 0.03, 0.1)),
     "FedNova": Algorithm(
-        parts=lambda rates, setting: {"server": cosim.FedNova(), "steps": cosim.Epochs(num_epochs=2)}
+        parts=lambda rates, setting: {
+            "server": cosim.server_updates.FedNova(),
+            "steps": cosim.training.Epochs(num_epochs=2),
+        }
     ),
-    "4-bit QSGD": Algorithm(codec=lambda rates: cosim.Qsgd(num_levels=7)),
+    "4-bit QSGD": Algorithm(codec=lambda rates: cosim.codecs.Qsgd(num_levels=7)),
     "top 5 %": Algorithm(
-        codec=lambda rates: cosim.ErrorFeedback(codec=cosim.TopK(kept=cosim.KeptShare(share=0.05)))
+        codec=lambda rates: cosim.codecs.ErrorFeedback(
+            codec=cosim.codecs.TopK(kept=cosim.codecs.KeptShare(share=0.05))
+        )
     ),
     "power of choice": selection(
-        lambda setting: cosim.PowerOfChoice(num_participants=NUM_AT_WORK, num_candidates=16)
+        lambda setting: cosim.selection.PowerOfChoice(num_participants=NUM_AT_WORK, num_candidates=16)
     ),
-    "Oort": selection(lambda setting: cosim.Oort(num_participants=NUM_AT_WORK, wanted_s=setting.round_s)),
+    "Oort": selection(
+        lambda setting: cosim.selection.Oort(num_participants=NUM_AT_WORK, wanted_s=setting.round_s)
+    ),
     "FedBuff": Buffered(),
 }

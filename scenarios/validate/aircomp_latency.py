@@ -56,10 +56,10 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
             seed=options.seed,
             num_cells=NUM_CELLS,
             num_clients=NUM_CELLS * per_cell,
-            data=cosim.FashionMnist(split=cosim.Iid()),
+            data=cosim.FashionMnist(split=cosim.data.Iid()),
             uplink=cosim.Radio(
-                sharing=cosim.OverTheAir(bandwidth_hz=BANDWIDTH_HZ),
-                fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound()),
+                sharing=cosim.radio.OverTheAir(bandwidth_hz=BANDWIDTH_HZ),
+                fading=cosim.Rayleigh(redrawn=cosim.radio.EveryEdgeRound()),
             ),
             protocol=protocol,
             end=cosim.AfterRounds(num_global_rounds=options.num_global_rounds),
@@ -70,7 +70,7 @@ def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
             ("HIST", cosim.Hist()),
             (
                 "HIST, optimal sizes",
-                cosim.Hist(submodel_sizes=cosim.LatencyOptimal()),
+                cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal()),
             ),
         )
     }
@@ -91,7 +91,7 @@ def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdge
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
     assert isinstance(protocol.training, cosim.EdgeTraining)
     assert isinstance(protocol.training.steps, cosim.SameSteps)
-    assert isinstance(system.cycles, cosim.CyclesPerStep)
+    assert isinstance(system.cycles, cosim.devices.CyclesPerStep)
     sizes = [num_parameters] * NUM_CELLS
     if isinstance(protocol, cosim.Hist):
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
@@ -141,7 +141,7 @@ def compared(system: cosim.System) -> dict[str, dict[str, tuple[float, str]]]:
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist | cosim.HFedAvg)
     assert isinstance(protocol.training, cosim.EdgeTraining)
-    assert isinstance(system.cycles, cosim.CyclesPerStep)
+    assert isinstance(system.cycles, cosim.devices.CyclesPerStep)
     num_edge_rounds = protocol.training.num_edge_rounds
     predicted = [cells(system, cloud, number) for number in range(1, cloud.progress.num_global_rounds + 1)]
     rounds = result.rounds.assign(duration_s=result.rounds["end_s"] - result.rounds["start_s"])

@@ -66,15 +66,15 @@ class Point:
     """One setting."""
 
     snr_db: float
-    sharing: cosim.OverTheAir = attrs.field(factory=cosim.OverTheAir)
+    sharing: cosim.radio.OverTheAir = attrs.field(factory=cosim.radio.OverTheAir)
 
 
 POINTS = (
     Point(snr_db=-20.0),
     Point(snr_db=0.0),
     Point(snr_db=20.0),
-    Point(snr_db=0.0, sharing=cosim.OverTheAir(transmit_power="full")),
-    Point(snr_db=0.0, sharing=cosim.OverTheAir(noise="real-part")),
+    Point(snr_db=0.0, sharing=cosim.radio.OverTheAir(transmit_power="full")),
+    Point(snr_db=0.0, sharing=cosim.radio.OverTheAir(noise="real-part")),
 )
 
 
@@ -85,11 +85,11 @@ def system(point: Point, options: Options, place: int) -> cosim.System:
         num_cells=2,
         num_clients=2 * CLIENTS,
         model="relu-12-60-4",
-        data=cosim.Synthetic(split=cosim.Iid()),
+        data=cosim.data.Synthetic(split=cosim.data.Iid()),
         uplink=cosim.Radio(
             sharing=point.sharing,
             link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(point.snr_db,))),
-            fading=cosim.Rayleigh(num_antennas=ANTENNAS, redrawn=cosim.EveryEdgeRound()),
+            fading=cosim.Rayleigh(num_antennas=ANTENNAS, redrawn=cosim.radio.EveryEdgeRound()),
         ),
         protocol=cosim.HFedAvg(),
         end=cosim.AfterRounds(num_global_rounds=1),
@@ -120,7 +120,7 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
         for client in edge.clients
     ]
     job = Job(1, edge_round, edge_round)
-    received = learner.weights(edge.received(sim, cosim.Mean(), start, updates, job))
+    received = learner.weights(edge.received(sim, cosim.server_updates.Mean(), start, updates, job))
     true = learner.weights(mean(updates))
     return np.concatenate([(true[name] - received[name]).ravel() / RATE for name in true]).astype(float)
 

@@ -53,10 +53,10 @@ class Options:
 def system(num_antennas: int, num_receivers: int, num_rounds: int, seed: int) -> cosim.System:
     """One cell whose edge server broadcasts in every edge round."""
     snr_db = np.where(2 * np.arange(num_receivers) < num_receivers, *SNR_DB)
-    downlink = cosim.Broadcast(
+    downlink = cosim.radio.Broadcast(
         bandwidth_hz=BANDWIDTH_HZ,
         link=cosim.GivenSnr(snr_db=cosim.PerClient(values=tuple(snr_db.tolist()))),
-        fading=cosim.Rayleigh(num_antennas=num_antennas, redrawn=cosim.EveryEdgeRound()),
+        fading=cosim.Rayleigh(num_antennas=num_antennas, redrawn=cosim.radio.EveryEdgeRound()),
     )
     training = cosim.EdgeTraining(num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=1))
     return cosim.System(
@@ -64,7 +64,7 @@ def system(num_antennas: int, num_receivers: int, num_rounds: int, seed: int) ->
         num_cells=1,
         num_clients=num_receivers,
         model="relu-12-8-4",
-        data=cosim.Synthetic(),
+        data=cosim.data.Synthetic(),
         downlink=downlink,
         protocol=cosim.HFedAvg(training=training),
         end=cosim.AfterRounds(num_global_rounds=num_rounds),
@@ -88,7 +88,7 @@ def simulate(system: cosim.System) -> NDArray[np.float64]:
 def predict(system: cosim.System, bits: float) -> BroadcastLatency:
     """The closed form of a system."""
     downlink = system.downlink
-    assert isinstance(downlink, cosim.Broadcast)
+    assert isinstance(downlink, cosim.radio.Broadcast)
     assert isinstance(downlink.link, cosim.GivenSnr)
     assert isinstance(downlink.fading, cosim.Rayleigh)
     (levels_db,) = downlink.link.snr_db.of_clients(system.sizes())

@@ -89,28 +89,30 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
         num_cells=1,
         num_clients=NUM_CLIENTS,
         model="relu-12-8-4",
-        data=cosim.Synthetic(split=cosim.Iid()),
-        topology=cosim.Topology(cell_radius_m=400.0),
-        cycles=cosim.CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
+        data=cosim.data.Synthetic(split=cosim.data.Iid()),
+        topology=cosim.topology.Topology(cell_radius_m=400.0),
+        cycles=cosim.devices.CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
         devices=cosim.DrawnDevices(
             min_frequency_hz=cosim.PerGroup(values=(1.2e9,)),
             max_frequency_hz=cosim.PerGroup(values=(2.0e9,)),
             static_power_w=point.static_power_w,
-            tx_power=cosim.SamePower(power_w=1.0),
+            tx_power=cosim.devices.SamePower(power_w=1.0),
         ),
-        codec=cosim.Uncompressed(bits_per_parameter=60_000),
+        codec=cosim.codecs.Uncompressed(bits_per_parameter=60_000),
         uplink=cosim.Radio(
-            sharing=cosim.ResourceBlocks(num_blocks=NUM_CLIENTS),
-            link=cosim.LinkBudget(large_scale=cosim.LargeScale(environment="uma", shadowing=False)),
-            fading=cosim.NoFading(),
+            sharing=cosim.radio.ResourceBlocks(num_blocks=NUM_CLIENTS),
+            link=cosim.radio.LinkBudget(
+                large_scale=cosim.radio.LargeScale(environment="uma", shadowing=False)
+            ),
+            fading=cosim.radio.NoFading(),
             csi_error_db=point.csi_error_db,
             outage_probability=point.outage_probability,
         ),
-        protocol=cosim.RawHfl(
+        protocol=cosim.papers.RawHfl(
             num_edge_rounds=options.num_edge_rounds,
             max_local_rounds=5,
             energy_budget_j=(point.energy_budget_j,),
-            policy=cosim.ResourceAware(margin_db=point.margin_db, num_repeated=NUM_CLIENTS),
+            policy=cosim.papers.ResourceAware(margin_db=point.margin_db, num_repeated=NUM_CLIENTS),
         ),
         end=cosim.AfterRounds(num_global_rounds=1),
         evaluation=cosim.Never(),
@@ -132,7 +134,7 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
     plans = {
         plan["client"]: plan for plan in result.plans[result.plans["edge_round"] == 0].to_dict("records")
     }
-    assert isinstance(of.protocol, cosim.RawHfl)
+    assert isinstance(of.protocol, cosim.papers.RawHfl)
     assert isinstance(of.uplink, cosim.Radio)
     link = cloud.edges[0].route.uplink.link.known_to("the closed form")
     bandwidth_hz = link.share_hz(NUM_CLIENTS)

@@ -38,18 +38,18 @@ class Law:
     """
 
     name: LawName
-    training_time: cosim.TrainingTime | None
+    training_time: cosim.devices.TrainingTime | None
     stretch: float = 1.0
 
 
 SPREAD = 0.8
 DETERMINISTIC = Law(name="deterministic", training_time=None)
-EXPONENTIAL = Law(name="exponential", training_time=cosim.ExponentialTime())
-HYPER_EXPONENTIAL = Law(name="hyper-exponential", training_time=cosim.HyperExponentialTime())
-HALF_NORMAL = Law(name="half-normal", training_time=cosim.HalfNormalTime())
+EXPONENTIAL = Law(name="exponential", training_time=cosim.devices.ExponentialTime())
+HYPER_EXPONENTIAL = Law(name="hyper-exponential", training_time=cosim.devices.HyperExponentialTime())
+HALF_NORMAL = Law(name="half-normal", training_time=cosim.devices.HalfNormalTime())
 LOG_NORMAL = Law(
     name="log-normal",
-    training_time=cosim.LogNormalTime(spread=SPREAD),
+    training_time=cosim.devices.LogNormalTime(spread=SPREAD),
     stretch=math.exp(SPREAD**2 / 2.0),
 )
 LAWS = {law.name: law for law in (DETERMINISTIC, EXPONENTIAL, HYPER_EXPONENTIAL, HALF_NORMAL, LOG_NORMAL)}
@@ -97,18 +97,18 @@ class Fleet:
             num_clients=num_clients,
             seed=seed,
             model=MODEL,
-            data=cosim.Synthetic(split=cosim.Iid()),
-            cycles=cosim.CyclesPerStep(step_cycles=STEP_CYCLES),
+            data=cosim.data.Synthetic(split=cosim.data.Iid()),
+            cycles=cosim.devices.CyclesPerStep(step_cycles=STEP_CYCLES),
             devices=cosim.DrawnDevices(
                 min_frequency_hz=each, max_frequency_hz=each, training_time=self.law.training_time
             ),
             uplink=cosim.Radio(
                 sharing=cosim.FixedShares(bandwidth_hz=band_hz),
                 link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,))),  # 1 bit/s/Hz
-                fading=cosim.NoFading(),
+                fading=cosim.radio.NoFading(),
             ),
             protocol=cosim.evolve(protocol, training=CLIENTS),
-            end=cosim.AfterUpdates(num_updates=num_updates),
+            end=cosim.ends.AfterUpdates(num_updates=num_updates),
             evaluation=cosim.Never(),
         )
         return cosim.run(system)

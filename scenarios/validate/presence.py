@@ -60,8 +60,8 @@ class Pair:
         has_memory: Whether a stay that has lasted is another than a fresh one.
     """
 
-    on: cosim.ServiceLaw
-    off: cosim.ServiceLaw
+    on: cosim.queues.ServiceLaw
+    off: cosim.queues.ServiceLaw
     tail: Callable[[float], float]
     longest_s: float = math.inf
     has_memory: bool = True
@@ -75,45 +75,45 @@ class Pair:
 
 PAIRS: Mapping[str, Pair] = {
     "exponential": Pair(
-        on=cosim.Exponential(rate_per_s=0.5),
-        off=cosim.Exponential(rate_per_s=1.0),
+        on=cosim.queues.Exponential(rate_per_s=0.5),
+        off=cosim.queues.Exponential(rate_per_s=1.0),
         tail=lambda s: math.exp(-0.5 * s),
         has_memory=False,
     ),
     "fixed stays": Pair(
-        on=cosim.Deterministic(duration_s=1.7),
-        off=cosim.Exponential(rate_per_s=0.8),
+        on=cosim.queues.Deterministic(duration_s=1.7),
+        off=cosim.queues.Exponential(rate_per_s=0.8),
         tail=lambda s: float(s < 1.7),
         longest_s=1.7,
     ),
     "two stages, busy or idle": Pair(
-        on=cosim.Erlang(num_stages=2, rate_per_s=1.0),
-        off=cosim.HyperExponential(),
+        on=cosim.queues.Erlang(num_stages=2, rate_per_s=1.0),
+        off=cosim.queues.HyperExponential(),
         tail=lambda s: (1.0 + s) * math.exp(-s),
     ),
 }
 
 
-def system(options: Options, presence: cosim.Presence, job_s: float = 1.0) -> cosim.System:
+def system(options: Options, presence: cosim.devices.Presence, job_s: float = 1.0) -> cosim.System:
     """A cell whose rounds last `ROUND_S`, and whose jobs last about so long."""
     slow = cosim.PerGroup(values=(STEP_CYCLES / job_s,))
     training = cosim.EdgeTraining(
         num_edge_rounds=1,
         steps=cosim.SameSteps(num_local_steps=1),
-        waiting=cosim.AtLeast(lasting_s=ROUND_S),
+        waiting=cosim.waiting.AtLeast(lasting_s=ROUND_S),
     )
     return cosim.System(
         seed=options.seed,
         num_cells=1,
         num_clients=options.num_clients,
         model="relu-12-8-4",
-        data=cosim.Synthetic(),
-        cycles=cosim.CyclesPerStep(step_cycles=STEP_CYCLES),
+        data=cosim.data.Synthetic(),
+        cycles=cosim.devices.CyclesPerStep(step_cycles=STEP_CYCLES),
         devices=cosim.DrawnDevices(min_frequency_hz=slow, max_frequency_hz=slow, presence=presence),
         uplink=cosim.Radio(
-            sharing=cosim.ResourceBlocks(num_blocks=options.num_clients),
+            sharing=cosim.radio.ResourceBlocks(num_blocks=options.num_clients),
             link=cosim.GivenSnr(),
-            fading=cosim.NoFading(),
+            fading=cosim.radio.NoFading(),
         ),
         protocol=cosim.HFedAvg(training=training),
         end=cosim.AfterRounds(num_global_rounds=options.num_rounds),
@@ -126,7 +126,7 @@ def shares(options: Options, pair: Pair) -> tuple[float, NDArray[np.float64], ND
 
     Each of shape (clients,).
     """
-    fates = cosim.run(system(options, cosim.OnOff(on=pair.on, off=pair.off))).fates
+    fates = cosim.run(system(options, cosim.devices.OnOff(on=pair.on, off=pair.off))).fates
     done = fates[fates["outcome"] == "done"]
     clients = [f"client-{number:04d}" for number in range(options.num_clients)]
     there, met = (

@@ -50,7 +50,7 @@ class Options:
 
 def timing_only(num_cells: int, num_global_rounds: int, seed: int) -> cosim.System:
     """The scenario `hist` without learning."""
-    data = cosim.FashionMnist(split=cosim.Iid())
+    data = cosim.FashionMnist(split=cosim.data.Iid())
     return cosim.System(
         num_cells=num_cells,
         seed=seed,
@@ -84,7 +84,7 @@ def predict(
     protocol = system.protocol
     assert isinstance(protocol, cosim.Hist)
     assert isinstance(protocol.training.steps, cosim.SameSteps)
-    assert isinstance(system.cycles, cosim.CyclesPerStep)
+    assert isinstance(system.cycles, cosim.devices.CyclesPerStep)
     model_bits = system.codec.bits(cloud.shape.num_parameters())
     latencies_s = []
     for global_round in range(1, cloud.progress.num_global_rounds + 1):
@@ -148,7 +148,7 @@ def main(options: Options) -> int:
             wanted = "agrees" if theory is None else "disagrees"
             failed |= verdict != wanted
             table.add_row(str(num_cells), name, f"{difference:.2e}", verdict, wanted)
-        radio = cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=BANDWIDTH_HZ))
+        radio = cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=BANDWIDTH_HZ))
         redivided_s = simulate(cosim.evolve(system, uplink=radio))[1]
         shorter = 1.0 - redivided_s / simulated_s
         longest = bool(np.all(shorter >= -TOLERANCE))

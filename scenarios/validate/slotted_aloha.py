@@ -76,14 +76,14 @@ def laws() -> Iterator[SlottedAlohaLaw]:
 def simulate(law: SlottedAlohaLaw, num_packets: float, end_s: float, seed: int) -> tuple[float, float]:
     """Packets that have got through, and slots until everybody's have; the clock ends by then."""
     sim = cosim.Simulation(seed)
-    sharing = cosim.SlottedAloha(
+    sharing = cosim.radio.SlottedAloha(
         bandwidth_hz=BAND_HZ,
         slot_s=SLOT_S,
         num_channels=law.num_channels,
         transmit_probability=law.transmit_probability,
     )
     given = cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,)))  # 1 bit/s/Hz
-    radio = cosim.Radio(sharing=sharing, link=given, fading=cosim.NoFading())
+    radio = cosim.Radio(sharing=sharing, link=given, fading=cosim.radio.NoFading())
     names = tuple(f"client-{number:04d}" for number in range(law.num_clients))
     cell = Cell("edge-00", names, np.ones(law.num_clients), np.ones(law.num_clients))
     (link,) = ways_of(sim, radio, [cell], UP)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.intervals.regenerative import cycles, regenerative
 from analysis.intervals.statistics import Interval
-from cosim import EmptyStart, HyperExponential, Simulation, StationaryStart
+from cosim import Simulation
 from cosim.clock.simulation import Event, Process
 from cosim.configuration import (
     ConfigurationError,
@@ -26,6 +26,7 @@ from cosim.configuration import (
     positive,
 )
 from cosim.names import client_name
+from cosim.queues import EmptyStart, HyperExponential, StationaryStart
 from cosim.queues.station import Station
 from scenarios.validate.queue_arrays import simulate
 

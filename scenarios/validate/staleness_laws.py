@@ -62,7 +62,7 @@ class Amount:
 def buffers(amount: Amount) -> Iterator[Check]:
     """Law 1: constant concurrency, replaced after the version."""
     theory = BufferedStaleness(num_in_flight=NUM_IN_FLIGHT, num_updates=NUM_UPDATES)
-    starts = cosim.ConstantConcurrency(num_in_flight=NUM_IN_FLIGHT)
+    starts = cosim.protocols.ConstantConcurrency(num_in_flight=NUM_IN_FLIGHT)
     protocol = cosim.FedBuff(num_updates=NUM_UPDATES, starts=starts)
     for law in amount.laws:
         for planned_s in (EQUAL_S, UNEQUAL_S):
@@ -171,7 +171,9 @@ def one_by_one(amount: Amount) -> Iterator[Check]:
 
 def closed_network(amount: Amount) -> Iterator[Check]:
     """Law 3: generalised asynchronous SGD; the sum for all laws, the rest for exponential service."""
-    protocol = cosim.GeneralisedAsync(starts=cosim.Dispatched(num_in_flight=NUM_DISPATCHED, shares=SHARES))
+    protocol = cosim.protocols.GeneralisedAsync(
+        starts=cosim.protocols.Dispatched(num_in_flight=NUM_DISPATCHED, shares=SHARES)
+    )
     for law in amount.laws:
         for planned_s in DISPATCHED_S:
             is_exponential = law is EXPONENTIAL
@@ -228,7 +230,7 @@ def poisson_starts(amount: Amount) -> Iterator[Check]:
             fleet = Fleet(law=law, planned_s=planned_s, upload_s=UPLOAD_S)
             rate_per_s = OFFERED / float(np.mean(fleet.mean_times_s))
             theory = JobsInFlight(start_rate_per_s=rate_per_s, mean_times_s=fleet.mean_times_s)
-            starts = cosim.PoissonStarts(rate_per_s=rate_per_s)
+            starts = cosim.protocols.PoissonStarts(rate_per_s=rate_per_s)
             protocol = cosim.FedBuff(num_updates=1, starts=starts)
             result = fleet.play(protocol, amount.num_updates, amount.seed)
             shares = shares_of_time(result, NUM_CLIENTS, amount.num_updates // 4)

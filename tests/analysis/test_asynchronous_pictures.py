@@ -12,7 +12,7 @@ from scenarios import fedasync, fedbuff
 
 @pytest.fixture(scope="module", params=[fedasync, fedbuff], ids=["fedasync", "fedbuff"])
 def result(request) -> cosim.Result:
-    end = cosim.AfterUpdates(num_updates=200)
+    end = cosim.ends.AfterUpdates(num_updates=200)
     return cosim.run(attrs.evolve(request.param.system(), end=end, evaluation=cosim.Never()))
 
 

@@ -12,7 +12,9 @@ from analysis.plots.asynchronous import by_client, speed_picture
 from analysis.plots.timeline import round_picture, telling_round, timeline
 from analysis.report.applied import applied
 from analysis.report.report import report
-from cosim import AfterRounds, AfterUpdates, AfterVersions, AsynchronousTraining, HFedAvg, Never
+from cosim import AfterRounds, AfterVersions, HFedAvg, Never
+from cosim.ends import AfterUpdates
+from cosim.protocols import AsynchronousTraining
 from cosim.protocols.asynchronous.trainers import Cells
 from scenarios import fedbuff, quickstart
 from scenarios.command_line.pictures import PlotOptions

@@ -65,8 +65,8 @@ def by_hand() -> cosim.Result:
         Round("edge", "east", 1, 0, 0.0, 0.030, 2, 2, 2, 1),
         Round("edge", "west", 1, 0, 0.0, 0.030, 2, 2, 1, 0),
         Round("global", "cloud", 1, -1, 0.0, 0.031, 2, 2, 2, 2),
-        Evaluation(0.0, 0, {"accuracy": 0.1, "loss_nats": 2.3}, cosim.Classification().measures()),
-        Evaluation(0.031, 1, {"accuracy": 0.5, "loss_nats": 1.2}, cosim.Classification().measures()),
+        Evaluation(0.0, 0, {"accuracy": 0.1, "loss_nats": 2.3}, cosim.tasks.Classification().measures()),
+        Evaluation(0.031, 1, {"accuracy": 0.5, "loss_nats": 1.2}, cosim.tasks.Classification().measures()),
         seed=7,
     )
 
@@ -83,9 +83,9 @@ def hist(out: Path | None = None) -> cosim.Result:
         num_cells=2,
         num_clients=5,
         model="relu-12-8-4",
-        data=cosim.Synthetic(),
-        topology=cosim.Topology(backhaul_delay_s=1e-4),
-        uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6)),
+        data=cosim.data.Synthetic(),
+        topology=cosim.topology.Topology(backhaul_delay_s=1e-4),
+        uplink=cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6)),
         protocol=cosim.Hist(training=training),
         end=cosim.AfterRounds(num_global_rounds=3),
     )
@@ -94,14 +94,14 @@ def hist(out: Path | None = None) -> cosim.Result:
 
 def over_the_public_network() -> cosim.Result:
     base = vhfl.system()
-    data = cosim.evolve(base.data, traffic=cosim.Traffic(num_days=4))
+    data = cosim.evolve(base.data, traffic=cosim.papers.Traffic(num_days=4))
     protocol = cosim.evolve(base.protocol, num_local_epochs=1)
     system = cosim.evolve(
         base,
         data=data,
         protocol=protocol,
         end=cosim.AfterRounds(num_global_rounds=20),
-        evaluation=cosim.EveryVersions(num_versions=10),
+        evaluation=cosim.ends.EveryVersions(num_versions=10),
     )
     return cosim.run(system)
 
@@ -307,7 +307,7 @@ def test_uploads_straight_to_the_cloud_are_counted_there():
 
 def test_errors_of_a_model_that_diverged_are_left_out():
     errors = [1.5, math.inf, math.nan, 0.25]
-    measures = {"error_m": cosim.Measure("error (m)", higher_is_better=False)}
+    measures = {"error_m": cosim.records.Measure("error (m)", higher_is_better=False)}
     rows = [Evaluation(float(number), number, {"error_m": of}, measures) for number, of in enumerate(errors)]
     made = result_of(*rows)
     assert samples(events(made), "cloud", "error_m") == [(0, 1.5), (3_000_000, 0.25)]

@@ -11,12 +11,12 @@ from matplotlib.patches import StepPatch
 import cosim
 from analysis.plots.states import AWAY, EMPTY, THERE, empty_percent, shares_of, states_picture
 from analysis.report.report import report
-from cosim import Battery, Mixture, SamePower
+from cosim.devices import Battery, Mixture, SamePower
 
 SMALL = Battery(capacity_j=0.5e-3, charge_w=0.02, returns_at_share=0.5)
 
 
-class Leaves(cosim.Presence):
+class Leaves(cosim.devices.Presence):
     """Those of even numbers leave after 25 ms, and come back after 60 ms."""
 
     def windows(self, sim, client):
@@ -42,7 +42,9 @@ def mixed():
     system = worlds.alike(
         3,
         2,
-        protocol=cosim.HFedAvg(training=worlds.training(selection=cosim.Uniform(num_participants=2))),
+        protocol=cosim.HFedAvg(
+            training=worlds.training(selection=cosim.selection.Uniform(num_participants=2))
+        ),
         end=cosim.AfterRounds(num_global_rounds=8),
         evaluation=cosim.Never(),
     )

@@ -12,28 +12,26 @@ from analysis.activities import IDLE, of_node
 from analysis.critical_path import CriticalPath
 from cosim import (
     AfterRounds,
-    AtLeast,
     Deadline,
     DrawnDevices,
     EdgeTraining,
-    FirstK,
     FixedShares,
     HFedAvg,
     Never,
     PerGroup,
     Radio,
-    RawHfl,
-    Synthetic,
     System,
-    Topology,
-    UploadDeadline,
     WaitForAll,
 )
 from cosim.configuration import asks_in
 from cosim.configuration.going_together import DOWNLOADS_APART
+from cosim.data import Synthetic
 from cosim.engine.store.row_groups import RowGroups
+from cosim.papers import RawHfl
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import DONE, Fate, Round, Span
+from cosim.topology import Topology
+from cosim.waiting import AtLeast, FirstK, UploadDeadline
 
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
 
@@ -86,7 +84,7 @@ RAW = st.builds(
     ),
     st.floats(1e-3, 5e-2),
     st.floats(1e-2, 1.0),
-    st.sampled_from((cosim.CommonSteps(), cosim.Unconstrained())),
+    st.sampled_from((cosim.papers.CommonSteps(), cosim.papers.Unconstrained())),
 )
 
 

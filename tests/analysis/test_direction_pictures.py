@@ -11,7 +11,7 @@ from analysis.fates import Fates
 from analysis.plots.directions import direction_parts, directions
 from analysis.report.report import report
 
-DOWN = cosim.Broadcast(bandwidth_hz=1e6)
+DOWN = cosim.radio.Broadcast(bandwidth_hz=1e6)
 
 
 def played(downlink: cosim.Link = DOWN, seed: int = 1, records: str = "all") -> cosim.Result:
@@ -39,7 +39,7 @@ def test_bits_by_direction_are_means_over_clients_and_runs():
 def test_the_page_shows_both_where_somebody_received_only():
     title = "What was sent and received"
     assert title in report([played()])
-    assert title not in report([played(downlink=cosim.Instantaneous())])
+    assert title not in report([played(downlink=cosim.links.Instantaneous())])
 
 
 def test_energy_by_activity_knows_receiving_without_rows_of_clients_too():

@@ -33,9 +33,10 @@ def result() -> cosim.Result:
         num_cells=2,
         num_clients=8,
         model="relu-12-8-4",
-        data=cosim.Synthetic(),
+        data=cosim.data.Synthetic(),
         uplink=cosim.Radio(
-            sharing=cosim.FixedShares(bandwidth_hz=2e5), fading=cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())
+            sharing=cosim.FixedShares(bandwidth_hz=2e5),
+            fading=cosim.Rayleigh(redrawn=cosim.radio.EveryEdgeRound()),
         ),
         protocol=cosim.Hist(training=training),
         end=cosim.AfterRounds(num_global_rounds=3),

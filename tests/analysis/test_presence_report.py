@@ -11,7 +11,7 @@ from analysis.plots.presence import counts_of, presence_picture
 from analysis.report.report import report
 
 
-class Shifts(cosim.Presence):
+class Shifts(cosim.devices.Presence):
     """The first leaves early, the second late, the third comes late, and the last never comes."""
 
     def windows(self, sim, client):
@@ -24,7 +24,7 @@ class Shifts(cosim.Presence):
 @pytest.fixture(scope="module")
 def result():
     """Two cells, of three clients and of two; jobs last some milliseconds."""
-    training = worlds.training(num_edge_rounds=2, selection=cosim.Uniform(num_participants=2))
+    training = worlds.training(num_edge_rounds=2, selection=cosim.selection.Uniform(num_participants=2))
     system = worlds.alike(
         3,
         2,

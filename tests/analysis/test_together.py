@@ -17,11 +17,11 @@ from cosim import (
     Hist,
     Result,
     Sgd,
-    Synthetic,
     System,
     evolve,
     run,
 )
+from cosim.data import Synthetic
 from cosim.studies.study import Study
 from cosim.training.local_steps import SameSteps
 

@@ -37,7 +37,7 @@ def update(client: int, round_: int, start: PendingModel, **coding) -> PendingUp
     )
 
 
-def rounds(of: Learner, codec: cosim.Codec) -> PendingModel:
+def rounds(of: Learner, codec: cosim.codecs.Codec) -> PendingModel:
     """FedAvg through a codec, asked for as a whole and read once."""
     model, states = of.initial_model(key=7), [None] * NUM_CLIENTS
     for round_ in range(NUM_ROUNDS):
@@ -94,7 +94,7 @@ def test_what_is_left_out_and_what_arrives_add_up_to_what_was_learned():
         assert (left[name] != 0).mean() >= 0.7
 
 
-class Nothing(cosim.Codec):
+class Nothing(cosim.codecs.Codec):
     """Nothing arrives."""
 
     def bits(self, num_values):
@@ -105,7 +105,7 @@ class Nothing(cosim.Codec):
             values.zero_()
 
 
-class Half(cosim.Codec):
+class Half(cosim.codecs.Codec):
     """A draw for every update decides what arrives: all or nothing, twice."""
 
     def bits(self, num_values):
@@ -117,7 +117,7 @@ class Half(cosim.Codec):
             values.mul_(factor)
 
 
-def small(codec: cosim.Codec) -> cosim.System:
+def small(codec: cosim.codecs.Codec) -> cosim.System:
     return attrs.evolve(small_system(), codec=codec)
 
 
@@ -203,6 +203,6 @@ def test_a_state_where_a_cell_has_other_units_each_round_is_refused():
 
 
 def test_vhfl_refuses_what_changes_the_gradients_that_come_along():
-    one_cell = {"num_cells": 1, "codec": Half(), "protocol": cosim.Vhfl()}
+    one_cell = {"num_cells": 1, "codec": Half(), "protocol": cosim.papers.Vhfl()}
     with pytest.raises(ConfigurationError, match=r"System\.codec = .*Half.*: .*gradients"):
         attrs.evolve(small_system(), **one_cell)

@@ -11,17 +11,17 @@ import cosim
 from cosim.codecs.coding import row_of
 from cosim.codecs.sparse import drawn_places
 
-SHARE = cosim.KeptShare(share=0.1)
+SHARE = cosim.codecs.KeptShare(share=0.1)
 CODECS = {
-    "bfloat16": cosim.BFloat16(),
-    "float16": cosim.Float16(),
-    "qsgd": cosim.Qsgd(),
-    "qsgd-small-buckets": cosim.Qsgd(num_levels=4, bucket_size=5),
-    "topk": cosim.TopK(kept=SHARE),
-    "topk-bitmap": cosim.TopK(kept=cosim.KeptShare(share=0.5)),
-    "topk-all": cosim.TopK(kept=cosim.KeptNumber(num_values=4000)),
-    "randomk": cosim.RandomK(kept=SHARE),
-    "signs": cosim.Signs(step_size=0.5),
+    "bfloat16": cosim.codecs.BFloat16(),
+    "float16": cosim.codecs.Float16(),
+    "qsgd": cosim.codecs.Qsgd(),
+    "qsgd-small-buckets": cosim.codecs.Qsgd(num_levels=4, bucket_size=5),
+    "topk": cosim.codecs.TopK(kept=SHARE),
+    "topk-bitmap": cosim.codecs.TopK(kept=cosim.codecs.KeptShare(share=0.5)),
+    "topk-all": cosim.codecs.TopK(kept=cosim.codecs.KeptNumber(num_values=4000)),
+    "randomk": cosim.codecs.RandomK(kept=SHARE),
+    "signs": cosim.codecs.Signs(step_size=0.5),
 }
 
 
@@ -29,7 +29,7 @@ def generator(seed: int = 1) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def arrived(codec: cosim.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
+def arrived(codec: cosim.codecs.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
     """What arrives of a row of values."""
     return row_of(codec, torch.tensor(change, dtype=torch.float32), generator(seed)).numpy()
 
@@ -135,12 +135,15 @@ def read_signs(codec, bits, num):
 
 
 FORMS = {
-    cosim.BFloat16: (write_bfloat16, read_bfloat16),
-    cosim.Float16: (lambda codec, sent, change, seed: of_floats(sent, ">e"), lambda c, b, n: floats(b, ">e")),
-    cosim.Qsgd: (write_qsgd, read_qsgd),
-    cosim.TopK: (write_topk, read_topk),
-    cosim.RandomK: (write_randomk, read_randomk),
-    cosim.Signs: (write_signs, read_signs),
+    cosim.codecs.BFloat16: (write_bfloat16, read_bfloat16),
+    cosim.codecs.Float16: (
+        lambda codec, sent, change, seed: of_floats(sent, ">e"),
+        lambda c, b, n: floats(b, ">e"),
+    ),
+    cosim.codecs.Qsgd: (write_qsgd, read_qsgd),
+    cosim.codecs.TopK: (write_topk, read_topk),
+    cosim.codecs.RandomK: (write_randomk, read_randomk),
+    cosim.codecs.Signs: (write_signs, read_signs),
 }
 
 
@@ -156,10 +159,10 @@ def test_bits_are_those_of_what_is_written_and_read_back(codec, num_values):
 
 def test_bits_by_hand():
     """512 values a bucket, of 4 bits each; the cheaper of indices and bitmap; d bits of signs."""
-    assert cosim.Qsgd().bits(1000) == 2 * 32 + 1000 * 4
-    assert cosim.Qsgd(num_levels=1).bits(512) == 32 + 512 * 2
-    assert cosim.TopK(kept=cosim.KeptShare(share=0.01)).bits(1000) == 10 * (32 + 10)
-    assert cosim.TopK(kept=cosim.KeptShare(share=0.5)).bits(1000) == 500 * 32 + 1000
-    assert cosim.TopK(kept=cosim.KeptShare(share=1.0)).bits(1000) == 32_000
-    assert cosim.RandomK(kept=cosim.KeptNumber(num_values=10)).bits(1000) == 10 * 32 + 32
-    assert cosim.ErrorFeedback(codec=cosim.Qsgd()).bits(1000) == cosim.Qsgd().bits(1000)
+    assert cosim.codecs.Qsgd().bits(1000) == 2 * 32 + 1000 * 4
+    assert cosim.codecs.Qsgd(num_levels=1).bits(512) == 32 + 512 * 2
+    assert cosim.codecs.TopK(kept=cosim.codecs.KeptShare(share=0.01)).bits(1000) == 10 * (32 + 10)
+    assert cosim.codecs.TopK(kept=cosim.codecs.KeptShare(share=0.5)).bits(1000) == 500 * 32 + 1000
+    assert cosim.codecs.TopK(kept=cosim.codecs.KeptShare(share=1.0)).bits(1000) == 32_000
+    assert cosim.codecs.RandomK(kept=cosim.codecs.KeptNumber(num_values=10)).bits(1000) == 10 * 32 + 32
+    assert cosim.codecs.ErrorFeedback(codec=cosim.codecs.Qsgd()).bits(1000) == cosim.codecs.Qsgd().bits(1000)

@@ -14,10 +14,10 @@ from cosim.codecs.coding import row_of
 from cosim.configuration import ConfigurationError
 from cosim.testing import check_codec, small_system
 
-SHARE = cosim.KeptShare(share=0.1)
+SHARE = cosim.codecs.KeptShare(share=0.1)
 
 
-def arrived(codec: cosim.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
+def arrived(codec: cosim.codecs.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
     """What arrives of a row of values."""
     row = torch.tensor(change, dtype=torch.float32)
     return row_of(codec, row, torch.Generator().manual_seed(seed)).numpy()
@@ -33,7 +33,7 @@ def test_qsgd_is_unbiased_and_varies_as_its_levels_say(num_levels):
     """Every bucket is the same vector: levels below and above, drawn as often as their distance tells."""
     vector = np.array([3.0, -1.0, 0.5, 0.0, 0.25, -2.0, 1.0, 0.125, -0.5, 4.0, 1e-3, -0.75])
     norm, dimension = np.linalg.norm(vector), len(vector)
-    codec = cosim.Qsgd(num_levels=num_levels, bucket_size=dimension)
+    codec = cosim.codecs.Qsgd(num_levels=num_levels, bucket_size=dimension)
     found = arrived(codec, np.tile(vector, DRAWS)).reshape(DRAWS, dimension).astype(float)
     scaled = np.abs(vector) * num_levels / norm
     up = scaled - np.floor(scaled)
@@ -51,7 +51,7 @@ def test_qsgd_is_unbiased_and_varies_as_its_levels_say(num_levels):
 
 
 def test_random_values_are_unbiased_and_vary_exactly_so_much():
-    vector, codec = np.arange(1.0, 7.0), cosim.RandomK(kept=cosim.KeptNumber(num_values=2))
+    vector, codec = np.arange(1.0, 7.0), cosim.codecs.RandomK(kept=cosim.codecs.KeptNumber(num_values=2))
     found = np.array([arrived(codec, vector, seed) for seed in range(4000)])
     assert set(np.unique(found)) == {0.0, *(3.0 * vector)}
     assert ((found != 0).sum(1) == 2).all()
@@ -64,7 +64,7 @@ def test_random_values_are_unbiased_and_vary_exactly_so_much():
 
 def test_rounding_keeps_its_relative_error():
     values = np.float32(np.random.default_rng(1).standard_normal(2000))
-    for codec, bits in ((cosim.BFloat16(), 8), (cosim.Float16(), 11)):
+    for codec, bits in ((cosim.codecs.BFloat16(), 8), (cosim.codecs.Float16(), 11)):
         error = np.abs(arrived(codec, values) - values) / np.abs(values)
         large = np.abs(values) > 1e-4  # binary16 has fewer bits below
         assert 2.0 ** -(bits + 1) < error[large].max() <= 2.0**-bits
@@ -73,14 +73,14 @@ def test_rounding_keeps_its_relative_error():
 def test_shares_and_bits_are_rounded_up_from_decimals():
     """0.07 * 100 and 0.1 * 3 are a bit more than 7 and 0.3."""
     for num_values in range(1, 1001):
-        assert cosim.KeptShare(share=0.07).num(num_values) == -(-7 * num_values // 100)
-        assert cosim.KeptShare(share=0.29).num(num_values) == -(-29 * num_values // 100)
+        assert cosim.codecs.KeptShare(share=0.07).num(num_values) == -(-7 * num_values // 100)
+        assert cosim.codecs.KeptShare(share=0.29).num(num_values) == -(-29 * num_values // 100)
         bits = -(-7 * num_values // 100)
         for part, way in ((Thin(), "payload"), (Thin(), "model_payload"), (ThinModel(), "payload")):
             assert getattr(part, way)(num_values).bits == bits
 
 
-class Thin(cosim.Uncompressed):
+class Thin(cosim.codecs.Uncompressed):
     """Updates of less than a bit for each value."""
 
     def bits(self, num_values):
@@ -88,7 +88,7 @@ class Thin(cosim.Uncompressed):
         return 0.07 * num_values
 
 
-class ThinModel(cosim.BFloat16):
+class ThinModel(cosim.codecs.BFloat16):
     """Models of that."""
 
     def bits(self, num_values):
@@ -98,23 +98,23 @@ class ThinModel(cosim.BFloat16):
 
 def test_signs_and_the_largest_by_hand():
     change = np.array([0.2, -3.0, 0.0, 1.0])
-    np.testing.assert_array_equal(arrived(cosim.Signs(step_size=0.5), change), [0.5, -0.5, 0.5, 0.5])
-    largest = cosim.TopK(kept=cosim.KeptNumber(num_values=2))
+    np.testing.assert_array_equal(arrived(cosim.codecs.Signs(step_size=0.5), change), [0.5, -0.5, 0.5, 0.5])
+    largest = cosim.codecs.TopK(kept=cosim.codecs.KeptNumber(num_values=2))
     np.testing.assert_array_equal(arrived(largest, change), [0.0, -3.0, 0.0, 1.0])
-    assert (arrived(cosim.Qsgd(), np.zeros(5)) == 0).all()
+    assert (arrived(cosim.codecs.Qsgd(), np.zeros(5)) == 0).all()
 
 
-ALL = cosim.TopK(kept=cosim.KeptNumber(num_values=4000))
-FED = cosim.ErrorFeedback(codec=cosim.TopK(kept=SHARE))
+ALL = cosim.codecs.TopK(kept=cosim.codecs.KeptNumber(num_values=4000))
+FED = cosim.codecs.ErrorFeedback(codec=cosim.codecs.TopK(kept=SHARE))
 
 
-def small(codec: cosim.Codec, **changes) -> cosim.System:
+def small(codec: cosim.codecs.Codec, **changes) -> cosim.System:
     return attrs.evolve(small_system(), codec=codec, **changes)
 
 
-@pytest.mark.parametrize("codec", [ALL, cosim.ErrorFeedback(codec=ALL)])
+@pytest.mark.parametrize("codec", [ALL, cosim.codecs.ErrorFeedback(codec=ALL)])
 def test_all_values_are_the_plain_run_bit_for_bit(codec):
-    plain, sparse = cosim.run(small(cosim.Uncompressed())), cosim.run(small(codec))
+    plain, sparse = cosim.run(small(cosim.codecs.Uncompressed())), cosim.run(small(codec))
     assert plain.evaluations.equals(sparse.evaluations)
     assert plain.spans.equals(sparse.spans)
     for name, values in plain.learned.items():
@@ -129,13 +129,13 @@ BUFFERED = attrs.evolve(small_system(plays_rounds=False), protocol=cosim.FedBuff
 @pytest.mark.parametrize(
     ("codec", "system"),
     [
-        (cosim.BFloat16(), IN_HIST),
-        (cosim.Float16(), None),
-        (cosim.Qsgd(), BUFFERED),
-        (cosim.RandomK(kept=SHARE), IN_HIST),
-        (cosim.Signs(), IN_HIST),
+        (cosim.codecs.BFloat16(), IN_HIST),
+        (cosim.codecs.Float16(), None),
+        (cosim.codecs.Qsgd(), BUFFERED),
+        (cosim.codecs.RandomK(kept=SHARE), IN_HIST),
+        (cosim.codecs.Signs(), IN_HIST),
         (FED, CUT),
-        (cosim.ErrorFeedback(codec=cosim.RandomK(kept=SHARE)), BUFFERED),
+        (cosim.codecs.ErrorFeedback(codec=cosim.codecs.RandomK(kept=SHARE)), BUFFERED),
     ],
 )
 def test_our_codecs_keep_the_laws_of_codecs(codec, system):
@@ -154,8 +154,8 @@ NUM_VALUES = 12 * 8 + 8 * 4
 
 
 def test_models_have_32_bits_a_value_where_updates_have_fewer():
-    topology = cosim.Topology(backhaul_rate_bps=1e6)
-    result = cosim.run(small(cosim.Signs(), topology=topology, evaluation=cosim.Never()))
+    topology = cosim.topology.Topology(backhaul_rate_bps=1e6)
+    result = cosim.run(small(cosim.codecs.Signs(), topology=topology, evaluation=cosim.Never()))
     assert set(result.transfers["payload_bits"]) == {NUM_VALUES}
     carried = result.spans[result.spans["node"].str.startswith("edge")]
     assert set(carried["activity"]) == {"receive", "send"}
@@ -166,7 +166,7 @@ def test_models_have_32_bits_a_value_where_updates_have_fewer():
 def test_coding_takes_cycles_of_the_processor(clock):
     plain, coded = (
         cosim.run(
-            small(cosim.Qsgd(cycles_per_value=cycles), evaluation=cosim.Never()), clock=clock
+            small(cosim.codecs.Qsgd(cycles_per_value=cycles), evaluation=cosim.Never()), clock=clock
         ).spans.query("activity == 'train' and job == 0")
         for cycles in (0.0, 1000.0)
     )
@@ -177,7 +177,7 @@ def test_coding_takes_cycles_of_the_processor(clock):
 
 
 def test_both_clocks_have_the_same_times_of_coding():
-    system = small(cosim.TopK(cycles_per_value=123.4))
+    system = small(cosim.codecs.TopK(cycles_per_value=123.4))
     arrays, events = (cosim.run(system, clock=clock) for clock in ("arrays", "events"))
     for table in ("spans", "transfers", "evaluations"):
         order = [name for name in ("start_s", "node", "client") if name in getattr(arrays, table)]
@@ -190,14 +190,14 @@ def test_both_clocks_have_the_same_times_of_coding():
 
 # --- refusals -------------------------------------------------------------------------------------
 
-AIR = cosim.Radio(sharing=cosim.OverTheAir())
+AIR = cosim.Radio(sharing=cosim.radio.OverTheAir())
 
 
 def normed() -> nn.Module:
     return nn.Sequential(nn.Flatten(), nn.Linear(12, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 4))
 
 
-@pytest.mark.parametrize("codec", [cosim.Qsgd(), cosim.ErrorFeedback()])
+@pytest.mark.parametrize("codec", [cosim.codecs.Qsgd(), cosim.codecs.ErrorFeedback()])
 def test_bits_do_not_add_up_in_the_air(codec):
     with pytest.raises(ConfigurationError, match=r"System\.codec = .*over the air analog values"):
         small(codec, uplink=AIR)
@@ -205,13 +205,13 @@ def test_bits_do_not_add_up_in_the_air(codec):
 
 def test_what_does_not_fit_is_refused_by_a_sentence():
     with pytest.raises(ConfigurationError, match=r"ErrorFeedback\.codec = .*Uncompressed leaves nothing out"):
-        cosim.ErrorFeedback(codec=cosim.Uncompressed())
+        cosim.codecs.ErrorFeedback(codec=cosim.codecs.Uncompressed())
     with pytest.raises(ConfigurationError, match=r"ErrorFeedback\.codec = .*keeps a state itself"):
-        cosim.ErrorFeedback(codec=cosim.ErrorFeedback())
+        cosim.codecs.ErrorFeedback(codec=cosim.codecs.ErrorFeedback())
     with pytest.raises(ConfigurationError, match=r"System\.codec = .*ErrorFeedback.*: .*other units"):
-        cosim.run(small(cosim.ErrorFeedback(), protocol=cosim.Hist()))
+        cosim.run(small(cosim.codecs.ErrorFeedback(), protocol=cosim.Hist()))
     with pytest.raises(
         ConfigurationError,
         match=r"codec = Qsgd: no plan knows how long coding takes, .*RawHfl plans how long jobs take",
     ):
-        small(cosim.Qsgd(cycles_per_value=1.0), protocol=cosim.RawHfl())
+        small(cosim.codecs.Qsgd(cycles_per_value=1.0), protocol=cosim.papers.RawHfl())

@@ -48,7 +48,7 @@ def unrow(flat: np.ndarray, like: dict[str, np.ndarray]) -> dict[str, np.ndarray
 
 def test_two_rounds_of_the_largest_with_feedback_by_hand():
     """The whole row's four largest of change and memory are sent; the rest is the next memory."""
-    codec = cosim.ErrorFeedback(codec=cosim.TopK(kept=cosim.KeptNumber(num_values=4)))
+    codec = cosim.codecs.ErrorFeedback(codec=cosim.codecs.TopK(kept=cosim.codecs.KeptNumber(num_values=4)))
     of = learner()
     first = [update(client, 0, of.initial_model(key=7), codec=codec) for client in CLIENTS]
     states = [one.next_codec_state for one in first]
@@ -70,19 +70,21 @@ def test_two_rounds_of_the_largest_with_feedback_by_hand():
     np.testing.assert_allclose(found, row(weights), rtol=0.0, atol=2e-7)
 
 
-@pytest.mark.parametrize("codec", [cosim.RandomK(kept=cosim.KeptNumber(num_values=9)), cosim.Qsgd()])
+@pytest.mark.parametrize(
+    "codec", [cosim.codecs.RandomK(kept=cosim.codecs.KeptNumber(num_values=9)), cosim.codecs.Qsgd()]
+)
 def test_what_arrives_of_an_unbiased_codec_is_divided(codec):
     """So that drawn values arrive as they are; what arrives and what is left add up to what was learned."""
     of = learner()
     start = of.initial_model(key=7)
     before, learned = row(of.weights(start)), row(of.weights(mean([update(0, 0, start)])))
     plain = row(of.weights(mean([update(0, 0, start, codec=codec)]))) - before
-    sent = update(0, 0, start, codec=cosim.ErrorFeedback(codec=codec))
+    sent = update(0, 0, start, codec=cosim.codecs.ErrorFeedback(codec=codec))
     arrived, left = row(of.weights(mean([sent]))), row(of.state(sent.next_codec_state))
     divisor = 1.0 + codec.relative_variance(len(before))
     np.testing.assert_allclose(arrived - before, plain / divisor, rtol=0.0, atol=2e-7)
     np.testing.assert_allclose(arrived + left, learned, rtol=0.0, atol=2e-7)
-    if isinstance(codec, cosim.RandomK):
+    if isinstance(codec, cosim.codecs.RandomK):
         is_sent = plain != 0
         assert is_sent.sum() == 9
         np.testing.assert_allclose(arrived[is_sent], learned[is_sent], rtol=0.0, atol=2e-7)
@@ -93,8 +95,10 @@ def test_a_majority_moves_the_model_by_hand(num_voters):
     """Of two voters the even votes leave a value where it is; of three there is none."""
     of = learner()
     start = of.initial_model(key=7)
-    voters = [update(client, 0, start, codec=cosim.Signs(step_size=STEP)) for client in range(num_voters)]
-    voted, state = cosim.MajorityVote().moved(start, mean(voters), None, key=0)
+    voters = [
+        update(client, 0, start, codec=cosim.codecs.Signs(step_size=STEP)) for client in range(num_voters)
+    ]
+    voted, state = cosim.server_updates.MajorityVote().moved(start, mean(voters), None, key=0)
     before, after = row(of.weights(start)), row(of.weights(voted))
     ups = sum(
         np.where(row(of.weights(mean([update(client, 0, start)]))) >= before, 1, -1)
@@ -107,9 +111,9 @@ def test_a_majority_moves_the_model_by_hand(num_voters):
 
 def voting(**changes) -> cosim.System:
     system = small_system()
-    training = attrs.evolve(system.protocol.training, server=cosim.MajorityVote())
+    training = attrs.evolve(system.protocol.training, server=cosim.server_updates.MajorityVote())
     protocol = attrs.evolve(system.protocol, training=training)
-    return attrs.evolve(system, protocol=protocol, **{"codec": cosim.Signs(step_size=STEP)} | changes)
+    return attrs.evolve(system, protocol=protocol, **{"codec": cosim.codecs.Signs(step_size=STEP)} | changes)
 
 
 def test_runs_that_vote_keep_the_laws_and_learn():
@@ -120,14 +124,14 @@ def test_runs_that_vote_keep_the_laws_and_learn():
 
 def test_who_cannot_vote_is_refused():
     with pytest.raises(ConfigurationError, match=r"System\.codec = .*Qsgd sends more than signs"):
-        voting(codec=cosim.Qsgd())
+        voting(codec=cosim.codecs.Qsgd())
     of = learner()
     model = of.initial_model(key=7)
     with pytest.raises(ConfigurationError, match=r"MajorityVote: what arrives are not updates"):
-        cosim.MajorityVote().moved(model, mean_of_models([model]), None, key=0)
+        cosim.server_updates.MajorityVote().moved(model, mean_of_models([model]), None, key=0)
 
 
-def final_losses(codec: cosim.Codec, seeds: range, num_rounds: int = 12) -> np.ndarray:
+def final_losses(codec: cosim.codecs.Codec, seeds: range, num_rounds: int = 12) -> np.ndarray:
     local, losses = cosim.Sgd(batch_size=10, learning_rate=0.2), []
     training = cosim.EdgeTraining(num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=3), local=local)
     for seed in seeds:
@@ -139,7 +143,7 @@ def final_losses(codec: cosim.Codec, seeds: range, num_rounds: int = 12) -> np.n
             model="relu-64-32-10",
             data=cosim.Digits(),
             end=cosim.AfterRounds(num_global_rounds=num_rounds),
-            evaluation=cosim.EveryVersions(num_versions=num_rounds),
+            evaluation=cosim.ends.EveryVersions(num_versions=num_rounds),
         )
         losses.append(cosim.run(system).evaluations["loss_nats"].iloc[-1])
     return np.array(losses)
@@ -153,9 +157,9 @@ def interval(differences: np.ndarray) -> tuple[float, float]:
 
 def test_feedback_rescues_one_percent_and_16_bits_need_no_rescue():
     """The same seeds with and without: a fifth less loss at 1 % of the values, the same to 1 % at 16 bits."""
-    seeds, one, rounded = range(1, 9), cosim.TopK(), cosim.BFloat16()
-    plain, fed = final_losses(one, seeds), final_losses(cosim.ErrorFeedback(codec=one), seeds)
+    seeds, one, rounded = range(1, 9), cosim.codecs.TopK(), cosim.codecs.BFloat16()
+    plain, fed = final_losses(one, seeds), final_losses(cosim.codecs.ErrorFeedback(codec=one), seeds)
     assert interval(1 - fed / plain)[0] > 0.2
-    plain, fed = (final_losses(of, seeds, 4) for of in (rounded, cosim.ErrorFeedback(codec=rounded)))
+    plain, fed = (final_losses(of, seeds, 4) for of in (rounded, cosim.codecs.ErrorFeedback(codec=rounded)))
     low, high = interval(1 - fed / plain)
     assert -0.01 < low < high < 0.01

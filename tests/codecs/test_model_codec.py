@@ -10,7 +10,7 @@ from cosim import ConfigurationError, Never, run
 from cosim.testing import check_model_codec, check_system, small_system
 
 NUM_VALUES = 12 * 8 + 8 * 4
-DOWN = {"downlink": cosim.Broadcast(bandwidth_hz=2e5), "model_codec": cosim.BFloat16()}
+DOWN = {"downlink": cosim.radio.Broadcast(bandwidth_hz=2e5), "model_codec": cosim.codecs.BFloat16()}
 TRAINING = small_system().protocol.training
 
 
@@ -43,7 +43,7 @@ def test_clients_start_from_what_has_arrived():
         np.testing.assert_allclose(sent[name], rounded(values), rtol=1e-6)
 
 
-@pytest.mark.parametrize("codec", [cosim.BFloat16(), cosim.Float16()])
+@pytest.mark.parametrize("codec", [cosim.codecs.BFloat16(), cosim.codecs.Float16()])
 def test_half_the_bits_go_down_and_all_of_them_up(codec):
     down = DOWN | {"model_codec": codec}
     result = run(attrs.evolve(small_system(), **down, evaluation=Never()))
@@ -54,7 +54,7 @@ def test_half_the_bits_go_down_and_all_of_them_up(codec):
 
 def test_the_backhaul_carries_what_it_did():
     """Cells and cloud send each other 32 bits a value."""
-    topology = cosim.Topology(backhaul_rate_bps=1e5)
+    topology = cosim.topology.Topology(backhaul_rate_bps=1e5)
     ends_s = [
         run(attrs.evolve(small_system(), **down, topology=topology, evaluation=Never())).spans
         for down in (DOWN | {"model_codec": None}, DOWN)
@@ -70,7 +70,7 @@ def test_the_backhaul_carries_what_it_did():
     "protocol",
     [
         cosim.Hist(training=TRAINING),
-        cosim.HFedAvg(training=attrs.evolve(TRAINING, server=cosim.FedAdam())),
+        cosim.HFedAvg(training=attrs.evolve(TRAINING, server=cosim.server_updates.FedAdam())),
     ],
     ids=["Hist", "FedAdam"],
 )
@@ -82,7 +82,7 @@ def test_asynchronous_clients_may_have_rounded_models_too():
     protocol = cosim.FedBuff(
         num_updates=2, training=cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
     )
-    down = {"downlink": cosim.Unicast(), "model_codec": cosim.Float16()}
+    down = {"downlink": cosim.radio.Unicast(), "model_codec": cosim.codecs.Float16()}
     check_system(attrs.evolve(small_system(plays_rounds=False), protocol=protocol, **down))
 
 
@@ -92,7 +92,7 @@ def test_a_change_is_one_since_what_was_sent():
     system = attrs.evolve(
         small_system(plays_rounds=False), protocol=cosim.FedBuff(num_updates=2, training=still)
     )
-    coarse = attrs.evolve(system, downlink=cosim.Unicast(), model_codec=cosim.BFloat16())
+    coarse = attrs.evolve(system, downlink=cosim.radio.Unicast(), model_codec=cosim.codecs.BFloat16())
     for name, values in learned(system).items():
         np.testing.assert_allclose(learned(coarse)[name], values, rtol=1e-6)
 
@@ -103,20 +103,20 @@ def test_what_is_mixed_in_has_been_rounded(cells):
     local = cosim.Sgd(batch_size=5, learning_rate=1e-30)
     still = cosim.Clients(num_local_steps=1, local=local)
     if cells:
-        still = cosim.Cells(training=attrs.evolve(TRAINING, num_edge_rounds=1, local=local))
+        still = cosim.protocols.Cells(training=attrs.evolve(TRAINING, num_edge_rounds=1, local=local))
     system = attrs.evolve(
         small_system(plays_rounds=False),
-        protocol=cosim.FedAsync(training=still, share=0.75, staleness=cosim.Constant()),
+        protocol=cosim.FedAsync(training=still, share=0.75, staleness=cosim.protocols.Constant()),
         end=cosim.AfterVersions(num_versions=1),
     )
-    coarse = attrs.evolve(system, downlink=cosim.Unicast(), model_codec=cosim.BFloat16())
+    coarse = attrs.evolve(system, downlink=cosim.radio.Unicast(), model_codec=cosim.codecs.BFloat16())
     for name, values in learned(system).items():
         expected = 0.25 * values + 0.75 * rounded(values)
         np.testing.assert_allclose(learned(coarse)[name], expected, rtol=1e-6)
 
 
 def test_model_codecs_keep_their_contract():
-    check_model_codec(cosim.BFloat16())
+    check_model_codec(cosim.codecs.BFloat16())
 
 
 def test_what_is_no_model_is_not_rounded():
@@ -125,7 +125,10 @@ def test_what_is_no_model_is_not_rounded():
         match=r"Vhfl: each client is sent something of its own, and .*model_codec = BFloat16 changes models",
     ):
         attrs.evolve(
-            small_system(), protocol=cosim.Vhfl(), downlink=cosim.Unicast(), model_codec=cosim.BFloat16()
+            small_system(),
+            protocol=cosim.papers.Vhfl(),
+            downlink=cosim.radio.Unicast(),
+            model_codec=cosim.codecs.BFloat16(),
         )
 
 
@@ -145,11 +148,11 @@ def test_a_protocol_that_sends_nothing_down_is_told():
 
 
 def test_half_precision_is_one_class_for_both_ways():
-    both = attrs.evolve(small_system(), codec=cosim.BFloat16(), **DOWN, evaluation=Never())
+    both = attrs.evolve(small_system(), codec=cosim.codecs.BFloat16(), **DOWN, evaluation=Never())
     assert set(run(both).transfers["payload_bits"]) == {16 * NUM_VALUES}
-    sums = cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=1e6))
-    run(attrs.evolve(both, codec=cosim.Uncompressed(), uplink=sums))
+    sums = cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=1e6))
+    run(attrs.evolve(both, codec=cosim.codecs.Uncompressed(), uplink=sums))
     with pytest.raises(ConfigurationError, match=r"System.codec = BFloat16 .* over the air analog values"):
         attrs.evolve(both, uplink=sums)
     with pytest.raises(ConfigurationError, match=r"cycles_per_value = 2: has no effect in System.model_"):
-        attrs.evolve(both, model_codec=cosim.BFloat16(cycles_per_value=2.0))
+        attrs.evolve(both, model_codec=cosim.codecs.BFloat16(cycles_per_value=2.0))

@@ -20,9 +20,9 @@ from cosim.values.combinations import (
 )
 from cosim.values.pending import PendingUpdate
 
-DATA = loaded(cosim.Synthetic())
+DATA = loaded(cosim.data.Synthetic())
 NUM_PARAMETERS, NUM_MOVING = 12 * 8 + 8 + 2 * 8 + 8 * 4 + 4, 8 + 8 + 1
-SHARE = cosim.KeptShare(share=0.1)
+SHARE = cosim.codecs.KeptShare(share=0.1)
 
 
 class Kept(nn.Module):
@@ -42,13 +42,13 @@ class Kept(nn.Module):
 
 MOVING = ("n.running_mean", "n.running_var", "steps")
 CODECS = {
-    cosim.RandomK(kept=SHARE): 32 * 16 + 32,
-    cosim.TopK(kept=SHARE): 32 * 16 + 16 * 8,
-    cosim.Qsgd(): 32 + 4 * NUM_PARAMETERS,
-    cosim.BFloat16(): 16 * NUM_PARAMETERS,
-    cosim.Signs(step_size=0.01): NUM_PARAMETERS,
-    cosim.ErrorFeedback(codec=cosim.RandomK(kept=SHARE)): 32 * 16 + 32,
-    cosim.Uncompressed(bits_per_parameter=8): 8 * NUM_PARAMETERS,
+    cosim.codecs.RandomK(kept=SHARE): 32 * 16 + 32,
+    cosim.codecs.TopK(kept=SHARE): 32 * 16 + 16 * 8,
+    cosim.codecs.Qsgd(): 32 + 4 * NUM_PARAMETERS,
+    cosim.codecs.BFloat16(): 16 * NUM_PARAMETERS,
+    cosim.codecs.Signs(step_size=0.01): NUM_PARAMETERS,
+    cosim.codecs.ErrorFeedback(codec=cosim.codecs.RandomK(kept=SHARE)): 32 * 16 + 32,
+    cosim.codecs.Uncompressed(bits_per_parameter=8): 8 * NUM_PARAMETERS,
 }
 """Codec -> bits of the trained parameters: a tenth of 156, rounded up, is 16."""
 
@@ -70,7 +70,7 @@ def system(codec, **parts):
     usual = {
         "num_cells": 1,
         "num_clients": 3,
-        "data": cosim.Synthetic(),
+        "data": cosim.data.Synthetic(),
         "model": f"{__name__}:Kept",
         "codec": codec,
         "protocol": cosim.HFedAvg(training=cosim.EdgeTraining(num_edge_rounds=1)),
@@ -84,7 +84,7 @@ def system(codec, **parts):
 def test_each_has_32_bits_up_and_down(codec):
     transfers = cosim.run(system(codec)).transfers
     assert set(transfers["payload_bits"]) == {CODECS[codec] + 32 * NUM_MOVING}
-    coded = system(codec, downlink=cosim.Unicast(), model_codec=cosim.Float16())
+    coded = system(codec, downlink=cosim.radio.Unicast(), model_codec=cosim.codecs.Float16())
     transfers = cosim.run(coded).transfers
     down = transfers[transfers["direction"] == "down"]
     assert set(down["payload_bits"]) == {16 * NUM_PARAMETERS + 32 * NUM_MOVING}
@@ -110,8 +110,8 @@ def test_they_arrive_as_they_are(codec, learner):
 def test_a_vote_moves_parameters_and_takes_the_mean_of_the_rest(learner):
     step = 0.01
     model = learner.initial_model(key=1)
-    updates = [an_update(model, number, cosim.Signs(step_size=step)) for number in range(3)]
-    voted, _ = cosim.MajorityVote().moved(model, mean(updates), None, key=0)
+    updates = [an_update(model, number, cosim.codecs.Signs(step_size=step)) for number in range(3)]
+    voted, _ = cosim.server_updates.MajorityVote().moved(model, mean(updates), None, key=0)
     found, start = learner.weights(voted), learner.weights(model)
     exact = learner.weights(mean([an_update(model, number) for number in range(3)]))
     for name, values in found.items():
@@ -123,7 +123,7 @@ def test_a_vote_moves_parameters_and_takes_the_mean_of_the_rest(learner):
 
 def test_a_downlink_rounds_parameters_alone(learner):
     model = mean([an_update(learner.initial_model(key=1))])
-    sent, received = learner.weights(model), learner.weights(ReceivedModel(model, cosim.BFloat16()))
+    sent, received = learner.weights(model), learner.weights(ReceivedModel(model, cosim.codecs.BFloat16()))
     for name, values in received.items():
         expected = sent[name] if name in MOVING else torch.tensor(sent[name]).bfloat16().float().numpy()
         np.testing.assert_array_equal(values, expected)
@@ -205,7 +205,14 @@ def test_means_and_mixtures_treat_all_alike(learner):
 
 
 @pytest.mark.parametrize(
-    "server", [cosim.FedAvgM(), cosim.FedAdam(), cosim.FedYogi(), cosim.FedAdagrad()], ids=type
+    "server",
+    [
+        cosim.server_updates.FedAvgM(),
+        cosim.server_updates.FedAdam(),
+        cosim.server_updates.FedYogi(),
+        cosim.server_updates.FedAdagrad(),
+    ],
+    ids=type,
 )
 def test_steps_of_servers_leave_the_mean(server, learner):
     model, arrived = stored(learner, 1), stored(learner, 2)
@@ -220,7 +227,7 @@ def test_fed_nova_takes_a_mean(learner):
     """Of clients with 2 and 6 steps: weighted by a step each, so 3 to 1."""
     model = stored(learner, 3)
     updates = [an_update(model, number, num_steps=steps) for number, steps in ((0, 2), (1, 6))]
-    found = cosim.FedNova(weighted=cosim.Mean()).mean_of(model, updates)
+    found = cosim.server_updates.FedNova(weighted=cosim.server_updates.Mean()).mean_of(model, updates)
     wanted = weighted(learner, (0.75, mean(updates[:1])), (0.25, mean(updates[1:])))
     for name in MOVING:
         np.testing.assert_allclose(learner.weights(found)[name], wanted[name], rtol=1e-5)

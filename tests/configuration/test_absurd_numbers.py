@@ -15,14 +15,14 @@ RULE = "must be at least 1e-9, a nanosecond"
     [
         (cosim.AfterSeconds, "duration_s"),
         (cosim.Deadline, "after_s"),
-        (cosim.UploadDeadline, "after_s"),
-        (cosim.AtLeast, "lasting_s"),
-        (cosim.EverySeconds, "interval_s"),
-        (cosim.TimeTriggered, "period_s"),
-        (cosim.SlottedAloha, "slot_s"),
-        (cosim.RepeatTrace, "period_s"),
+        (cosim.waiting.UploadDeadline, "after_s"),
+        (cosim.waiting.AtLeast, "lasting_s"),
+        (cosim.ends.EverySeconds, "interval_s"),
+        (cosim.protocols.TimeTriggered, "period_s"),
+        (cosim.radio.SlottedAloha, "slot_s"),
+        (cosim.links.RepeatTrace, "period_s"),
         (cosim.Clients, "upload_deadline_s"),
-        (cosim.RawHfl, "deadline_s"),
+        (cosim.papers.RawHfl, "deadline_s"),
     ],
 )
 def test_times_that_no_clock_tells_apart_are_refused(kind, field):
@@ -37,7 +37,7 @@ def test_an_end_beyond_that_of_the_clock_is_refused():
 
 
 def charged(capacity_j: float, charge_w: float) -> cosim.System:
-    battery = cosim.Battery(capacity_j=capacity_j, charge_w=charge_w)
+    battery = cosim.devices.Battery(capacity_j=capacity_j, charge_w=charge_w)
     return unlike(
         devices=worlds.processors(1e9, idle_w=0.1, battery=battery), end=cosim.AfterSeconds(duration_s=1.0)
     )
@@ -45,19 +45,19 @@ def charged(capacity_j: float, charge_w: float) -> cosim.System:
 
 ABSURD = {
     "starts": (
-        asynchronous(cosim.FedAsync(starts=cosim.PoissonStarts(rate_per_s=1e20))),
+        asynchronous(cosim.FedAsync(starts=cosim.protocols.PoissonStarts(rate_per_s=1e20))),
         r"time stands still at 0 s: .*PoissonStarts",
     ),
     "arrivals": (
-        unlike(uplink=cosim.PublicNetwork(arrival_rate_per_s=1e20, start=cosim.EmptyStart())),
+        unlike(uplink=cosim.PublicNetwork(arrival_rate_per_s=1e20, start=cosim.queues.EmptyStart())),
         r"time stands still at 0 s: .*in Station\._arrive",
     ),
     "packets that are rare beside fading blocks": (
         unlike(
             uplink=worlds.still(
                 3.0,
-                sharing=cosim.SlottedAloha(transmit_probability=1e-12),
-                fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=1e-3)),
+                sharing=cosim.radio.SlottedAloha(transmit_probability=1e-12),
+                fading=cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime(coherence_time_s=1e-3)),
             )
         ),
         r"sends no packet for more than 1,000 fading blocks.*Usual fix: a larger",

@@ -9,16 +9,16 @@ from cosim import (
     ConfigurationError,
     GivenSnr,
     HFedAvg,
-    Oort,
     PerGroup,
     PublicNetwork,
     Radio,
-    RedividedShares,
     SameSteps,
     System,
     evolve,
 )
 from cosim.configuration import from_dict, to_dict
+from cosim.radio import RedividedShares
+from cosim.selection import Oort
 
 BASE = System()
 

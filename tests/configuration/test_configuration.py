@@ -382,9 +382,9 @@ def test_the_json_form_gives_back_the_same_configuration(config):
 SYSTEMS = [
     cosim.System(),
     cosim.System(protocol=cosim.HFedAvg()),
-    cosim.System(protocol=cosim.Hist(submodel_sizes=cosim.Fractions(values=(0.1, 0.2, 0.3, 0.4)))),
+    cosim.System(protocol=cosim.Hist(submodel_sizes=cosim.protocols.Fractions(values=(0.1, 0.2, 0.3, 0.4)))),
     cosim.System(num_cells=2, num_clients=5, cell_sizes=(2, 3), evaluation=cosim.Never()),
-    cosim.System(seed=0, topology=cosim.Topology(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
+    cosim.System(seed=0, topology=cosim.topology.Topology(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
     cosim.System(
         devices=cosim.DrawnDevices(
             min_frequency_hz=cosim.PerGroup(values=(1e9,)), max_frequency_hz=cosim.PerGroup(values=(1.1e9,))
@@ -392,16 +392,16 @@ SYSTEMS = [
     ),
     cosim.System(
         uplink=cosim.Radio(
-            link=cosim.LinkBudget(
-                large_scale=cosim.LargeScale(environment="rma", height_bs_m=50, shadowing=False)
+            link=cosim.radio.LinkBudget(
+                large_scale=cosim.radio.LargeScale(environment="rma", height_bs_m=50, shadowing=False)
             ),
-            fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=0.1)),
+            fading=cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime(coherence_time_s=0.1)),
         )
     ),
     cosim.System(
         protocol=cosim.HFedAvg(
             training=cosim.EdgeTraining(
-                selection=cosim.Uniform(num_participants=3), waiting=cosim.Deadline(after_s=0.5)
+                selection=cosim.selection.Uniform(num_participants=3), waiting=cosim.Deadline(after_s=0.5)
             )
         )
     ),

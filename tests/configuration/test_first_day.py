@@ -30,7 +30,10 @@ from cosim.configuration.common_words import NAMES
             "for instance Radio(sharing=FixedShares).",
         ),
         (lambda: cosim.System(protocol=cosim.HFedAvg), "Usual fix: an object of the class, HFedAvg()."),
-        (lambda: cosim.System(protocol=cosim.FedAdam()), "FedAdam is a kind of ServerUpdate)."),
+        (
+            lambda: cosim.System(protocol=cosim.server_updates.FedAdam()),
+            "FedAdam is a kind of ServerUpdate).",
+        ),
         (lambda: cosim.System(protocol={"kind": "FedAdam"}), "FedAdam is a kind of ServerUpdate)."),
         (
             lambda: cosim.System(protocol={"kind": "FedAvg"}),
@@ -39,7 +42,7 @@ from cosim.configuration.common_words import NAMES
         (lambda: cosim.System(protocol={"kind": "FedProx"}), "FedProx is Proximal, as the local training"),
         (lambda: cosim.EdgeTraining(local={"kind": "SGD"}), "Did you mean Sgd?)."),
         (lambda: cosim.Sgd(lr=0.1), "Sgd has no field 'lr'. Did you mean learning_rate? Known fields: "),
-        (lambda: cosim.Adam(lr=0.1), "Adam has no field 'lr'. Did you mean learning_rate? "),
+        (lambda: cosim.training.Adam(lr=0.1), "Adam has no field 'lr'. Did you mean learning_rate? "),
         (lambda: cosim.Sgd(batch=8), "Sgd has no field 'batch'. Did you mean batch_size? "),
         (lambda: cosim.Sgd(momentum=0.9), "Sgd has no field 'momentum'. Momentum has it. "),
         (lambda: cosim.Sgd(mu=0.9), "Sgd has no field 'mu'. Proximal has it. "),

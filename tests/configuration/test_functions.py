@@ -147,7 +147,7 @@ SMALL = cosim.System(
     num_cells=1,
     num_clients=2,
     model="relu-12-8-4",
-    data=cosim.Synthetic(),
+    data=cosim.data.Synthetic(),
     protocol=cosim.HFedAvg(
         training=cosim.EdgeTraining(num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=1))
     ),
@@ -318,7 +318,7 @@ def test_main_counts_as_named(called, monkeypatch):
 
 def test_a_programs_own_words_name_any_function_of_a_loaded_module(called):
     """Written down, they are a file's words, which their reader trusts by naming the module."""
-    system = attrs.evolve(SMALL, model="witness:net", evaluation=cosim.EveryVersions())
+    system = attrs.evolve(SMALL, model="witness:net", evaluation=cosim.ends.EveryVersions())
     result = cosim.run(system, out="a", num_workers=1)
     assert called
     with pytest.raises(ConfigurationError, match="--import witness"):

@@ -14,15 +14,15 @@ from cosim.data.synthetic import Synthetic
 from cosim.data.texts.authored_text import ARTICLES, CHARACTERS, NOUNS, VERBS
 from cosim.testing import check_data, check_task, small_system
 
-TEXT = cosim.AuthoredText(num_authors=5, num_characters=200, window=6)
+TEXT = cosim.data.AuthoredText(num_authors=5, num_characters=200, window=6)
 
 
 def system(**changes) -> cosim.System:
-    found = attrs.evolve(small_system(), data=TEXT, model="window-28-6-4-16", task=cosim.NextToken())
+    found = attrs.evolve(small_system(), data=TEXT, model="window-28-6-4-16", task=cosim.tasks.NextToken())
     return attrs.evolve(found, **changes)
 
 
-def text_of(dataset: cosim.Dataset, author: int) -> str:
+def text_of(dataset: cosim.data.Dataset, author: int) -> str:
     windows = dataset.train_x[dataset.train_owners == author]
     tail = [*windows[-1, 1:], dataset.train_y[dataset.train_owners == author][-1]]
     return "".join(CHARACTERS[token] for token in [*windows[:, 0], *tail])
@@ -59,7 +59,7 @@ def test_another_author_moves_nobodys_text_and_few_words_make_authors_differ():
 
 def test_data_and_task_keep_the_laws():
     check_data(TEXT, system(evaluation=cosim.Never()))
-    check_task(cosim.NextToken(metrics=("ClientAccuracy",)), system())
+    check_task(cosim.tasks.NextToken(metrics=("ClientAccuracy",)), system())
 
 
 def test_perplexity_is_the_exponential_of_the_loss_and_falls_below_that_of_single_characters():
@@ -72,13 +72,13 @@ def test_perplexity_is_the_exponential_of_the_loss_and_falls_below_that_of_singl
     shares = np.bincount(dataset.test_y) / len(dataset.test_y)
     entropy = -sum(share * math.log(share) for share in shares if share)
     assert found["perplexity"].iloc[-1] < 0.6 * math.exp(entropy)
-    scores = cosim.NextToken().scores({"accuracy": 0.0, "loss_nats": 9e9, "num_samples": 1}, None)
+    scores = cosim.tasks.NextToken().scores({"accuracy": 0.0, "loss_nats": 9e9, "num_samples": 1}, None)
     assert scores["perplexity"] == math.inf
 
 
 def test_next_tokens_want_tokens():
     with pytest.raises(ConfigurationError, match=r"NextToken: samples of 'synthetic' are no windows"):
-        cosim.run(attrs.evolve(small_system(), task=cosim.NextToken()))
+        cosim.run(attrs.evolve(small_system(), task=cosim.tasks.NextToken()))
 
 
 def test_shares_of_the_test_set_are_in_proportion_class_by_class():
@@ -98,7 +98,9 @@ def test_shares_of_the_test_set_are_in_proportion_class_by_class():
     assert counts == [[100, 0, 0, 0], [75, 25, 0, 0], [0, 0, 0, 100], [33, 34, 33, 0]]
 
 
-@pytest.mark.parametrize("split", [cosim.Shards(), cosim.Dirichlet(), cosim.Iid(), cosim.Sampled()])
+@pytest.mark.parametrize(
+    "split", [cosim.data.Shards(), cosim.data.Dirichlet(), cosim.data.Iid(), cosim.data.Sampled()]
+)
 def test_a_share_has_its_clients_mix_of_classes(split):
     data, sizes = Synthetic(split=split), (3, 2)
     dataset = loaded(data)

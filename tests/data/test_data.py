@@ -5,24 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cosim import (
-    CellIid,
-    CellTraffic,
-    ConfigurationError,
-    Dirichlet,
-    FashionMnist,
-    Iid,
-    Natural,
-    Shards,
-    SplitData,
-    Synthetic,
-    System,
-    Traffic,
-    TrafficCsv,
-    evolve,
-)
+from cosim import ConfigurationError, FashionMnist, System, evolve
 from cosim.clock.simulation import Simulation
 from cosim.configuration import with_kind
+from cosim.data import CellIid, Dirichlet, Iid, Natural, Shards, SplitData, Synthetic
+from cosim.papers import CellTraffic, Traffic, TrafficCsv
 from cosim.papers.vhfl.traffic.table_files import write
 from cosim.papers.vhfl.traffic.traffic import generate
 from cosim.papers.vhfl.traffic.traffic_samples import samples

@@ -16,8 +16,9 @@ from data_sets import loaded
 from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
-from cosim import Digits, FashionMnist, Synthetic
+from cosim import Digits, FashionMnist
 from cosim.configuration import ConfigurationError
+from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.data.pictures import fashion_mnist_files as files
 

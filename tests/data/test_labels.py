@@ -7,8 +7,9 @@ import torch
 import worlds
 
 import cosim
-from cosim import Arrays, ConfigurationError, Dataset, Natural, Split, SplitData, evolve
+from cosim import Arrays, ConfigurationError, evolve
 from cosim.configuration import configuration
+from cosim.data import Dataset, Natural, Split, SplitData
 from cosim.tasks.suggested import task_for
 
 X = np.random.default_rng(1).standard_normal((40, 12)).astype(np.float32)
@@ -87,26 +88,26 @@ def test_floats_where_classes_are_meant():
     with pytest.raises(ConfigurationError, match=r"y\.astype\(int\), where they are classes"):
         cosim.run(given("floats", floats, model="mlp-12-8-4"))
     with pytest.raises(ConfigurationError, match=r"Classification.*y\.astype\(int\), which makes classes"):
-        cosim.run(given("floats", floats, task=cosim.Classification()))
+        cosim.run(given("floats", floats, task=cosim.tasks.Classification()))
     system = given("floats", floats, model="mlp-12-8-1")
     with pytest.raises(ConfigurationError, match=r"Shards.*y\.astype\(int\), where they are classes"):
-        cosim.run(evolve(system, data=evolve(system.data, split=cosim.Shards())))
+        cosim.run(evolve(system, data=evolve(system.data, split=cosim.data.Shards())))
     with pytest.raises(
         ConfigurationError, match=r"train_y, float32.*must be one int64 label.*astype\(np\.int64\)"
     ):
         Dataset.of("own", (X[:30], floats[:30]), (X[30:], Y[30:]), num_classes=4)
     with pytest.raises(ConfigurationError, match=r"Regression.*y\.astype\(np\.float32\)"):
-        cosim.run(given("whole", Y, task=cosim.Regression(), model="mlp-12-8-1"))
+        cosim.run(given("whole", Y, task=cosim.tasks.Regression(), model="mlp-12-8-1"))
 
 
 def test_one_hot_floats_are_classes_unless_a_task_says_that_they_are_quantities():
     rows = made(np.eye(4)[Y])
     with pytest.raises(ConfigurationError, match=r"'own': every target is a row.*y\.argmax\(1\)"):
         task_for(None, rows)
-    assert task_for(cosim.Regression(), rows) == cosim.Regression()
-    assert task_for(None, made(np.eye(4)[Y] * 0.5)) == cosim.Regression()
+    assert task_for(cosim.tasks.Regression(), rows) == cosim.tasks.Regression()
+    assert task_for(None, made(np.eye(4)[Y] * 0.5)) == cosim.tasks.Regression()
     with pytest.raises(ConfigurationError, match=r"Usual fix: y\.argmax\(1\); or task = Regression"):
-        cosim.Classification().check(rows)
+        cosim.tasks.Classification().check(rows)
 
 
 def test_labels_from_one_and_labels_with_gaps_where_a_network_has_too_few_outputs():
@@ -255,7 +256,7 @@ class Lazily:
         return self.dealt[number]
 
 
-def three(data: cosim.Data) -> cosim.System:
+def three(data: cosim.data.Data) -> cosim.System:
     return worlds.one_cell(1e9, 2e9, 3e9, data=data)
 
 
@@ -295,7 +296,7 @@ def test_what_a_split_of_ones_own_deals_is_looked_at(what: str, complaint: str, 
 
 
 def test_test_samples_of_a_client_that_is_not_there_are_refused():
-    system = evolve(three(Owned(test_place=3)), task=cosim.Classification(metrics=("ClientAccuracy",)))
+    system = evolve(three(Owned(test_place=3)), task=cosim.tasks.Classification(metrics=("ClientAccuracy",)))
     with pytest.raises(
         ConfigurationError, match="test samples of 'own' arise at client 3, which is not there"
     ):
@@ -303,7 +304,7 @@ def test_test_samples_of_a_client_that_is_not_there_are_refused():
 
 
 @configuration
-class Growing(cosim.SplitData):
+class Growing(cosim.data.SplitData):
     """Samples of an instant that a client does not have."""
 
     def load(self, sim, data_dir):

@@ -17,22 +17,10 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 import cosim
-from cosim import (
-    AfterRounds,
-    Arrays,
-    ConfigurationError,
-    Dataset,
-    Digits,
-    EdgeTraining,
-    HFedAvg,
-    Iid,
-    Never,
-    Sampled,
-    Sgd,
-    Shards,
-)
+from cosim import AfterRounds, Arrays, ConfigurationError, Digits, EdgeTraining, HFedAvg, Never, Sgd
 from cosim.clock.simulation import Simulation
 from cosim.configuration import from_dict, to_dict
+from cosim.data import Dataset, Iid, Sampled, Shards
 from cosim.engine.learning.learner import Learner
 from cosim.testing import check_data
 
@@ -57,7 +45,7 @@ def torch_pictures(data_dir):
 
 def mixture(data_dir):
     """What the contract's own network takes."""
-    found = loaded(cosim.Synthetic())
+    found = loaded(cosim.data.Synthetic())
     return (found.train_x, found.train_y), (found.test_x, found.test_y)
 
 
@@ -297,7 +285,7 @@ def test_a_population_larger_than_the_data_set_learns_and_only_participants_draw
     training = EdgeTraining(
         num_edge_rounds=1,
         steps=cosim.SameSteps(num_local_steps=10),
-        selection=cosim.Uniform(num_participants=4),
+        selection=cosim.selection.Uniform(num_participants=4),
         local=Sgd(learning_rate=0.1),
     )
     system = attrs.evolve(

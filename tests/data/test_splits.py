@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, kstest, t
 
-from cosim import CellIid, ConfigurationError, Dirichlet, Iid, Shards, Simulation
+from cosim import ConfigurationError, Simulation
+from cosim.data import CellIid, Dirichlet, Iid, Shards
 from cosim.data.dataset import Dataset
 
 HIST_LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(10), 6000))

@@ -14,7 +14,7 @@ HZ = 1e9
 
 
 @configuration
-class Hot(cosim.Processor):
+class Hot(cosim.devices.Processor):
     """Takes twice as long as cycles over frequency, and 5.1 W."""
 
     def duration_s(self, sim, clients, jobs):
@@ -25,7 +25,7 @@ class Hot(cosim.Processor):
 
 
 @configuration
-class Throttled(cosim.Processor):
+class Throttled(cosim.devices.Processor):
     """Half as fast from an instant on."""
 
     hot_from_s: float = 5e-3
@@ -36,7 +36,7 @@ class Throttled(cosim.Processor):
 
 
 @configuration
-class JustInTime(cosim.Processor):
+class JustInTime(cosim.devices.Processor):
     """Scales its frequency so that a training takes so long, or as long as it must."""
 
     takes_s: float = 4e-3
@@ -46,7 +46,7 @@ class JustInTime(cosim.Processor):
 
 
 @configuration
-class Fractional(cosim.PowerControl):
+class Fractional(cosim.devices.PowerControl):
     """Makes up for half of a path loss that grows with the fourth power of the distance."""
 
     full_at_m: float = 500.0
@@ -58,8 +58,8 @@ class Fractional(cosim.PowerControl):
 def small(**parts) -> cosim.System:
     one = cosim.PerGroup(values=(HZ,))
     devices = cosim.DrawnDevices(min_frequency_hz=one, max_frequency_hz=one, **parts)
-    budget = cosim.Radio(link=cosim.LinkBudget(noise_figure_db=60.0))
-    cable = cosim.Unicast(link=cosim.GivenSnr(), sharing=cosim.FixedShares())
+    budget = cosim.Radio(link=cosim.radio.LinkBudget(noise_figure_db=60.0))
+    cable = cosim.radio.Unicast(link=cosim.GivenSnr(), sharing=cosim.FixedShares())
     return evolve(small_system(), devices=devices, uplink=budget, downlink=cable, evaluation=Never())
 
 
@@ -153,12 +153,12 @@ def test_behaviour_in_a_study(tmp_path):
     assert energy_j.max() - energy_j.min() == pytest.approx((5.1 - 0.05) * train_s, rel=1e-3)
 
 
-class OneForAll(cosim.Processor):
+class OneForAll(cosim.devices.Processor):
     def power_w(self, sim, clients, jobs):
         return 5.1
 
 
-class Negative(cosim.PowerControl):
+class Negative(cosim.devices.PowerControl):
     def power_w(self, sim, clients, jobs):
         return -jobs.power_w
 
@@ -171,13 +171,15 @@ def test_powers_that_cannot_be_are_refused(clock):
         cosim.run(small(power_control=Negative()), clock=clock)
 
 
-class Mixed(cosim.Devices):
+class Mixed(cosim.devices.Devices):
     """Every second device is hot."""
 
     def of_clients(self, sim, cell_sizes):
         numbers = {"frequency_hz": HZ, "capacitance_j_per_hz2": 2e-28, "tx_power_w": 0.2}
         kinds = (None, Hot())
-        return [cosim.Device(**numbers, processor=kinds[place % 2]) for place in range(sum(cell_sizes))]
+        return [
+            cosim.devices.Device(**numbers, processor=kinds[place % 2]) for place in range(sum(cell_sizes))
+        ]
 
 
 @pytest.mark.parametrize("clock", ["events", "arrays"])

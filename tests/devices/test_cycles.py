@@ -8,13 +8,7 @@ import worlds
 import cosim
 from cosim import (
     AfterVersions,
-    AsynchronousTraining,
-    Cells,
     ConfigurationError,
-    Cycles,
-    CyclesPerBit,
-    CyclesPerOperation,
-    CyclesPerStep,
     DrawnDevices,
     EdgeTraining,
     FedAsync,
@@ -25,16 +19,18 @@ from cosim import (
     PerGroup,
     SameSteps,
     Simulation,
-    StepsInTime,
     evolve,
     run,
 )
 from cosim.clock.draws import Numbers, uniforms
 from cosim.configuration import configuration, for_each
+from cosim.devices import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
 from cosim.devices.cycles import LocalStep
 from cosim.engine.servers.workload import Costs
 from cosim.names import ClientNames
+from cosim.protocols import AsynchronousTraining, Cells
 from cosim.testing import small_system
+from cosim.training import StepsInTime
 
 FIRST = Numbers.of(["client-0000"])
 

@@ -9,16 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cosim import DrawnDevices, Never, PerClient, PerGroup, PowerRange, RawHfl, SamePower, run
+from cosim import DrawnDevices, Never, PerClient, PerGroup, run
 from cosim.clock.draws import uniforms
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
+from cosim.devices import PowerRange, SamePower
 from cosim.devices.device import Device, DeviceArrays
 from cosim.devices.drawn_devices import frequencies_hz
 from cosim.devices.processor import computing_w
 from cosim.engine.clients.efforts import effort_of
 from cosim.engine.clients.fleet import Clients, Fleet
 from cosim.jobs.job import Job
+from cosim.papers import RawHfl
 from cosim.testing import small_system
 
 SIGNIFICANCE = 0.001

@@ -9,20 +9,13 @@ import pytest
 import worlds
 
 import cosim
-from cosim import (
-    Battery,
-    Column,
-    ConfigurationError,
-    DeviceTable,
-    DrawnDevices,
-    Mixture,
-    Never,
-    TableTopology,
-)
+from cosim import ConfigurationError, DrawnDevices, Never
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import check_reloads, from_dict, to_dict
+from cosim.devices import Battery, Column, DeviceTable, Mixture
 from cosim.names import ClientNames, client_name, edge_name
+from cosim.topology import TableTopology
 from cosim.topology.graph import graph_of
 
 HEADER = "device,frequency_hz,capacitance_j_per_hz2,tx_power_w,static_power_w,distance_m,snr_db,maker"
@@ -31,8 +24,8 @@ ROWS = (
     "client-0000,1e9,3e-28,0.1,0.01,100,10,b",
     "1,2e9,2e-28,0.2,0.02,200,0,c",
 )
-PHONES = DrawnDevices(presence=cosim.OnOff(), static_power_w=0.5)
-SENSORS = worlds.processors(1e8, tx_power=cosim.SamePower(power_w=0.01))
+PHONES = DrawnDevices(presence=cosim.devices.OnOff(), static_power_w=0.5)
+SENSORS = worlds.processors(1e8, tx_power=cosim.devices.SamePower(power_w=0.01))
 
 
 @pytest.fixture
@@ -51,7 +44,7 @@ def test_everybody_has_its_row(table):
     sim = Simulation(seed=1)
     devices = DeviceTable(file=table(*ROWS)).of_clients(sim, (2, 1))
     for number, device in enumerate(devices, start=1):
-        assert device == cosim.Device(
+        assert device == cosim.devices.Device(
             frequency_hz=number * 1e9,
             capacitance_j_per_hz2=(4 - number) * 1e-28,
             tx_power_w=number / 10,

@@ -7,9 +7,10 @@ import pytest
 import worlds
 
 import cosim
-from cosim import AfterRounds, AfterSeconds, ConfigurationError, HFedAvg, Never, Uniform
+from cosim import AfterRounds, AfterSeconds, ConfigurationError, HFedAvg, Never
 from cosim.clock.simulation import Simulation
 from cosim.engine.clients.availability import Windows
+from cosim.selection import Uniform
 
 TRAIN_S = worlds.STEPS * worlds.STEP_CYCLES / 1e9
 
@@ -28,7 +29,7 @@ def given():
     """A system of one cell whose clients are there in windows, and a run of it."""
 
     def played(*windows, **changes):
-        class Own(cosim.Presence):
+        class Own(cosim.devices.Presence):
             def windows(self, sim, client):
                 yield from windows[int(client.rpartition("-")[2])]
 
@@ -117,7 +118,7 @@ def test_windows_out_of_order_are_refused(given, windows):
 def test_who_is_always_there_may_be_played_on_arrays_and_nobody_else():
     system = worlds.one_cell(1e9, evaluation=Never())
     assert cosim.run(system, clock="arrays").summary.time_s > 0.0
-    comes = cosim.evolve(system, devices=cosim.evolve(system.devices, presence=cosim.OnOff()))
+    comes = cosim.evolve(system, devices=cosim.evolve(system.devices, presence=cosim.devices.OnOff()))
     with pytest.raises(ConfigurationError, match="OnOff, the presence of clients, is played by events only"):
         cosim.run(comes, clock="arrays")
 
@@ -129,7 +130,7 @@ def test_draws_are_the_clients_own():
         windows = presence.windows(sim, client)
         return [next(windows) for _ in range(num)]
 
-    presence, sim = cosim.OnOff(), Simulation(seed=3)
+    presence, sim = cosim.devices.OnOff(), Simulation(seed=3)
     alone = first("client-0001", 40)
     assert first("client-0000", 3) != first("client-0001", 3)
     assert first("client-0001", 40) == alone
@@ -147,8 +148,8 @@ def test_draws_are_the_clients_own():
 def test_rates_that_are_absurd_end(on, off, end, words, monkeypatch):
     monkeypatch.setattr("cosim.clock.event_loop._MOST_EVENTS", 10_000)
     monkeypatch.setattr("cosim.clock.event_loop._AT_ONCE", 1000)
-    presence = cosim.OnOff(
-        on=cosim.Exponential(rate_per_s=on), off=cosim.Exponential(rate_per_s=off), start="off"
+    presence = cosim.devices.OnOff(
+        on=cosim.queues.Exponential(rate_per_s=on), off=cosim.queues.Exponential(rate_per_s=off), start="off"
     )
     system = worlds.one_cell(1e9, evaluation=Never(), end=end)
     with pytest.raises(ConfigurationError, match=words):

@@ -5,16 +5,9 @@ import pytest
 import worlds
 
 import cosim
-from cosim import (
-    Clients,
-    ConstantConcurrency,
-    Dispatched,
-    FedAsync,
-    FedBuff,
-    GeneralisedAsync,
-    HFedAvg,
-    OnOff,
-)
+from cosim import Clients, FedAsync, FedBuff, HFedAvg
+from cosim.devices import OnOff
+from cosim.protocols import ConstantConcurrency, Dispatched, GeneralisedAsync
 from cosim.testing import BrokenLaw, check_presence, check_system, small_system
 
 SMALL, VERSIONS = small_system(), small_system(plays_rounds=False)
@@ -37,36 +30,42 @@ SYSTEMS = {
     "VHFL": worlds.vhfl(),
     "RawHFL": RAWHFL,
     "RawHFL without limits": attrs.evolve(
-        RAWHFL, protocol=attrs.evolve(RAWHFL.protocol, policy=cosim.Unconstrained())
+        RAWHFL, protocol=attrs.evolve(RAWHFL.protocol, policy=cosim.papers.Unconstrained())
     ),
     "RawHFL by Algorithm 2": attrs.evolve(
         RAWHFL,
-        protocol=attrs.evolve(RAWHFL.protocol, policy=cosim.ResourceAware(solver=cosim.Algorithm2())),
+        protocol=attrs.evolve(
+            RAWHFL.protocol, policy=cosim.papers.ResourceAware(solver=cosim.papers.Algorithm2())
+        ),
     ),
     "over the air": worlds.over_the_air(),
-    "redivided": attrs.evolve(SMALL, uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6))),
-    "blocks": attrs.evolve(SMALL, uplink=cosim.Radio(sharing=cosim.ResourceBlocks(num_blocks=2))),
+    "redivided": attrs.evolve(
+        SMALL, uplink=cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6))
+    ),
+    "blocks": attrs.evolve(SMALL, uplink=cosim.Radio(sharing=cosim.radio.ResourceBlocks(num_blocks=2))),
     "queues": attrs.evolve(SMALL, uplink=cosim.PublicNetwork()),
     "FedAsync": asynchronous(FedAsync),
     "FedBuff": asynchronous(FedBuff, num_updates=2, starts=ConstantConcurrency(num_in_flight=3)),
-    "Poisson": asynchronous(FedBuff, num_updates=2, starts=cosim.PoissonStarts(rate_per_s=50.0)),
+    "Poisson": asynchronous(FedBuff, num_updates=2, starts=cosim.protocols.PoissonStarts(rate_per_s=50.0)),
     "dispatched": asynchronous(GeneralisedAsync, starts=Dispatched(num_in_flight=4)),
-    "ticks": asynchronous(cosim.TimeTriggered, period_s=0.05, starts=ConstantConcurrency(num_in_flight=3)),
-    "cells": attrs.evolve(VERSIONS, protocol=FedAsync(training=cosim.Cells(training=TRAINING))),
+    "ticks": asynchronous(
+        cosim.protocols.TimeTriggered, period_s=0.05, starts=ConstantConcurrency(num_in_flight=3)
+    ),
+    "cells": attrs.evolve(VERSIONS, protocol=FedAsync(training=cosim.protocols.Cells(training=TRAINING))),
     "asynchronous cells": attrs.evolve(
         SMALL,
         protocol=HFedAvg(
-            training=cosim.AsynchronousTraining(protocol=FedBuff(training=CLIENTS, num_updates=2))
+            training=cosim.protocols.AsynchronousTraining(protocol=FedBuff(training=CLIENTS, num_updates=2))
         ),
     ),
-    "Uniform": choosing(cosim.Uniform(num_participants=2)),
-    "BySamples": choosing(cosim.BySamples(num_participants=2)),
-    "RoundRobin": choosing(cosim.RoundRobin(num_participants=2)),
-    "FedCs": choosing(cosim.FedCs()),
-    "DeadlineFeasible": choosing(cosim.DeadlineFeasible(num_participants=2)),
-    "Oort": choosing(cosim.Oort(num_participants=2)),
-    "PowerOfChoice": choosing(cosim.PowerOfChoice(num_participants=1, num_candidates=2)),
-    "ProportionalFair": choosing(cosim.ProportionalFair(num_participants=2)),
+    "Uniform": choosing(cosim.selection.Uniform(num_participants=2)),
+    "BySamples": choosing(cosim.selection.BySamples(num_participants=2)),
+    "RoundRobin": choosing(cosim.selection.RoundRobin(num_participants=2)),
+    "FedCs": choosing(cosim.selection.FedCs()),
+    "DeadlineFeasible": choosing(cosim.selection.DeadlineFeasible(num_participants=2)),
+    "Oort": choosing(cosim.selection.Oort(num_participants=2)),
+    "PowerOfChoice": choosing(cosim.selection.PowerOfChoice(num_participants=1, num_candidates=2)),
+    "ProportionalFair": choosing(cosim.selection.ProportionalFair(num_participants=2)),
 }
 
 
@@ -77,7 +76,8 @@ def test_all_of_ours_keep_the_laws_where_clients_come_and_go(name: str) -> None:
     fates = cosim.run(system).fates
     job_s = float((fates["end_s"] - fates["start_s"]).mean())
     presence = OnOff(
-        on=cosim.Exponential(rate_per_s=1.0 / job_s), off=cosim.Exponential(rate_per_s=2.0 / job_s)
+        on=cosim.queues.Exponential(rate_per_s=1.0 / job_s),
+        off=cosim.queues.Exponential(rate_per_s=2.0 / job_s),
     )
     present = attrs.evolve(system, devices=attrs.evolve(system.devices, presence=presence))
     assert (cosim.run(present).fates["outcome"] == "left").any()
@@ -86,17 +86,17 @@ def test_all_of_ours_keep_the_laws_where_clients_come_and_go(name: str) -> None:
 
 LAWS = {
     "on and off": OnOff(),
-    "as one has just left": OnOff(off=cosim.Deterministic(duration_s=0.01), start="off"),
-    "two stages": OnOff(on=cosim.HyperExponential(), off=cosim.Erlang()),
+    "as one has just left": OnOff(off=cosim.queues.Deterministic(duration_s=0.01), start="off"),
+    "two stages": OnOff(on=cosim.queues.HyperExponential(), off=cosim.queues.Erlang()),
 }
 
 
 @pytest.mark.parametrize("presence", LAWS.values(), ids=LAWS)
-def test_our_presences_keep_the_laws(presence: cosim.Presence) -> None:
+def test_our_presences_keep_the_laws(presence: cosim.devices.Presence) -> None:
     check_presence(presence)
 
 
-class Shared(cosim.OnOff):
+class Shared(cosim.devices.OnOff):
     """Draws for everybody from one stream."""
 
     def windows(self, sim, client):
@@ -107,7 +107,7 @@ class Shared(cosim.OnOff):
             yield from_s, now_s
 
 
-class Backwards(cosim.Presence):
+class Backwards(cosim.devices.Presence):
     """Comes before it has left."""
 
     def windows(self, sim, client):
@@ -115,6 +115,6 @@ class Backwards(cosim.Presence):
 
 
 @pytest.mark.parametrize(("kind", "law"), [(Shared, "own draws"), (Backwards, "order")])
-def test_a_presence_that_breaks_a_law_is_caught(kind: type[cosim.Presence], law: str) -> None:
+def test_a_presence_that_breaks_a_law_is_caught(kind: type[cosim.devices.Presence], law: str) -> None:
     with pytest.raises(BrokenLaw, match=f"^{law}"):
         check_presence(kind())

@@ -9,8 +9,9 @@ import pytest
 import worlds
 
 import cosim
-from cosim import AfterRounds, AfterSeconds, ConfigurationError, Never, PresenceWindows
+from cosim import AfterRounds, AfterSeconds, ConfigurationError, Never
 from cosim.clock.simulation import Simulation
+from cosim.devices import PresenceWindows
 from cosim.files.on_disk import checksum
 
 

@@ -8,16 +8,9 @@ import pytest
 from scipy import stats
 
 import cosim
-from cosim import (
-    ConfigurationError,
-    ExponentialTime,
-    HalfNormalTime,
-    HyperExponentialTime,
-    LogNormalTime,
-    Never,
-    TrainingTime,
-)
+from cosim import ConfigurationError, Never
 from cosim.clock.draws import Numbers
+from cosim.devices import ExponentialTime, HalfNormalTime, HyperExponentialTime, LogNormalTime, TrainingTime
 from cosim.jobs.job import Job
 from cosim.names import ClientNames
 from cosim.testing import small_system

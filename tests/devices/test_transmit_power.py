@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from cosim import ConfigurationError, PowerRange, SamePower, Simulation
+from cosim import ConfigurationError, Simulation
 from cosim.clock.draws import Numbers
+from cosim.devices import PowerRange, SamePower
 from cosim.names import ClientNames
 
 CLIENTS = Numbers.of(ClientNames(0, 2))

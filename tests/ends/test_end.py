@@ -26,7 +26,7 @@ def ends_s(result: cosim.Result) -> np.ndarray:
     return result.rounds.loc[result.rounds["level"] == "global", "end_s"].to_numpy()
 
 
-def ended_by(end: cosim.End, **fields: object) -> cosim.Result:
+def ended_by(end: cosim.ends.End, **fields: object) -> cosim.Result:
     return cosim.run(attrs.evolve(USUAL, end=end, **fields))
 
 
@@ -35,9 +35,9 @@ def ended_by(end: cosim.End, **fields: object) -> cosim.Result:
     [
         (cosim.AfterRounds(num_global_rounds=2), 2),
         (cosim.AfterVersions(num_versions=2), 2),
-        (cosim.AfterUpdates(num_updates=20), 2),
-        (cosim.AfterUpdates(num_updates=21), 3),
-        (cosim.AfterUpdates(num_updates=1), 1),
+        (cosim.ends.AfterUpdates(num_updates=20), 2),
+        (cosim.ends.AfterUpdates(num_updates=21), 3),
+        (cosim.ends.AfterUpdates(num_updates=1), 1),
     ],
     ids=str,
 )
@@ -53,7 +53,7 @@ def test_a_run_is_over_with_the_round_that_does_it(end, num_rounds, usual):
 @pytest.mark.parametrize(("num_updates", "num_rounds"), [(6, 1), (7, 2), (12, 2)])
 def test_updates_that_are_late_do_not_count(num_updates, num_rounds):
     """Of five that are asked three are in time, in each of two edge rounds."""
-    end = cosim.AfterUpdates(num_updates=num_updates)
+    end = cosim.ends.AfterUpdates(num_updates=num_updates)
     assert len(ends_s(cosim.run(worlds.somebody_late(end=end, evaluation=cosim.Never())))) == num_rounds
 
 
@@ -61,7 +61,9 @@ def test_at_its_instant_everything_is_cut_and_paid_for(usual):
     """In the middle of the fourth round: three versions, whose last is the trained model."""
     third_s, fourth_s = ends_s(usual)[2:4]
     middle_s = round(third_s + 0.4 * (fourth_s - third_s), 9)
-    result = ended_by(cosim.AfterSeconds(duration_s=middle_s), evaluation=cosim.EveryVersions(num_versions=2))
+    result = ended_by(
+        cosim.AfterSeconds(duration_s=middle_s), evaluation=cosim.ends.EveryVersions(num_versions=2)
+    )
     assert result.summary.status == "complete"
     assert result.summary.time_s == middle_s
     assert list(ends_s(result)) == list(ends_s(usual)[:3])
@@ -97,7 +99,7 @@ def test_before_the_first_round_has_ended_the_initial_model_is_the_trained_one(u
 def test_evaluations_come_with_the_first_version_at_or_after_each_multiple(usual):
     """An interval of 0.4 of the whole has two multiples before the end."""
     interval_s = 0.4 * usual.summary.time_s
-    result = ended_by(USUAL.end, evaluation=cosim.EverySeconds(interval_s=interval_s))
+    result = ended_by(USUAL.end, evaluation=cosim.ends.EverySeconds(interval_s=interval_s))
     due = [min(end_s for end_s in ends_s(usual) if end_s >= k * interval_s) for k in (1, 2)]
     assert result.evaluations["time_s"].tolist() == [0.0, *due, usual.summary.time_s]
 
@@ -105,8 +107,8 @@ def test_evaluations_come_with_the_first_version_at_or_after_each_multiple(usual
 @pytest.mark.parametrize(
     ("times", "due"),
     [
-        (cosim.EverySeconds(interval_s=2.0), [2, 4, 5]),
-        (cosim.EveryVersions(num_versions=2), [2, 4]),
+        (cosim.ends.EverySeconds(interval_s=2.0), [2, 4, 5]),
+        (cosim.ends.EveryVersions(num_versions=2), [2, 4]),
         (cosim.Never(), []),
     ],
     ids=["seconds", "versions", "never"],
@@ -124,7 +126,7 @@ def test_what_is_due(times, due):
 
 def test_a_version_at_a_multiple_is_due():
     """Versions every 0.1 s, each at a multiple of 0.1 s."""
-    times, last = cosim.EverySeconds(interval_s=0.1), Progress()
+    times, last = cosim.ends.EverySeconds(interval_s=0.1), Progress()
     for version in range(1, 200):
         progress = Progress(version=version, time_s=version / 10)
         assert times.is_due(progress, last)
@@ -138,7 +140,7 @@ def test_ends_and_evaluation_times_keep_the_laws():
         attrs.evolve(
             USUAL,
             end=cosim.AfterSeconds(duration_s=time_s),
-            evaluation=cosim.EverySeconds(interval_s=time_s / 3),
+            evaluation=cosim.ends.EverySeconds(interval_s=time_s / 3),
         )
     )
 
@@ -156,7 +158,7 @@ def test_rounds_do_not_end_a_protocol_that_has_none():
 def test_a_version_is_heard_of_once_with_its_evaluation():
     """The last, which is not due, included."""
     heard = []
-    end, times = cosim.AfterRounds(num_global_rounds=3), cosim.EveryVersions(num_versions=2)
+    end, times = cosim.AfterRounds(num_global_rounds=3), cosim.ends.EveryVersions(num_versions=2)
     cosim.run(attrs.evolve(USUAL, end=end, evaluation=times), listener=heard.append)
     found = [(report.version, report.evaluation is not None) for report in heard]
     assert found == [(0, True), (1, False), (2, True), (3, True)]
@@ -173,7 +175,7 @@ def test_a_protocol_that_returns_early_has_its_last_version_evaluated():
             return model
 
     protocol = Short(training=USUAL.protocol.training)
-    system = attrs.evolve(USUAL, protocol=protocol, evaluation=cosim.EveryVersions(num_versions=2))
+    system = attrs.evolve(USUAL, protocol=protocol, evaluation=cosim.ends.EveryVersions(num_versions=2))
     result = cosim.run(system)
     assert len(result.evaluations) == 3  # versions 0, 2 and 3
     assert result.evaluations["time_s"].iloc[-1] == result.summary.time_s
@@ -188,7 +190,9 @@ TARGET = 0.6
 def test_a_run_to_a_target_is_the_beginning_of_a_longer_one(held, every):
     """It ends with the evaluation that `Result.at_target` finds in that one."""
     longer = attrs.evolve(
-        USUAL, end=cosim.AfterRounds(num_global_rounds=12), evaluation=cosim.EveryVersions(num_versions=every)
+        USUAL,
+        end=cosim.AfterRounds(num_global_rounds=12),
+        evaluation=cosim.ends.EveryVersions(num_versions=every),
     )
     usual, end = cosim.run(longer), cosim.AfterTarget(target=TARGET, held=held, at_the_latest=longer.end)
     result, reached = cosim.run(attrs.evolve(longer, end=end)), usual.at_target(TARGET, held)
@@ -261,7 +265,7 @@ def test_an_end_that_reads_scores_is_refused_where_there_are_none():
     end = cosim.AfterTarget()
     with pytest.raises(cosim.ConfigurationError, match="only times are asked for, and Sys"):
         attrs.evolve(USUAL, end=end, evaluation=cosim.Never())
-    training = cosim.AsynchronousTraining(turn=end)
+    training = cosim.protocols.AsynchronousTraining(turn=end)
     with pytest.raises(cosim.ConfigurationError, match=r"AsynchronousTraining.turn = .*is not evaluated"):
         attrs.evolve(USUAL, protocol=cosim.HFedAvg(training=training))
     with pytest.raises(cosim.ConfigurationError, match="FedAsync: it plays no global rounds"):

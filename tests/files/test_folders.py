@@ -11,7 +11,8 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from cosim import AfterRounds, ConfigurationError, EdgeTraining, Hist, Never, Result, Synthetic, System, run
+from cosim import AfterRounds, ConfigurationError, EdgeTraining, Hist, Never, Result, System, run
+from cosim.data import Synthetic
 from cosim.files import folders
 from cosim.files import on_disk as files
 from cosim.studies.study import Study

@@ -15,7 +15,8 @@ from types import ModuleType
 import pytest
 
 import cosim
-from cosim import AfterRounds, ConfigurationError, HFedAvg, Hist, Synthetic, System, evolve
+from cosim import AfterRounds, ConfigurationError, HFedAvg, Hist, System, evolve
+from cosim.data import Synthetic
 from cosim.files.sources import check_sources, sources_of
 from cosim.studies.study import Study
 from scenarios.command_line.catalogue import catalogue, find
@@ -63,7 +64,7 @@ def system():
         num_cells=2,
         num_clients=4,
         model="calm.parts:network",
-        data=cosim.Synthetic(),
+        data=cosim.data.Synthetic(),
         protocol=cosim.HFedAvg(training=cosim.EdgeTraining(num_edge_rounds=1, selection=Calm())),
         end=cosim.AfterRounds(num_global_rounds=3),
         evaluation=cosim.Never(),

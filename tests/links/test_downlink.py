@@ -30,7 +30,7 @@ def timed(system: cosim.System) -> cosim.Result:
 
 def test_instantaneous_is_the_default_and_leaves_no_trace():
     result = timed(small_system())
-    assert small_system().downlink == cosim.Instantaneous()
+    assert small_system().downlink == cosim.links.Instantaneous()
     clients = result.spans[result.spans["node"].str.startswith("client")]
     assert set(clients["activity"]) == {"train", "send"}
 
@@ -80,7 +80,7 @@ def test_a_deadline_covers_the_download():
     assert result.summary.num_dropped == result.summary.num_updates == 5 * 3 * 2
 
 
-class Counted(cosim.SteadyUpload):
+class Counted(cosim.links.SteadyUpload):
     """Says when it is closed."""
 
     closed_s: list[float]
@@ -106,9 +106,11 @@ def job(
 
     class Up(cosim.CellLink):
         def open(self, client, payload, job, tx_power_w=None):
-            return cosim.SteadyUpload(sim, payload.bits, 10.0)
+            return cosim.links.SteadyUpload(sim, payload.bits, 10.0)
 
-    device = cosim.Device(frequency_hz=1e9, capacitance_j_per_hz2=2e-28, static_power_w=0.5, tx_power_w=0.2)
+    device = cosim.devices.Device(
+        frequency_hz=1e9, capacitance_j_per_hz2=2e-28, static_power_w=0.5, tx_power_w=0.2
+    )
     fleet = Fleet(DeviceArrays.of([device]), np.array([100.0]), lambda number: None)
     client = fleet.client(0)
 
@@ -163,7 +165,9 @@ def test_an_upload_keeps_both_to_its_deadline_and_to_the_energy(budget_j, deadli
 
 
 @pytest.mark.parametrize(
-    "protocol", [cosim.RawHfl(), cosim.Hist(submodel_sizes=cosim.LatencyOptimal())], ids=["RawHfl", "Hist"]
+    "protocol",
+    [cosim.papers.RawHfl(), cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal())],
+    ids=["RawHfl", "Hist"],
 )
 def test_who_plans_how_long_jobs_take_is_refused(protocol):
     kind = "LatencyOptimal" if isinstance(protocol, cosim.Hist) else "RawHfl"

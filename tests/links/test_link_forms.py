@@ -82,8 +82,8 @@ def test_each_form_keeps_the_laws(link):
 
 
 def test_what_takes_no_time_works_both_ways():
-    check_link(cosim.Instantaneous())
-    system = attrs.evolve(small_system(), uplink=cosim.Instantaneous(), evaluation=cosim.Never())
+    check_link(cosim.links.Instantaneous())
+    system = attrs.evolve(small_system(), uplink=cosim.links.Instantaneous(), evaluation=cosim.Never())
     one, other = cosim.run(system, clock="events"), cosim.run(system, clock="arrays")
     same(one, other)
     assert one.transfers["arrived"].all()
@@ -104,7 +104,7 @@ def test_a_link_with_two_forms_cannot_be_made():
 @pytest.mark.parametrize(
     ("field", "link", "message"),
     [
-        ("uplink", cosim.Broadcast(), "uplink = Broadcast: it is for what goes down.*uplink = Radio"),
+        ("uplink", cosim.radio.Broadcast(), "uplink = Broadcast: it is for what goes down.*uplink = Radio"),
         ("downlink", cosim.Radio(), "downlink = Radio: it is for what goes up.*downlink = Unicast"),
     ],
 )

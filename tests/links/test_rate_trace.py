@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import cosim
-from cosim import ConfigurationError, HoldLast, InTurns, Never, RateTrace, RefusePastEnd, RepeatTrace
+from cosim import ConfigurationError, Never
 from cosim.clock.simulation import Simulation
 from cosim.configuration import lacks_in
 from cosim.configuration.going_together import GLOBAL_ROUNDS
@@ -20,6 +20,7 @@ from cosim.engine.ways.of_link import ways_of
 from cosim.files.sources import sources_of
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
+from cosim.links import HoldLast, InTurns, RateTrace, RefusePastEnd, RepeatTrace
 from cosim.links.port import Cell
 from cosim.records.rows import DOWN, UP
 from cosim.testing import check_link, check_system, small_system
@@ -46,8 +47,8 @@ def written(folder: Path, frame: pd.DataFrame, name: str = "rates.csv") -> str:
     return str(path)
 
 
-def uplink(file: str, **changes: object) -> cosim.TracedLink:
-    return cosim.TracedLink(trace=RateTrace(file=file, **{"past_end": RepeatTrace()} | changes))
+def uplink(file: str, **changes: object) -> cosim.links.TracedLink:
+    return cosim.links.TracedLink(trace=RateTrace(file=file, **{"past_end": RepeatTrace()} | changes))
 
 
 def link_of(up: cosim.Link, num_clients: int, sim: Simulation):
@@ -120,7 +121,7 @@ def test_downloads_take_what_uploads_take(tmp_path):
     sim = Simulation(seed=1)
     clients = ("client-0000", "client-0001")
     cell = Cell("edge-00", clients, np.full(2, 100.0), np.full(2, 0.2))
-    (link,) = ways_of(sim, cosim.TracedLink(trace=trace), [cell], DOWN)
+    (link,) = ways_of(sim, cosim.links.TracedLink(trace=trace), [cell], DOWN)
 
     def process():
         download = link.open("client-0001", Payload(1, 150.0), JOB)
@@ -217,7 +218,7 @@ def test_faults_that_are_no_rows(tmp_path):
 
 def test_a_plan_that_asks_for_a_rate_is_refused(tmp_path):
     up = uplink(written(tmp_path, steps(5, 3, 1.0)))
-    selection = cosim.ProportionalFair(num_participants=2)
+    selection = cosim.selection.ProportionalFair(num_participants=2)
     training = attrs.evolve(small_system().protocol.training, selection=selection)
     system = attrs.evolve(small_system(), uplink=up, protocol=cosim.HFedAvg(training=training))
     with pytest.raises(ConfigurationError, match="of a TracedCellLink none are known"):
@@ -230,7 +231,7 @@ def test_a_plan_that_asks_for_a_rate_is_refused(tmp_path):
 def test_the_contracts(tmp_path):
     file = written(tmp_path, steps(5, 50, 0.01))
     check_link(uplink(file, dealing=InTurns(largest_offset_s=0.2)))
-    check_link(cosim.TracedLink(trace=RateTrace(file=file, dealing=InTurns(), past_end=RepeatTrace())))
+    check_link(cosim.links.TracedLink(trace=RateTrace(file=file, dealing=InTurns(), past_end=RepeatTrace())))
 
 
 @pytest.mark.parametrize(
@@ -239,8 +240,8 @@ def test_the_contracts(tmp_path):
         cosim.Hist(training=small_system().protocol.training),
         cosim.FedBuff(),
         cosim.FedAsync(),
-        cosim.GeneralisedAsync(),
-        cosim.TimeTriggered(),
+        cosim.protocols.GeneralisedAsync(),
+        cosim.protocols.TimeTriggered(),
     ],
     ids=lambda protocol: type(protocol).__name__,
 )
@@ -248,8 +249,8 @@ def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
     trace = RateTrace(file=written(tmp_path, steps(5, 50, 0.01)), past_end=RepeatTrace())
     system = attrs.evolve(
         small_system(plays_rounds=not lacks_in(protocol, GLOBAL_ROUNDS)),
-        uplink=cosim.TracedLink(trace=trace),
-        downlink=cosim.TracedLink(trace=trace),
+        uplink=cosim.links.TracedLink(trace=trace),
+        downlink=cosim.links.TracedLink(trace=trace),
         protocol=protocol,
     )
     check_system(system)
@@ -258,7 +259,7 @@ def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 1000),
-    st.sampled_from([cosim.WaitForAll(), cosim.Deadline(after_s=0.05), cosim.FirstK(num_updates=2)]),
+    st.sampled_from([cosim.WaitForAll(), cosim.Deadline(after_s=0.05), cosim.waiting.FirstK(num_updates=2)]),
     st.sampled_from([RepeatTrace(), RefusePastEnd()]),
 )
 def test_what_is_played_on_arrays_is_what_is_played_by_events(tmp_path, seed, waiting, past_end):

@@ -6,26 +6,23 @@ import pytest
 from cosim import (
     CellLink,
     ConfigurationError,
-    Deterministic,
     FixedShares,
     GivenSnr,
     Link,
-    NoFading,
-    OverTheAir,
     PerGroup,
     PublicNetwork,
     Radio,
-    RedividedShares,
-    ResourceBlocks,
     Simulation,
-    SteadyUpload,
-    Uncompressed,
 )
+from cosim.codecs import Uncompressed
 from cosim.configuration import configuration, lacks_in
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
+from cosim.links import SteadyUpload
 from cosim.links.port import Cell
+from cosim.queues import Deterministic
+from cosim.radio import NoFading, OverTheAir, RedividedShares, ResourceBlocks
 from cosim.records.rows import UP
 
 CLIENTS = ("client-0000", "client-0001", "client-0002")

@@ -12,25 +12,25 @@ import models
 from cosim import (
     AfterRounds,
     ConfigurationError,
-    CyclesPerOperation,
     Deadline,
     Digits,
-    EveryVersions,
     FashionMnist,
     FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
-    Iid,
-    LatencyOptimal,
     Never,
-    OverTheAir,
     PerGroup,
     Sgd,
     System,
     evolve,
 )
+from cosim.data import Iid
+from cosim.devices import CyclesPerOperation
+from cosim.ends import EveryVersions
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.protocols import LatencyOptimal
+from cosim.radio import OverTheAir
 from cosim.values.submodels import NetworkShape
 
 TRAINING = worlds.training(steps=cosim.SameSteps(num_local_steps=2))
@@ -182,7 +182,7 @@ def test_lenet_goes_over_the_air_too():
 def test_batches_of_one_and_vertical_epochs_are_refused():
     for protocol, words in (
         (evolve(RESNET.protocol, training=evolve(TRAINING, local=Sgd(batch_size=1))), "batch_size = 1"),
-        (cosim.Vhfl(), "the epochs of VHFL do not move them"),
+        (cosim.papers.Vhfl(), "the epochs of VHFL do not move them"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             play(evolve(RESNET, num_cells=1, protocol=protocol))

@@ -10,23 +10,11 @@ import numpy as np
 import pytest
 import worlds
 
-from cosim import (
-    AfterRounds,
-    Cycles,
-    CyclesPerBit,
-    CyclesPerOperation,
-    CyclesPerStep,
-    EdgeTraining,
-    Fractions,
-    HFedAvg,
-    Hist,
-    Never,
-    RawHfl,
-    Sgd,
-    Unconstrained,
-    evolve,
-)
+from cosim import AfterRounds, EdgeTraining, HFedAvg, Hist, Never, Sgd, evolve
 from cosim.data.dataset import Dataset
+from cosim.devices import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
+from cosim.papers import RawHfl, Unconstrained
+from cosim.protocols import Fractions
 from cosim.recording.recorder import Recorder
 from cosim.training.local_steps import SameSteps
 

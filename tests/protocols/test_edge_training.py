@@ -13,12 +13,9 @@ from worlds import BANDWIDTH_HZ, BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
 from cosim import (
     AfterRounds,
-    CoherenceTime,
     ConfigurationError,
     Deadline,
     DrawnDevices,
-    EveryEdgeRound,
-    EveryGlobalRound,
     FixedShares,
     GivenSnr,
     HFedAvg,
@@ -28,21 +25,21 @@ from cosim import (
     PerGroup,
     Radio,
     Rayleigh,
-    RedividedShares,
     Sgd,
-    Synthetic,
     System,
-    Topology,
     WaitForAll,
-    Waiting,
     evolve,
 )
 from cosim.clock.simulation import Simulation
+from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.servers.cloud import Cloud
+from cosim.radio import CoherenceTime, EveryEdgeRound, EveryGlobalRound, RedividedShares
 from cosim.recording.recorder import Recorder
 from cosim.selection.drawn import Uniform
+from cosim.topology import Topology
 from cosim.values.pending import PendingModel
+from cosim.waiting import Waiting
 
 
 class Played(NamedTuple):

@@ -8,16 +8,9 @@ import worlds
 from data_sets import loaded
 from worlds import BITS, STEPS
 
-from cosim import (
-    AfterRounds,
-    Deadline,
-    HFedAvg,
-    Sgd,
-    Synthetic,
-    System,
-    evolve,
-)
+from cosim import AfterRounds, Deadline, HFedAvg, Sgd, System, evolve
 from cosim.clock.simulation import Simulation
+from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.engine.servers.cloud import Cloud

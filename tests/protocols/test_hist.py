@@ -7,26 +7,13 @@ import worlds
 from data_sets import loaded
 from worlds import STEPS
 
-from cosim import (
-    AfterRounds,
-    ConfigurationError,
-    Deadline,
-    EqualSizes,
-    EveryVersions,
-    Fractions,
-    HFedAvg,
-    Hist,
-    Never,
-    Sgd,
-    SubmodelSizes,
-    Synthetic,
-    System,
-    evolve,
-    run,
-)
+from cosim import AfterRounds, ConfigurationError, Deadline, HFedAvg, Hist, Never, Sgd, System, evolve, run
 from cosim.clock.simulation import Simulation
+from cosim.data import Synthetic
+from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
 from cosim.engine.servers.cloud import Cloud
+from cosim.protocols import EqualSizes, Fractions, SubmodelSizes
 from cosim.recording.recorder import Recorder
 
 RATE = 0.1

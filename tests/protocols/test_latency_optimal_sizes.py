@@ -11,32 +11,28 @@ from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim import (
     AfterRounds,
     ConfigurationError,
-    CyclesPerStep,
     DrawnDevices,
     EdgeTraining,
-    EqualSizes,
     FixedShares,
     GivenSnr,
     Hist,
-    Iid,
-    LatencyOptimal,
     Never,
-    NoFading,
-    OverTheAir,
     PerGroup,
     PublicNetwork,
     Radio,
-    ResourceBlocks,
     Sgd,
-    Synthetic,
     System,
-    Topology,
     evolve,
 )
 from cosim.clock.simulation import Simulation
+from cosim.data import Iid, Synthetic
+from cosim.devices import CyclesPerStep
 from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
+from cosim.protocols import EqualSizes, LatencyOptimal
+from cosim.radio import NoFading, OverTheAir, ResourceBlocks
 from cosim.recording.recorder import Recorder
+from cosim.topology import Topology
 
 UNITS, CELLS, ROUNDS, H = 10, 3, 4, 3
 PARAMETERS = UNITS * (12 + 4)

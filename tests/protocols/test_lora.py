@@ -20,18 +20,13 @@ from torch.nn.functional import cross_entropy
 import cosim
 from cosim import (
     AfterRounds,
-    CyclesPerOperation,
     Deadline,
     EdgeTraining,
-    EveryVersions,
     FixedShares,
     GivenSnr,
     HFedAvg,
     Hist,
-    Iid,
     Never,
-    Newsgroups20,
-    OverTheAir,
     PerGroup,
     Sgd,
     System,
@@ -39,14 +34,18 @@ from cosim import (
     evolve,
 )
 from cosim.clock.simulation import Simulation
+from cosim.data import Iid, Newsgroups20
 from cosim.data.dataset import Dataset
 from cosim.data.texts.newsgroups_files import TEST, TRAIN
+from cosim.devices import CyclesPerOperation
+from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
 from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.radio import OverTheAir
 from cosim.recording.recorder import Recorder
 from cosim.values.submodels import NetworkShape, Part, draw_parts, even_counts
 from cosim.values.weights import cut

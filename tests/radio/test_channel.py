@@ -20,7 +20,7 @@ from cosim.radio.redrawn import CoherenceTime
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 
-def of(fading: cosim.Fading = NoFading()):  # noqa: B008
+def of(fading: cosim.radio.Fading = NoFading()):  # noqa: B008
     return channels.faded(fading, Simulation(seed=1), "a")
 
 

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim import ConfigurationError, GainTrace, HoldLast, NoiseOnly, RefusePastEnd, RepeatTrace
+from cosim import ConfigurationError
 from cosim.clock.simulation import Simulation
 from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
+from cosim.links import HoldLast, RefusePastEnd, RepeatTrace
 from cosim.links.port import Cell
+from cosim.radio import GainTrace, NoiseOnly
 from cosim.records.rows import UP
 from cosim.testing import check_system, small_system
 
@@ -117,13 +119,13 @@ def test_the_contract_with_every_sharing(tmp_path):
     file = saved(tmp_path, time_s=0.004 * np.arange(30), gain=1e-9 * rng.exponential(3.0, (30, 5, 2)))
     sharings = (
         cosim.FixedShares(bandwidth_hz=BAND_HZ),
-        cosim.RedividedShares(bandwidth_hz=BAND_HZ),
-        cosim.ResourceBlocks(num_blocks=2),
-        cosim.SlottedAloha(bandwidth_hz=1e7),
+        cosim.radio.RedividedShares(bandwidth_hz=BAND_HZ),
+        cosim.radio.ResourceBlocks(num_blocks=2),
+        cosim.radio.SlottedAloha(bandwidth_hz=1e7),
     )
     for sharing in sharings:
         system = attrs.evolve(small_system(), uplink=attrs.evolve(radio(file), sharing=sharing))
         fading = attrs.evolve(system.uplink.fading, past_end=RepeatTrace())
         check_system(attrs.evolve(system, uplink=attrs.evolve(system.uplink, fading=fading)))
     with pytest.raises(ConfigurationError, match="OverTheAir needs channels that are known and stay"):
-        attrs.evolve(radio(file), sharing=cosim.OverTheAir())
+        attrs.evolve(radio(file), sharing=cosim.radio.OverTheAir())

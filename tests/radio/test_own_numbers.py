@@ -24,7 +24,7 @@ OWN = {
     "gains": {"fading": own_radio.Shadows()},
     "vectors of a kind of ours": {"fading": own_radio.Quieter()},
 }
-SHARINGS = [cosim.FixedShares(bandwidth_hz=1e6), cosim.RedividedShares(bandwidth_hz=1e6)]
+SHARINGS = [cosim.FixedShares(bandwidth_hz=1e6), cosim.radio.RedividedShares(bandwidth_hz=1e6)]
 
 
 def same(one: cosim.Result, other: cosim.Result) -> bool:
@@ -95,7 +95,7 @@ def test_numbers_in_two_forms_cannot_be_made():
 
     with pytest.raises(ConfigurationError, match=r"Hourly has two forms, numbers \(EveryEdgeRound.of_job\)"):
 
-        class Hourly(cosim.EveryEdgeRound):
+        class Hourly(cosim.radio.EveryEdgeRound):
             def at(self, now_s):
                 return (int(now_s),)
 

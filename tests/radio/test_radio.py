@@ -6,27 +6,21 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim import (
+from cosim import ConfigurationError, FixedShares, GivenSnr, PerGroup, Radio, Rayleigh, Simulation
+from cosim.codecs import Uncompressed
+from cosim.devices import SamePower
+from cosim.jobs.job import Job
+from cosim.links.port import Cell
+from cosim.radio import (
     CoherenceTime,
-    ConfigurationError,
     EveryEdgeRound,
     EveryGlobalRound,
-    FixedShares,
-    GivenSnr,
     LargeScale,
     LinkBudget,
     NoFading,
-    PerGroup,
-    Radio,
-    Rayleigh,
     RedividedShares,
     ResourceBlocks,
-    SamePower,
-    Simulation,
-    Uncompressed,
 )
-from cosim.jobs.job import Job
-from cosim.links.port import Cell
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 STILL = Radio(fading=NoFading())

@@ -15,7 +15,7 @@ SEEN: list[tuple[list[str], Past]] = []
 
 
 @configuration
-class Frugal(cosim.SomeClients):
+class Frugal(cosim.selection.SomeClients):
     """Those that have taken the least energy so far."""
 
     reads_history = True
@@ -34,7 +34,7 @@ class Silent(Frugal):
 
 
 @configuration
-class Tired(cosim.Processor):
+class Tired(cosim.devices.Processor):
     """Slower with every job."""
 
     reads_history = True
@@ -43,7 +43,9 @@ class Tired(cosim.Processor):
         return jobs.frequency_hz / (1.0 + jobs.history.num_jobs)
 
 
-def system(waiting: cosim.Waiting | None = None, selection: cosim.Selection | None = None) -> cosim.System:
+def system(
+    waiting: cosim.waiting.Waiting | None = None, selection: cosim.Selection | None = None
+) -> cosim.System:
     training = cosim.EdgeTraining(
         num_edge_rounds=4,
         selection=selection or Frugal(num_participants=3),
@@ -63,9 +65,9 @@ def read(of: cosim.System, **options) -> tuple[cosim.Result, list[tuple[list[str
 WAYS = [{"clock": "events"}, {"clock": "arrays"}, {"clock": "arrays", "records": "rounds"}]
 WAITING = {
     "all": cosim.WaitForAll(),
-    "first": cosim.FirstK(num_updates=2),
+    "first": cosim.waiting.FirstK(num_updates=2),
     "deadline": cosim.Deadline(after_s=1.5e-3),
-    "each its own": cosim.UploadDeadline(after_s=4e-5),
+    "each its own": cosim.waiting.UploadDeadline(after_s=4e-5),
 }
 
 
@@ -111,7 +113,7 @@ def test_what_is_read_is_in_the_tables_on_both_clocks(waiting):
 def test_what_has_come_and_is_left_out_has_not_arrived(clock):
     """Three arrive at one instant, of which the first by number counts."""
     training = worlds.training(
-        num_edge_rounds=2, selection=Frugal(num_participants=3), waiting=cosim.FirstK(num_updates=1)
+        num_edge_rounds=2, selection=Frugal(num_participants=3), waiting=cosim.waiting.FirstK(num_updates=1)
     )
     of = worlds.one_cell(1e9, 1e9, 1e9, protocol=cosim.HFedAvg(training=training), evaluation=Never())
     _, seen = read(of, clock=clock)

@@ -46,7 +46,7 @@ ASLEEP = worlds.alike(
 
 
 def asynchronous(protocol: cosim.Protocol, num_updates: int = 60) -> System:
-    return evolve(small_system(), protocol=protocol, end=cosim.AfterUpdates(num_updates=num_updates))
+    return evolve(small_system(), protocol=protocol, end=cosim.ends.AfterUpdates(num_updates=num_updates))
 
 
 SYSTEMS: dict[str, System] = {
@@ -56,25 +56,27 @@ SYSTEMS: dict[str, System] = {
     "vhfl": worlds.vhfl(),
     "rawhfl": worlds.rawhfl(),
     "first two": evolve(
-        LATE, protocol=cosim.HFedAvg(training=worlds.training(waiting=cosim.FirstK(num_updates=2)))
+        LATE, protocol=cosim.HFedAvg(training=worlds.training(waiting=cosim.waiting.FirstK(num_updates=2)))
     ),
     "cut in seconds": evolve(LATE, end=cosim.AfterSeconds(duration_s=0.047)),
     "asleep": ASLEEP,
     "asleep in cells": evolve(
         ASLEEP,
-        protocol=cosim.FedBuff(num_updates=2, training=cosim.Cells(training=ONE_OF_A_CELL)),
+        protocol=cosim.FedBuff(num_updates=2, training=cosim.protocols.Cells(training=ONE_OF_A_CELL)),
         end=cosim.AfterVersions(num_versions=12),
     ),
     "fedbuff": asynchronous(FEDBUFF),
     "cells": asynchronous(
-        cosim.FedAsync(training=cosim.Cells(training=worlds.training(waiting=worlds.DEADLINE)))
+        cosim.FedAsync(training=cosim.protocols.Cells(training=worlds.training(waiting=worlds.DEADLINE)))
     ),
     "cells of fedbuff": evolve(
         small_system(),
-        protocol=cosim.HFedAvg(training=cosim.AsynchronousTraining(protocol=FEDBUFF)),
+        protocol=cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=FEDBUFF)),
     ),
     "cells of cells": asynchronous(
-        cosim.FedAsync(training=cosim.Cells(training=cosim.AsynchronousTraining(protocol=FEDBUFF)))
+        cosim.FedAsync(
+            training=cosim.protocols.Cells(training=cosim.protocols.AsynchronousTraining(protocol=FEDBUFF))
+        )
     ),
 }
 BOTH = [
@@ -230,7 +232,7 @@ def test_groups_are_as_large_as_asked_where_devices_rest_and_receive(
     system = worlds.alike(
         *(3, 2),
         devices=worlds.processors(3e9, 2e9, 1e9, 5e8, 3e8, idle_w=0.5),
-        downlink=cosim.Unicast(),
+        downlink=cosim.radio.Unicast(),
         evaluation=Never(),
         end=cosim.AfterRounds(num_global_rounds=100),
     )

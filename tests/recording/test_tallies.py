@@ -26,7 +26,7 @@ def timed(**changes) -> cosim.System:
     return attrs.evolve(small_system(), evaluation=Never(), **changes)
 
 
-def waiting(rule: cosim.Waiting) -> cosim.HFedAvg:
+def waiting(rule: cosim.waiting.Waiting) -> cosim.HFedAvg:
     return cosim.HFedAvg(training=attrs.evolve(TRAINING, num_edge_rounds=2, waiting=rule))
 
 
@@ -36,12 +36,12 @@ SYSTEMS = {
     "all arrive": timed(),
     "some late": timed(protocol=waiting(cosim.Deadline(after_s=2e-3))),
     "nobody arrives": timed(protocol=waiting(cosim.Deadline(after_s=1e-4))),
-    "first two": timed(protocol=waiting(cosim.FirstK(num_updates=2))),
-    "over the air": timed(uplink=cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=2e5))),
-    "redivided": timed(uplink=cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=2e5))),
-    "broadcast": timed(downlink=cosim.Broadcast(bandwidth_hz=1e5), devices=RECEIVING),
+    "first two": timed(protocol=waiting(cosim.waiting.FirstK(num_updates=2))),
+    "over the air": timed(uplink=cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=2e5))),
+    "redivided": timed(uplink=cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=2e5))),
+    "broadcast": timed(downlink=cosim.radio.Broadcast(bandwidth_hz=1e5), devices=RECEIVING),
     "unicast, some late": timed(
-        downlink=cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=1e5)),
+        downlink=cosim.radio.Unicast(sharing=cosim.FixedShares(bandwidth_hz=1e5)),
         devices=RECEIVING,
         protocol=waiting(cosim.Deadline(after_s=6e-3)),
     ),
@@ -49,7 +49,9 @@ SYSTEMS = {
     "at rest": timed(devices=DOZING, protocol=waiting(cosim.Deadline(after_s=2e-3))),
     "at rest, one of them": timed(
         devices=DOZING,
-        protocol=cosim.HFedAvg(training=attrs.evolve(TRAINING, selection=cosim.Uniform(num_participants=1))),
+        protocol=cosim.HFedAvg(
+            training=attrs.evolve(TRAINING, selection=cosim.selection.Uniform(num_participants=1))
+        ),
         end=cosim.AfterSeconds(duration_s=0.012),
     ),
 }
@@ -210,7 +212,7 @@ def test_rows_are_kept_up_to_a_number_unless_somebody_says_so(tmp_path, monkeypa
         assert Result.load(folder).tallies.equals(result.tallies)
 
 
-CHARGED = cosim.evolve(DOZING, battery=cosim.Battery(capacity_j=0.01, charge_w=1.0))
+CHARGED = cosim.evolve(DOZING, battery=cosim.devices.Battery(capacity_j=0.01, charge_w=1.0))
 
 
 @pytest.mark.parametrize(
@@ -239,14 +241,14 @@ def test_rows_of_rest_count(devices, rest_rows, monkeypatch, all_are_large):
 
 def test_nobody_knows_the_rows_of_a_run_that_ends_by_the_clock():
     assert needs.num_jobs_of(timed(end=cosim.AfterSeconds(duration_s=1.0))) is None
-    assert needs.num_jobs_of(cosim.System(protocol=cosim.RawHfl(), evaluation=Never())) is None
+    assert needs.num_jobs_of(cosim.System(protocol=cosim.papers.RawHfl(), evaluation=Never())) is None
 
 
 def test_rounds_alone_are_not_to_be_had_by_events():
     with pytest.raises(ConfigurationError, match=r"records = 'rounds': a run is played by events"):
         cosim.run(timed(), records="rounds", clock="events")
     with pytest.raises(ConfigurationError, match=r"records = 'rounds': System.protocol = RawHfl is played"):
-        cosim.run(cosim.System(protocol=cosim.RawHfl(), evaluation=Never()), records="rounds")
+        cosim.run(cosim.System(protocol=cosim.papers.RawHfl(), evaluation=Never()), records="rounds")
 
 
 @pytest.mark.parametrize("what", ["memory", "disk"])
@@ -271,10 +273,10 @@ def test_a_place_where_nothing_can_be_written_is_said_to_be_that_and_not_full(tm
 def test_states_of_clients_that_cannot_fit_are_refused_with_their_numbers(monkeypatch):
     """10,000 clients with 784 * 300 + 300 * 10 float32 each, three times: 10,000 * 238,200 * 12 bytes."""
     monkeypatch.setattr(needs, "free_memory_gib", lambda: 26.0)
-    rule = cosim.Momentum(keeps_state=True)
+    rule = cosim.training.Momentum(keeps_state=True)
     training = cosim.EdgeTraining(local=rule)
     system = cosim.System(
-        num_clients=10_000, protocol=cosim.HFedAvg(training=training), data=cosim.Synthetic()
+        num_clients=10_000, protocol=cosim.HFedAvg(training=training), data=cosim.data.Synthetic()
     )
     shape = NetworkShape({"first": (300, 784), "second": (10, 300)})
     num_kept = needs.kept_values_of(system, shape)
@@ -285,23 +287,23 @@ def test_states_of_clients_that_cannot_fit_are_refused_with_their_numbers(monkey
     with pytest.raises(ConfigurationError, match=r"26\.6 GiB for what clients keep.*local training or codec"):
         needs.check_room(found, None, keeps_rows=False)
     assert needs.kept_values_of(cosim.evolve(system, evaluation=Never()), shape) == 0
-    anew = cosim.HFedAvg(training=cosim.evolve(training, local=cosim.Momentum()))
+    anew = cosim.HFedAvg(training=cosim.evolve(training, local=cosim.training.Momentum()))
     assert needs.kept_values_of(cosim.evolve(system, protocol=anew), shape) == 0
 
 
 def test_what_error_feedback_keeps_is_counted_without_running_statistics():
     """The parameters for each client, and again for a rule that keeps a sum for each."""
-    system = cosim.evolve(timed(), codec=cosim.ErrorFeedback(), evaluation=cosim.EveryVersions())
+    system = cosim.evolve(timed(), codec=cosim.codecs.ErrorFeedback(), evaluation=cosim.ends.EveryVersions())
     shape = NetworkShape({"first": (3, 4), "second": (5,)}, statistics={"mean": (2,)})
     assert needs.kept_values_of(system, shape) == system.num_clients * (12 + 5)
-    local = cosim.Momentum(keeps_state=True)
+    local = cosim.training.Momentum(keeps_state=True)
     both = cosim.evolve(system, protocol=cosim.HFedAvg(training=cosim.EdgeTraining(local=local)))
     assert needs.kept_values_of(both, shape) == system.num_clients * (17 + 17)
 
 
 def test_memory_of_what_clients_keep_is_said_first_where_it_is_much(monkeypatch, capsys):
     """By a run that shows its progress, in the words of the refusal."""
-    system = cosim.evolve(small_system(), codec=cosim.ErrorFeedback())
+    system = cosim.evolve(small_system(), codec=cosim.codecs.ErrorFeedback())
     kept_gib = 5 * (12 * 8 + 8 * 4) * 12 / 2**30
     for much_gib, is_said in ((1.01 * kept_gib, False), (0.99 * kept_gib, True)):
         monkeypatch.setattr(needs, "MUCH_GIB", much_gib)

@@ -12,29 +12,27 @@ import pytest
 
 from cosim import (
     AfterRounds,
-    CellTraffic,
     ConfigurationError,
     EdgeTraining,
     FashionMnist,
     GivenSnr,
     HFedAvg,
     Hist,
-    LinkBudget,
     PublicNetwork,
     Radio,
     Rayleigh,
     Sgd,
-    Synthetic,
     System,
-    Topology,
-    Traffic,
-    UploadDeadline,
-    Vhfl,
     WaitForAll,
     run,
 )
 from cosim.configuration import to_dict
+from cosim.data import Synthetic
+from cosim.papers import CellTraffic, Traffic, Vhfl
+from cosim.radio import LinkBudget
+from cosim.topology import Topology
 from cosim.training.local_steps import SameSteps
+from cosim.waiting import UploadDeadline
 from scenarios.command_line.run import read_config
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")

@@ -14,23 +14,23 @@ import pytest
 
 from cosim import (
     AfterRounds,
-    Classification,
-    CyclesPerOperation,
     Deadline,
     EdgeTraining,
     FixedShares,
-    Fractions,
     Hist,
     Never,
     Radio,
     Result,
     Sgd,
-    Synthetic,
     System,
     evolve,
 )
 from cosim.configuration import from_dict, is_configuration, to_dict
+from cosim.data import Synthetic
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
+from cosim.devices import CyclesPerOperation
+from cosim.protocols import Fractions
+from cosim.tasks import Classification
 from cosim.training.local_steps import SameSteps
 from cosim.units import unit_of
 from scenarios.command_line import main

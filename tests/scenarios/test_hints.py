@@ -116,8 +116,8 @@ def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
 )
 def test_training_that_has_diverged_is_told(losses, words):
     """The accuracy of class 3, which is not there, is not a number of sound models either."""
-    of_3 = cosim.Measure("accuracy of class 3", higher_is_better=True, can_be_nan=True)
-    measures = dict(cosim.Classification().measures()) | {"of_3": of_3}
+    of_3 = cosim.records.Measure("accuracy of class 3", higher_is_better=True, can_be_nan=True)
+    measures = dict(cosim.tasks.Classification().measures()) | {"of_3": of_3}
     table = pd.DataFrame(
         {"accuracy": 0.5, "loss_nats": losses, "of_3": math.nan}, index=range(len(losses)), dtype=float
     )

@@ -32,7 +32,7 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
     return attrs.evolve(
         system,
         model="relu-12-24-4",
-        data=cosim.Synthetic(split=system.data.split),
+        data=cosim.data.Synthetic(split=system.data.split),
         protocol=attrs.evolve(system.protocol, training=training),
     )
 

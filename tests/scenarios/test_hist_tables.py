@@ -66,7 +66,7 @@ def sending(accuracies: list[float]) -> cosim.Result:
     trace = KeptRows()
     for number, accuracy in enumerate(accuracies):
         scores = {"accuracy": accuracy, "loss_nats": 1.0}
-        trace.record(Evaluation(float(number), number, scores, cosim.Classification().measures()))
+        trace.record(Evaluation(float(number), number, scores, cosim.tasks.Classification().measures()))
         for client in ("a", "b") if number else ():
             sent = Transfer(client, "edge", number, 0, number - 0.5, float(number), 100, 100.0, True)
             trace.record(sent)

@@ -237,7 +237,7 @@ def test_fig9a_claims_nothing_where_the_paper_does_not(two, monkeypatch):
 
 def name_of(made):
     """That of an algorithm in Fig. 9."""
-    is_air = isinstance(made.uplink.sharing, cosim.OverTheAir)
+    is_air = isinstance(made.uplink.sharing, cosim.radio.OverTheAir)
     if isinstance(made.protocol, cosim.Hist):
         return AIR_HIST if is_air else OMA_HIST
     return AIR_HFEDAVG if is_air else OMA_HFEDAVG

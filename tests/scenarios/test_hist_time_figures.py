@@ -48,7 +48,7 @@ def tiny(algorithm, seed, num_global_rounds, **settings):
     return cosim.evolve(
         made,
         model="relu-12-24-4",
-        data=cosim.Synthetic(),
+        data=cosim.data.Synthetic(),
         protocol=cosim.evolve(made.protocol, training=training),
     )
 
@@ -68,8 +68,8 @@ def test_the_four_systems_differ_in_sharing_and_protocol_only():
     assert {name: made.uplink.sharing for name, made in four.items()} == {
         OMA_HIST: cosim.FixedShares(),
         OMA_HFEDAVG: cosim.FixedShares(),
-        AIR_HIST: cosim.OverTheAir(),
-        AIR_HFEDAVG: cosim.OverTheAir(),
+        AIR_HIST: cosim.radio.OverTheAir(),
+        AIR_HFEDAVG: cosim.radio.OverTheAir(),
     }
     assert isinstance(four[AIR_HIST].protocol, cosim.Hist)
     assert isinstance(four[AIR_HFEDAVG].protocol, cosim.HFedAvg)
@@ -77,8 +77,8 @@ def test_the_four_systems_differ_in_sharing_and_protocol_only():
     assert {made.uplink.fading.num_antennas for made in four.values()} == {10}
     assert {made.protocol.training.steps.num_local_steps for made in four.values()} == {40}
     assert {made.devices for made in four.values()} == {cosim.DrawnDevices()}
-    assert system(AIR_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryEdgeRound()
-    assert system(OMA_HIST, 3, 7).uplink.fading.redrawn == cosim.EveryGlobalRound()
+    assert system(AIR_HIST, 3, 7).uplink.fading.redrawn == cosim.radio.EveryEdgeRound()
+    assert system(OMA_HIST, 3, 7).uplink.fading.redrawn == cosim.radio.EveryGlobalRound()
     alike = system(OMA_HIST, 1, 1, alike=True).devices
     assert (alike.min_frequency_hz.values, alike.max_frequency_hz.values) == ((2e9,), (4e9,))
 
@@ -105,7 +105,7 @@ def test_the_scenarios_report_adds_up(tmp_path):
     made = cosim.evolve(
         made,
         model="relu-12-24-4",
-        data=cosim.Synthetic(),
+        data=cosim.data.Synthetic(),
         protocol=cosim.evolve(made.protocol, training=training),
         end=cosim.AfterRounds(num_global_rounds=2),
     )

@@ -2,23 +2,11 @@
 
 import pytest
 
-from cosim import (
-    CommonSteps,
-    ConfigurationError,
-    EdgeTraining,
-    Exponential,
-    HFedAvg,
-    Hist,
-    LatencyOptimal,
-    Link,
-    RawHfl,
-    Selection,
-    Sgd,
-    System,
-    Unconstrained,
-    evolve,
-)
+from cosim import ConfigurationError, EdgeTraining, HFedAvg, Hist, Link, Selection, Sgd, System, evolve
 from cosim.configuration import configuration, from_dict
+from cosim.papers import CommonSteps, RawHfl, Unconstrained
+from cosim.protocols import LatencyOptimal
+from cosim.queues import Exponential
 from scenarios import rawhfl, vhfl
 from scenarios.command_line.kinds import with_kinds
 

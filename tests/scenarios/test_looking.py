@@ -11,7 +11,8 @@ import pytest
 
 import cosim
 from analysis.chrome_trace import spans
-from cosim import AfterRounds, EdgeTraining, Hist, Sgd, Synthetic, System
+from cosim import AfterRounds, EdgeTraining, Hist, Sgd, System
+from cosim.data import Synthetic
 from cosim.studies.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.console import console

@@ -60,7 +60,7 @@ def in_place(name: str, part: Any, system: System | None = None) -> System:
     name = {"network": "model", "link": "uplink"}.get(name, name)
     if name in ("selection", "local"):
         training = cosim.evolve(system.protocol.training, **{name: part})  # type: ignore[attr-defined]
-        system = cosim.evolve(system, evaluation=cosim.EveryVersions())  # a rule may read losses
+        system = cosim.evolve(system, evaluation=cosim.ends.EveryVersions())  # a rule may read losses
         return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
     if name == "presence":
         return cosim.evolve(system, devices=cosim.evolve(system.devices, presence=part))  # type: ignore[call-arg]
@@ -162,22 +162,22 @@ from cosim.configuration import at_least, configuration, field
 from cosim.ends.port import Counted
 
 @configuration
-class Bought(cosim.End):
+class Bought(cosim.ends.End):
     num_updates: int = field(at_least(1))
 
     def counted(self, progress):
         return Counted(progress.num_updates, self.num_updates, "updates")
 
 @configuration
-class Nested(cosim.End):
-    first: cosim.End
+class Nested(cosim.ends.End):
+    first: cosim.ends.End
     price: float = field(at_least(1.0))
 
     def counted(self, progress):
         return self.first.counted(progress)
 
 @configuration
-class Between(cosim.End):
+class Between(cosim.ends.End):
     lowest: float = 10.0
     highest: float = 20.0
 

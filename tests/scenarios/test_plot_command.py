@@ -11,7 +11,8 @@ from matplotlib.image import imread
 import cosim
 from analysis.designs import designs_of
 from analysis.plots.pareto import front
-from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, Synthetic, System
+from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, System
+from cosim.data import Synthetic
 from cosim.records.rows import Span
 from cosim.studies.study import Study
 from scenarios.command_line import main

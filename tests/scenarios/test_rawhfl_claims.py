@@ -91,7 +91,7 @@ def makes_up(
 
     def result(label: str, system: cosim.System) -> cosim.Result:
         protocol, seed = system.protocol, system.seed
-        assert isinstance(protocol, cosim.RawHfl)
+        assert isinstance(protocol, cosim.papers.RawHfl)
         name, v = name_of(label), system.data.similar_probability
         num_rounds = system.end.num_global_rounds
         shares = np.linspace(0.0, 1.0, num_rounds + 1)

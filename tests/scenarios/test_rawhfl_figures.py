@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from played_here import YES, claimed, played_here, verdicts
 
 import cosim
-from cosim import Algorithm2, CommonSteps, ResourceAware, Simulation, Unconstrained
+from cosim import Simulation
 from cosim.configuration import to_dict
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.papers import Algorithm2, CommonSteps, ResourceAware, Unconstrained
 from scenarios import rawhfl
 from scenarios.command_line import main
 from scenarios.reproduce import figures
@@ -101,7 +102,7 @@ def test_every_algorithm_is_the_papers() -> None:
         name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.devices.static_power_w)
         for name, change in ALGORITHMS.items()
         for system in [change(rawhfl.paper_scale())]
-        if isinstance(system.protocol, cosim.RawHfl)
+        if isinstance(system.protocol, cosim.papers.RawHfl)
     }
     paper = ResourceAware(solver=Algorithm2())
     assert found == {

@@ -9,34 +9,24 @@ import numpy as np
 import pytest
 from rich.table import Table
 
-from cosim import (
-    AfterRounds,
-    Algorithm2,
-    CommonSteps,
-    EveryEdgeRound,
-    ExactSolver,
-    HFedAvg,
-    Iid,
-    Never,
-    NoFading,
-    RawHfl,
-    ResourceAware,
-    ResourceBlocks,
-    Result,
-    Simulation,
-    Synthetic,
-    System,
-    Unconstrained,
-    VideoRequests,
-    evolve,
-    run,
-)
+from cosim import AfterRounds, HFedAvg, Never, Result, Simulation, System, evolve, run
 from cosim.configuration import to_dict
+from cosim.data import Iid, Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
+from cosim.papers import (
+    Algorithm2,
+    CommonSteps,
+    ExactSolver,
+    RawHfl,
+    ResourceAware,
+    Unconstrained,
+    VideoRequests,
+)
+from cosim.radio import EveryEdgeRound, NoFading, ResourceBlocks
 from cosim.topology.graph import graph_of
 from cosim.training.local_steps import SameSteps
 from scenarios import rawhfl

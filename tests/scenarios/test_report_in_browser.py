@@ -33,10 +33,10 @@ from cosim import (
     Hist,
     PerGroup,
     Radio,
-    Synthetic,
     System,
     evolve,
 )
+from cosim.data import Synthetic
 
 SYSTEM = System(
     num_cells=2,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cosim import OverTheAir
 from cosim.engine.clients import client
+from cosim.radio import OverTheAir
 from cosim.radio.sharing.over_the_air import BandOfSums
 from scenarios.validate import aircomp_latency as latency
 from scenarios.validate import aircomp_noise as noise

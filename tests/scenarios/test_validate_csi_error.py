@@ -159,9 +159,9 @@ def no_outages(monkeypatch: Patch) -> None:
 
 
 def clock_knows_no_budget(monkeypatch: Patch) -> None:
-    right = cosim.RawHfl.each
+    right = cosim.papers.RawHfl.each
     monkeypatch.setattr(
-        cosim.RawHfl,
+        cosim.papers.RawHfl,
         "each",
         lambda self, shares, load: {**right(self, shares, load), "energy_budget_j": [None] * len(shares)},
     )

@@ -99,10 +99,10 @@ def test_fig5_differs_in_what_is_observed_and_in_who_trains(monkeypatch: Patch) 
     features = attrs.evolve(horizontal.data, global_features=True)
     assert not horizontal.data.global_features
     assert attrs.evolve(horizontal, model=vertical.model, data=features) == vertical
-    assert (cloud.num_clients, cloud.data.split, cloud.end) == (1, cosim.Iid(), rounds)
+    assert (cloud.num_clients, cloud.data.split, cloud.end) == (1, cosim.data.Iid(), rounds)
     one_place = {"num_clients": 16, "uplink": vertical.uplink, "protocol": vertical.protocol}
     assert attrs.evolve(cloud, data=vertical.data, **one_place) == vertical
-    assert attrs.evolve(cloud.data, split=cosim.Natural()) == vertical.data
+    assert attrs.evolve(cloud.data, split=cosim.data.Natural()) == vertical.data
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_systems_of_a_seed_share_their_data(monkeypatch: Patch) -> None:
 def test_one_place_takes_as_many_steps_as_a_client() -> None:
     vertical, cloud = (make(1, 1) for make in (vhfl_figures.vhfl_system, vhfl_figures.cloud_system))
     protocol = vertical.protocol
-    assert isinstance(protocol, cosim.Vhfl)
+    assert isinstance(protocol, cosim.papers.Vhfl)
     assert isinstance(cloud.protocol, cosim.HFedAvg)
     training = cloud.protocol.training
     clients = dealt(vertical)
@@ -204,13 +204,13 @@ def test_systems_of_one_network_start_from_the_same_weights(monkeypatch: Patch) 
 def tiny(system: cosim.System) -> cosim.System:
     """Four days of traffic, two rounds, at most two epochs."""
     protocol = system.protocol
-    if isinstance(protocol, cosim.Vhfl):
+    if isinstance(protocol, cosim.papers.Vhfl):
         protocol = cosim.evolve(protocol, num_local_epochs=min(2, protocol.num_local_epochs))
     else:
         protocol = cosim.evolve(
             protocol, training=cosim.evolve(protocol.training, steps=cosim.SameSteps(num_local_steps=4))
         )
-    traffic = cosim.Traffic(num_days=4)
+    traffic = cosim.papers.Traffic(num_days=4)
     return cosim.evolve(
         system,
         protocol=protocol,
@@ -269,7 +269,7 @@ def of_values(name: str, system: cosim.System, values: tuple[float, ...]) -> cos
     trace = KeptRows()
     for number, value in enumerate(values):
         scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
-        trace.record(Evaluation(float(number), number, scores, cosim.Regression().measures()))
+        trace.record(Evaluation(float(number), number, scores, cosim.tasks.Regression().measures()))
     config = {"scenario": name, "system": to_dict(system)}
     return cosim.Result.of(RowGroups(trace, system.num_clients), config, "complete", 1.0)
 

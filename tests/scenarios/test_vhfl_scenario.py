@@ -16,28 +16,24 @@ from analysis.closed_forms.sojourn import Sojourn
 from analysis.intervals.statistics import t_interval
 from cosim import (
     AfterRounds,
-    CyclesPerStep,
     Deadline,
-    Deterministic,
     DrawnDevices,
-    EmptyStart,
     HFedAvg,
     Never,
-    OwnPaths,
     PerGroup,
     PublicNetwork,
     Radio,
     Result,
-    SharedPath,
     System,
-    Traffic,
-    UploadDeadline,
-    Vhfl,
     WaitForAll,
     evolve,
     run,
 )
 from cosim.configuration import to_dict
+from cosim.devices import CyclesPerStep
+from cosim.papers import Traffic, Vhfl
+from cosim.queues import Deterministic, EmptyStart, OwnPaths, SharedPath
+from cosim.waiting import UploadDeadline
 from scenarios import vhfl
 from scenarios.command_line import main
 from scenarios.command_line.console import console

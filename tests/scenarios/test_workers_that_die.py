@@ -7,7 +7,8 @@ import signal
 import pytest
 
 import models
-from cosim import AfterRounds, ConfigurationError, Synthetic, evolve
+from cosim import AfterRounds, ConfigurationError, evolve
+from cosim.data import Synthetic
 from cosim.studies.executors import MOST_ATTEMPTS
 from scenarios import quickstart
 from scenarios.reproduce.figures import Options, play_all

@@ -15,9 +15,10 @@ from torch import nn
 
 import cosim
 import models
-from cosim import ByRound, ConfigurationError, Cosine, StepDecay, WarmUp, evolve, run
+from cosim import ConfigurationError, evolve, run
 from cosim.configuration import configuration, field, finished, from_dict, not_negative, to_dict
 from cosim.engine.learning.learner import Learner
+from cosim.schedules import ByRound, Cosine, StepDecay, WarmUp
 from cosim.schedules.port import in_round
 from cosim.studies.study import Study
 from cosim.training.programs.sgd_steps import mini_batches
@@ -35,10 +36,12 @@ def constant(value: float) -> ByRound:
     return ByRound(values=(value,), first_rounds=(1,))
 
 
-def one_cell(num_rounds: int = 3, server: cosim.ServerUpdate | None = None, **parts: object) -> cosim.System:
+def one_cell(
+    num_rounds: int = 3, server: cosim.server_updates.ServerUpdate | None = None, **parts: object
+) -> cosim.System:
     """Three clients in one cell, two edge rounds in a global round."""
     training = worlds.training(**parts)
-    protocol = cosim.HFedAvg(training=training, server=server or cosim.Mean())
+    protocol = cosim.HFedAvg(training=training, server=server or cosim.server_updates.Mean())
     return worlds.one_cell(
         1e9, 2e9, 3e9, protocol=protocol, end=cosim.AfterRounds(num_global_rounds=num_rounds)
     )
@@ -64,11 +67,11 @@ def same_weights(one: cosim.System, other: cosim.System, **options: object) -> b
         (WarmUp(then=StepDecay(start=0.8, factor=0.5), num_rounds=2), [0.4, 0.4, 0.2, 0.1, 0.05, 0.025]),
     ],
 )
-def test_values_by_hand(schedule: cosim.Schedule, values: list[float | None]):
+def test_values_by_hand(schedule: cosim.schedules.Schedule, values: list[float | None]):
     for number, value in enumerate(values, start=1):
         assert value is None or schedule.value(number) == pytest.approx(value, rel=1e-12, abs=1e-15)
-    rule = cosim.Momentum(learning_rate=schedule, momentum=0.5)
-    assert from_dict(cosim.Momentum, to_dict(rule)) == rule
+    rule = cosim.training.Momentum(learning_rate=schedule, momentum=0.5)
+    assert from_dict(cosim.training.Momentum, to_dict(rule)) == rule
 
 
 def test_a_plain_number_stays_one():
@@ -109,7 +112,15 @@ def test_global_rounds_against_a_loop_of_torch_optim():
         np.testing.assert_allclose(found[name], values, rtol=1e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", [cosim.FedAvgM, cosim.FedAdam, cosim.FedAdagrad, cosim.FedYogi])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        cosim.server_updates.FedAvgM,
+        cosim.server_updates.FedAdam,
+        cosim.server_updates.FedAdagrad,
+        cosim.server_updates.FedYogi,
+    ],
+)
 def test_a_servers_step_has_the_rate_of_its_round(kind: type):
     """What two rates make of one state is the step that a rule of the plain rate makes."""
     scheduled, plain = kind(learning_rate=THIRDS), kind(learning_rate=0.3)
@@ -117,7 +128,9 @@ def test_a_servers_step_has_the_rate_of_its_round(kind: type):
     assert in_round(scheduled, 3) == kind(learning_rate=0.1)
     assert same_weights(one_cell(2, server=scheduled), one_cell(2, server=plain))
     assert not same_weights(one_cell(3, server=scheduled), one_cell(3, server=plain))
-    nested = cosim.FedAvgM(mean=cosim.FedNova(weighted=cosim.Mean()), learning_rate=THIRDS)
+    nested = cosim.server_updates.FedAvgM(
+        mean=cosim.server_updates.FedNova(weighted=cosim.server_updates.Mean()), learning_rate=THIRDS
+    )
     assert in_round(nested, 5) == evolve(nested, learning_rate=0.1)
 
 
@@ -125,10 +138,10 @@ def test_a_servers_step_has_the_rate_of_its_round(kind: type):
 
 
 @configuration
-class Pulled(cosim.LocalTraining):
+class Pulled(cosim.training.LocalTraining):
     """A rule of one's own with a number of its own that follows the round."""
 
-    mu: cosim.Rate = field(not_negative, default=0.1)
+    mu: cosim.schedules.Rate = field(not_negative, default=0.1)
 
     def train(self, client):
         """SGD with a pull, and a note of what it was told."""
@@ -152,23 +165,23 @@ def watching(network, batches, state, rng, round, learning_rate):
 
 LOCAL = [
     cosim.Sgd(batch_size=10),
-    cosim.Proximal(batch_size=10, mu=0.5),
-    cosim.Momentum(batch_size=10, keeps_state=True),
-    cosim.Adam(batch_size=10),
-    cosim.Scaffold(batch_size=10),
-    cosim.TorchFunction(batch_size=10, function=f"{__name__}:watching"),
+    cosim.training.Proximal(batch_size=10, mu=0.5),
+    cosim.training.Momentum(batch_size=10, keeps_state=True),
+    cosim.training.Adam(batch_size=10),
+    cosim.training.Scaffold(batch_size=10),
+    cosim.training.TorchFunction(batch_size=10, function=f"{__name__}:watching"),
     Pulled(batch_size=10),
 ]
 
 
 @pytest.mark.parametrize("rule", LOCAL, ids=lambda rule: type(rule).__name__)
-def test_an_update_has_the_rate_of_its_round(rule: cosim.LocalTraining):
+def test_an_update_has_the_rate_of_its_round(rule: cosim.training.LocalTraining):
     """An update of round 3 is that of the plain rate, and a constant schedule is the plain number."""
-    scheduled, dataset = evolve(rule, learning_rate=THIRDS), loaded(cosim.Synthetic())
+    scheduled, dataset = evolve(rule, learning_rate=THIRDS), loaded(cosim.data.Synthetic())
     learner = Learner(models.build("mlp-12-8-4"), dataset, num_workers=1)
     start = learner.initial_model(1)
 
-    def weights(rule: cosim.LocalTraining, version: int):
+    def weights(rule: cosim.training.LocalTraining, version: int):
         start.version = version
         shared = {"start": start, "num_steps": 3, "key": 5, "training": rule}
         return learner.weights(
@@ -198,7 +211,11 @@ def test_vertical_training_has_both_rates_of_its_round():
 
 @pytest.mark.parametrize(
     ("protocol", "name"),
-    [(cosim.FedBuff, "server_rate"), (cosim.FedAsync, "share"), (cosim.GeneralisedAsync, "server_rate")],
+    [
+        (cosim.FedBuff, "server_rate"),
+        (cosim.FedAsync, "share"),
+        (cosim.protocols.GeneralisedAsync, "server_rate"),
+    ],
 )
 def test_an_asynchronous_step_has_the_rate_of_its_version(protocol: type, name: str):
     """The first version that another rate makes is the one in its round."""
@@ -230,26 +247,29 @@ def with_training(system: cosim.System, **parts: object) -> cosim.System:
 
 @pytest.mark.parametrize("rate", [constant(0.2), ByRound(values=(0.2, 0.7), first_rounds=(1, 4))])
 def test_fed_nova_and_sums_over_the_air_take_the_plain_number(rate: ByRound):
-    local, sums = cosim.Proximal(batch_size=10, mu=0.5), worlds.still(3.0, sharing=cosim.OverTheAir())
+    local, sums = (
+        cosim.training.Proximal(batch_size=10, mu=0.5),
+        worlds.still(3.0, sharing=cosim.radio.OverTheAir()),
+    )
     cells = [one_cell(local=evolve(local, learning_rate=of)) for of in (rate, 0.2)]
-    assert same_weights(*(with_training(cell, server=cosim.FedNova()) for cell in cells))
+    assert same_weights(*(with_training(cell, server=cosim.server_updates.FedNova()) for cell in cells))
     assert same_weights(*(evolve(cell, uplink=sums) for cell in cells))
 
 
 def test_fed_nova_refuses_a_rate_that_is_too_large_in_any_round():
-    local = cosim.Proximal(
+    local = cosim.training.Proximal(
         batch_size=10, mu=10.0, learning_rate=ByRound(values=(0.01, 0.2), first_rounds=(1, 3))
     )
-    assert with_training(one_cell(2, local=local), server=cosim.FedNova())
+    assert with_training(one_cell(2, local=local), server=cosim.server_updates.FedNova())
     with pytest.raises(ConfigurationError, match="how many gradients"):
-        with_training(one_cell(3, local=local), server=cosim.FedNova())
+        with_training(one_cell(3, local=local), server=cosim.server_updates.FedNova())
 
 
-@pytest.mark.parametrize("local", [cosim.Sgd(batch_size=10), cosim.Scaffold(batch_size=10)])
-def test_both_clocks_and_a_stopped_run(local: cosim.LocalTraining, tmp_path: Path):
+@pytest.mark.parametrize("local", [cosim.Sgd(batch_size=10), cosim.training.Scaffold(batch_size=10)])
+def test_both_clocks_and_a_stopped_run(local: cosim.training.LocalTraining, tmp_path: Path):
     rate = WarmUp(then=Cosine(start=0.3, last=0.01, num_rounds=6), num_rounds=3)
     training = worlds.training(local=evolve(local, learning_rate=rate), waiting=worlds.DEADLINE)
-    server = cosim.FedAdam(learning_rate=StepDecay(start=0.1, factor=0.5))
+    server = cosim.server_updates.FedAdam(learning_rate=StepDecay(start=0.1, factor=0.5))
     protocol = cosim.HFedAvg(training=training, server=server)
     system = worlds.somebody_late(protocol=protocol, end=cosim.AfterRounds(num_global_rounds=6))
     whole = run(system, num_workers=1, clock="events")
@@ -269,10 +289,10 @@ def test_both_clocks_and_a_stopped_run(local: cosim.LocalTraining, tmp_path: Pat
 
 
 @configuration
-class Noting(cosim.ServerUpdate):
+class Noting(cosim.server_updates.ServerUpdate):
     """A server's rule that notes the round, and the mean."""
 
-    rate: cosim.Rate = 1.0
+    rate: cosim.schedules.Rate = 1.0
 
     def step(self, server):
         """The mean."""
@@ -292,7 +312,7 @@ def seen(system: cosim.System) -> list[tuple[str, str, int, float]]:
 
 
 @pytest.mark.parametrize("local", [Pulled(batch_size=10), LOCAL[-2]])
-def test_a_training_and_a_step_are_in_the_global_round(local: cosim.LocalTraining):
+def test_a_training_and_a_step_are_in_the_global_round(local: cosim.training.LocalTraining):
     """Two edge rounds in each."""
     system = one_cell(local=evolve(local, learning_rate=FOUR), server=Noting(rate=FOUR))
     names = [f"client-{n:04d}" if isinstance(local, Pulled) else "" for n in range(3)]
@@ -305,7 +325,7 @@ def test_a_training_and_a_step_are_in_the_global_round(local: cosim.LocalTrainin
 
 def test_an_update_stays_in_the_round_in_which_it_was_asked_for():
     """Also where nothing arrives and the next version is the same model."""
-    start = Learner(models.build("mlp-12-8-4"), loaded(cosim.Synthetic())).initial_model(1)
+    start = Learner(models.build("mlp-12-8-4"), loaded(cosim.data.Synthetic())).initial_model(1)
     rule = cosim.Sgd(learning_rate=FOUR)
     asked = {"client": "a", "start": start, "samples": [1], "num_steps": 1, "training": rule, "key": 1}
     updates = []
@@ -329,7 +349,7 @@ def test_an_asynchronous_client_trains_in_the_round_of_the_version_that_it_got()
 
 
 def test_cells_below_an_asynchronous_cloud_train_in_the_round_of_the_version_that_they_got():
-    cells = cosim.Cells(training=worlds.training(local=Pulled(batch_size=10, learning_rate=FOUR)))
+    cells = cosim.protocols.Cells(training=worlds.training(local=Pulled(batch_size=10, learning_rate=FOUR)))
     protocol = cosim.FedAsync(training=cells)
     system = worlds.somebody_late(protocol=protocol, end=cosim.AfterVersions(num_versions=4))
     applied = run(system, num_workers=1).updates
@@ -339,7 +359,7 @@ def test_cells_below_an_asynchronous_cloud_train_in_the_round_of_the_version_tha
 def test_clients_of_an_asynchronous_cell_train_in_its_global_round():
     clients = cosim.Clients(num_local_steps=2, local=Pulled(batch_size=10, learning_rate=FOUR))
     inner = cosim.FedAsync(training=clients, share=1.0)
-    training = cosim.AsynchronousTraining(protocol=inner, turn=cosim.AfterVersions(num_versions=4))
+    training = cosim.protocols.AsynchronousTraining(protocol=inner, turn=cosim.AfterVersions(num_versions=4))
     system = worlds.one_cell(
         1e9, 2e9, protocol=cosim.HFedAvg(training=training), end=cosim.AfterRounds(num_global_rounds=3)
     )
@@ -350,7 +370,7 @@ def test_clients_of_an_asynchronous_cell_train_in_its_global_round():
 
 
 @configuration
-class Listed(cosim.Schedule):
+class Listed(cosim.schedules.Schedule):
     """One of one's own, which may give anything."""
 
     last: float = 0.1
@@ -361,7 +381,7 @@ class Listed(cosim.Schedule):
 
 
 @configuration
-class OwnRate(cosim.LocalTraining):
+class OwnRate(cosim.training.LocalTraining):
     """A rule that declares its rate as a plain number."""
 
     learning_rate: float = 0.1
@@ -381,12 +401,14 @@ class OwnRate(cosim.LocalTraining):
         (Cosine(start=0.1, last=0.0, num_rounds=3), r"round 3: Sgd\.learning_rate = 0: must be above 0"),
     ],
 )
-def test_every_value_that_comes_is_held_against_the_rules_of_the_field(rate: cosim.Schedule, message: str):
+def test_every_value_that_comes_is_held_against_the_rules_of_the_field(
+    rate: cosim.schedules.Schedule, message: str
+):
     assert one_cell(2, local=cosim.Sgd(learning_rate=rate))
     with pytest.raises(ConfigurationError, match=message):
         one_cell(3, local=cosim.Sgd(learning_rate=rate))
     with pytest.raises(ConfigurationError, match=message.replace("Sgd", "FedAdam")):
-        one_cell(3, server=cosim.FedAdam(learning_rate=rate))
+        one_cell(3, server=cosim.server_updates.FedAdam(learning_rate=rate))
 
 
 def test_what_is_no_number_is_refused():
@@ -405,9 +427,9 @@ def test_what_is_no_number_is_refused():
         ByRound(values=(0.1, 0.2), first_rounds=(1,))
 
 
-def no_number(value: object) -> cosim.Schedule:
+def no_number(value: object) -> cosim.schedules.Schedule:
     @configuration
-    class NoNumber(cosim.Schedule):
+    class NoNumber(cosim.schedules.Schedule):
         def value(self, round):
             return value
 

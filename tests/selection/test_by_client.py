@@ -46,7 +46,7 @@ def chosen(rule: Any, kept: dict, round: int, clients: Some, **given: Any) -> li
 
 
 def test_a_client_keeps_its_mean_snr_when_another_leaves_its_cell():
-    rule, kept = cosim.ProportionalFair(num_participants=1), {}
+    rule, kept = cosim.selection.ProportionalFair(num_participants=1), {}
     usual = {2: 1.0, 4: 8.0, 6: 2.0}
 
     def snr(clients):
@@ -59,7 +59,7 @@ def test_a_client_keeps_its_mean_snr_when_another_leaves_its_cell():
 
 
 def test_a_client_whose_update_has_arrived_is_known_in_a_smaller_cell():
-    rule, kept = cosim.Oort(num_participants=1, exploration=0.0, least_exploration=0.0), {}
+    rule, kept = cosim.selection.Oort(num_participants=1, exploration=0.0, least_exploration=0.0), {}
     given = {
         "num_samples": lambda clients: np.ones(len(clients)),
         "losses": lambda clients: np.ones(len(clients)),

@@ -11,25 +11,22 @@ import worlds
 from scipy import stats
 
 import cosim
-from cosim import (
-    BySamples,
-    ConfigurationError,
-    DeadlineFeasible,
-    FedCs,
-    HFedAvg,
-    Never,
-    Oort,
-    PowerOfChoice,
-    ProportionalFair,
-    RoundRobin,
-    Selection,
-    SomeClients,
-)
+from cosim import ConfigurationError, HFedAvg, Never, Selection
 from cosim.clock.simulation import Simulation
 from cosim.configuration import configuration, from_dict, parts_of, to_dict
 from cosim.engine.clients.fleet import Clients
 from cosim.jobs.job import Job
 from cosim.jobs.past_round import PastRound
+from cosim.selection import (
+    BySamples,
+    DeadlineFeasible,
+    FedCs,
+    Oort,
+    PowerOfChoice,
+    ProportionalFair,
+    RoundRobin,
+    SomeClients,
+)
 from cosim.selection.deadlines import one_by_one
 from cosim.selection.port import drawn
 from cosim.testing import check_selection, small_system

@@ -12,8 +12,10 @@ import pytest
 from scipy import stats
 
 import models
-from cosim import Dataset, FedAdam, Mean, ServerUpdate, Sgd
+from cosim import Sgd
+from cosim.data import Dataset
 from cosim.engine.learning.learner import Learner
+from cosim.server_updates import FedAdam, Mean, ServerUpdate
 from cosim.values.pending import PendingUpdate
 
 NUM_CLIENTS, NUM_SAMPLES, NUM_ROUNDS = 4, 200, 30

@@ -10,11 +10,21 @@ from data_sets import loaded
 
 import cosim
 import models
-from cosim import FedAdagrad, FedAdam, FedAvgM, FedNova, FedYogi, Mean, MeanBySamples, ServerUpdate, Sgd
+from cosim import Sgd
 from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.server_updates import (
+    FedAdagrad,
+    FedAdam,
+    FedAvgM,
+    FedNova,
+    FedYogi,
+    Mean,
+    MeanBySamples,
+    ServerUpdate,
+)
 from cosim.testing import check_system, small_system
 from cosim.values.pending import StoredModel
 
@@ -140,4 +150,4 @@ def test_what_does_not_go_together_is_refused():
     with pytest.raises(ConfigurationError, match=r"HFedAvg\.server = 'FedAdam'.* from each cell"):
         system(Mean(), protocol=cosim.HFedAvg(server=FedAdam(mean=MeanBySamples())))
     with pytest.raises(ConfigurationError, match=r"OverTheAir: .*\.training\.server = FedYogi needs"):
-        system(FedYogi(mean=FedNova()), uplink=cosim.Radio(sharing=cosim.OverTheAir()))
+        system(FedYogi(mean=FedNova()), uplink=cosim.Radio(sharing=cosim.radio.OverTheAir()))

@@ -9,30 +9,16 @@ import worlds
 from data_sets import loaded
 
 import models
-from cosim import (
-    Adam,
-    FedAdam,
-    FedNova,
-    HFedAvg,
-    LocalTraining,
-    Mean,
-    MeanBySamples,
-    Momentum,
-    Proximal,
-    Scaffold,
-    ServerUpdate,
-    Sgd,
-    Signs,
-    System,
-    TorchFunction,
-    evolve,
-)
+from cosim import HFedAvg, Sgd, System, evolve
+from cosim.codecs import Signs
 from cosim.configuration import ConfigurationError, asks_in, configuration
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
+from cosim.server_updates import FedAdam, FedNova, Mean, MeanBySamples, ServerUpdate
 from cosim.server_updates.adaptive_updates import FedAvgM
 from cosim.testing import small_system
+from cosim.training import Adam, LocalTraining, Momentum, Proximal, Scaffold, TorchFunction
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 

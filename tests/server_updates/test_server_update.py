@@ -8,10 +8,10 @@ from data_sets import loaded
 
 import cosim
 import models
-from cosim import EveryVersions
 from cosim.configuration import ConfigurationError, asks_in, configuration, field, not_negative
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.data.synthetic import Synthetic
+from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.server_updates.means import Mean, MeanBySamples
@@ -213,7 +213,7 @@ def test_a_rule_of_the_cloud_that_weighs_updates_is_refused():
 
 
 def test_over_the_air_all_weigh_the_same():
-    air = cosim.Radio(sharing=cosim.OverTheAir())
+    air = cosim.Radio(sharing=cosim.radio.OverTheAir())
     with pytest.raises(ConfigurationError, match=r"OverTheAir: .*\.server = MeanBySamples needs them"):
         play(system(MeanBySamples(), uplink=air))
     assert len(play(system(ServerMomentum(), uplink=air)).evaluations) == 6

@@ -2,7 +2,8 @@
 
 import pytest
 
-from cosim import AfterRounds, AfterSeconds, Never, Synthetic, System, evolve
+from cosim import AfterRounds, AfterSeconds, Never, System, evolve
+from cosim.data import Synthetic
 from cosim.ends.port import Progress
 from cosim.engine.servers.cloud import VersionReport
 from cosim.studies import cost

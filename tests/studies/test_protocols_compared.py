@@ -2,7 +2,8 @@
 
 import attrs
 
-from cosim import AfterSeconds, Clients, EverySeconds, Never, Sgd, evolve
+from cosim import AfterSeconds, Clients, Never, Sgd, evolve
+from cosim.ends import EverySeconds
 from cosim.studies.designs import designs
 from cosim.studies.study import Study
 from scenarios import quickstart

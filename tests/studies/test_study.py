@@ -18,7 +18,6 @@ from cosim import (
     ConfigurationError,
     EdgeTraining,
     FixedShares,
-    Fractions,
     HFedAvg,
     Hist,
     PerClient,
@@ -26,11 +25,12 @@ from cosim import (
     Result,
     Sgd,
     Simulation,
-    Synthetic,
     System,
     evolve,
     run,
 )
+from cosim.data import Synthetic
+from cosim.protocols import Fractions
 from cosim.studies.designs import designs
 from cosim.studies.executors import MOST_ATTEMPTS, PRELOADED, pool
 from cosim.studies.study import Study

@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from cosim import AfterRounds, EdgeTraining, Hist, Synthetic, System
+from cosim import AfterRounds, EdgeTraining, Hist, System
+from cosim.data import Synthetic
 from cosim.ends.port import Counted, Progress
 from cosim.engine.servers.cloud import VersionReport
 from cosim.studies import watch

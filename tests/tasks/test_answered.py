@@ -59,7 +59,7 @@ def of_outputs(outputs: list[list[float]]) -> Learner:
 
     x = np.arange(len(outputs), dtype=np.float32)[:, None]
     y = np.array([0, 0, 0, 0, 1], np.int64)
-    dataset = cosim.Dataset(
+    dataset = cosim.data.Dataset(
         name="rows",
         train_x=x,
         train_y=y,
@@ -68,7 +68,7 @@ def of_outputs(outputs: list[list[float]]) -> Learner:
         num_classes=2,
         test_owners=np.array([0, 0, 1, 1, 2]),
     )
-    task = cosim.Classification(metrics=("MacroF1", "ClassAccuracy", "ClientAccuracy"))
+    task = cosim.tasks.Classification(metrics=("MacroF1", "ClassAccuracy", "ClientAccuracy"))
     return Learner(Table(), dataset, num_workers=1, brings_weights=True, task=task)
 
 
@@ -96,7 +96,7 @@ def test_a_class_that_is_masked_out_is_legal():
     assert (found["accuracy"], found["loss_nats"]) == (1.0, 0.0)
 
 
-class Naive(cosim.Classification):
+class Naive(cosim.tasks.Classification):
     """A task that knows nothing of nan, and would find class 0 where there is one."""
 
     def sums(self, outputs, targets):
@@ -113,11 +113,11 @@ class Knowing(Naive):
         return {"accuracy": (outputs.nan_to_num().argmax(1) == targets).sum(), "loss_nats": len(targets)}
 
 
-class NaiveShare(cosim.Metric):
+class NaiveShare(cosim.tasks.Metric):
     """A metric that knows nothing of nan."""
 
-    def measures(self, dataset) -> Mapping[str, cosim.Measure]:
-        return {"naive": cosim.Measure("naive", higher_is_better=True, is_share=True)}
+    def measures(self, dataset) -> Mapping[str, cosim.records.Measure]:
+        return {"naive": cosim.records.Measure("naive", higher_is_better=True, is_share=True)}
 
     def scores(self, answers):
         assert np.isfinite(answers.outputs).all()
@@ -130,7 +130,7 @@ class KnowingShare(NaiveShare):
     takes_no_answers: ClassVar[bool] = True
 
     def measures(self, dataset):
-        return {"knowing": cosim.Measure("knowing", higher_is_better=True, is_share=True)}
+        return {"knowing": cosim.records.Measure("knowing", higher_is_better=True, is_share=True)}
 
     def scores(self, answers):
         return {"knowing": float((answers.predicted == answers.targets).mean())}
@@ -144,7 +144,7 @@ OWN = tuple(f"{__name__}:{kind.__name__}" for kind in (NaiveShare, KnowingShare)
 def test_what_a_task_or_metric_of_ones_own_makes_of_no_answer_counts_where_it_says_that_it_knows(task, value):
     x = np.random.default_rng(1).standard_normal((1200, 4)).astype(np.float32)
     y = np.where(np.arange(1200) % 10, 0, 1)
-    learner = Learner(models.build("relu-4-3-2"), cosim.Dataset.of("own", (x, y), (x, y)), task=task)
+    learner = Learner(models.build("relu-4-3-2"), cosim.data.Dataset.of("own", (x, y), (x, y)), task=task)
     weights = {n: np.full(size, value, np.float32) for n, size in learner.shape.parameters.items()}
     found = learner.evaluate(learner.stored_model(weights))
     if value == 0.0:
@@ -156,15 +156,16 @@ def test_what_a_task_or_metric_of_ones_own_makes_of_no_answer_counts_where_it_sa
     assert found["knowing"] == 0.0
 
 
-class AccuracyAlone(cosim.Classification):
+class AccuracyAlone(cosim.tasks.Classification):
     """A subclass that reports nothing of which nan would be seen."""
 
     def measures(self):
-        return {"accuracy": cosim.Measure("accuracy", higher_is_better=True, is_share=True)}
+        return {"accuracy": cosim.records.Measure("accuracy", higher_is_better=True, is_share=True)}
 
 
 def test_a_task_that_reports_other_measures_says_of_its_own_whether_it_takes_no_answers():
-    assert [kind.takes_no_answers for kind in (cosim.Classification, cosim.Regression, cosim.NextToken)] == [
-        True
-    ] * 3
+    assert [
+        kind.takes_no_answers
+        for kind in (cosim.tasks.Classification, cosim.tasks.Regression, cosim.tasks.NextToken)
+    ] == [True] * 3
     assert not AccuracyAlone.takes_no_answers

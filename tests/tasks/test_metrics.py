@@ -29,10 +29,10 @@ def test_f1_and_accuracies_of_classes_are_those_of_scikit_learn():
     rng = np.random.default_rng(1)
     targets, predicted = rng.integers(4, size=300), rng.integers(3, size=300)
     given = answers(targets, predicted)
-    assert cosim.MacroF1().scores(given)["macro_f1"] == pytest.approx(
+    assert cosim.tasks.MacroF1().scores(given)["macro_f1"] == pytest.approx(
         f1_score(targets, predicted, average="macro", zero_division=0), rel=1e-12
     )
-    found = list(cosim.ClassAccuracy().scores(given).values())
+    found = list(cosim.tasks.ClassAccuracy().scores(given).values())
     assert found[:4] == pytest.approx(recall_score(targets, predicted, average=None), rel=1e-12)
     assert np.isnan(found[4])
 
@@ -40,7 +40,7 @@ def test_f1_and_accuracies_of_classes_are_those_of_scikit_learn():
 def test_accuracies_of_clients_by_hand():
     """Client 0 half, client 1 none, client 3 all, client 2 without a share; one sample is nobody's."""
     given = answers([0, 1, 2, 3, 0], [0, 2, 3, 3, 0], owners=[0, 0, 1, 3, -1])
-    found = cosim.ClientAccuracy().scores(given)
+    found = cosim.tasks.ClientAccuracy().scores(given)
     assert found == pytest.approx(
         {
             "client_accuracy": 0.5,
@@ -53,13 +53,13 @@ def test_accuracies_of_clients_by_hand():
 def test_the_worst_tenth_of_25_clients_are_three():
     owners = np.repeat(np.arange(25), 25)
     predicted = np.concatenate([np.arange(25) >= client for client in range(25)]).astype(int)
-    found = cosim.ClientAccuracy().scores(answers(np.ones(625, dtype=int), predicted, owners))
+    found = cosim.tasks.ClientAccuracy().scores(answers(np.ones(625, dtype=int), predicted, owners))
     assert found["worst_tenth_accuracy"] == pytest.approx((1 + 2 + 3) / 3 / 25)
 
 
 def test_metrics_are_the_last_columns_of_a_run():
     plain = cosim.run(small_system()).evaluations
-    task = cosim.Classification(metrics=ALL)
+    task = cosim.tasks.Classification(metrics=ALL)
     result = cosim.run(attrs.evolve(small_system(), task=task))
     names = ["macro_f1", *(f"accuracy_of_class_{label}" for label in range(4))]
     names += ["client_accuracy", "worst_tenth_accuracy", "client_spread"]
@@ -71,13 +71,13 @@ def test_metrics_are_the_last_columns_of_a_run():
     np.testing.assert_allclose(of_classes.mean(axis=1), result.evaluations["accuracy"], rtol=1e-12)
 
 
-@pytest.mark.parametrize("task", [cosim.Classification(metrics=ALL)])
+@pytest.mark.parametrize("task", [cosim.tasks.Classification(metrics=ALL)])
 def test_a_task_with_metrics_keeps_the_laws(task):
     check_task(task)
 
 
 def test_a_metric_of_ones_own_is_named_by_its_module():
-    task = cosim.Classification(metrics=("own_parts:Kappa",))
+    task = cosim.tasks.Classification(metrics=("own_parts:Kappa",))
     found = cosim.run(attrs.evolve(small_system(), task=pickle.loads(pickle.dumps(task)))).evaluations
     assert own_parts.Kappa is not None
     by_accuracy = (found["accuracy"] - 0.25) / 0.75  # as many test samples of each class
@@ -94,19 +94,19 @@ def test_a_metric_of_ones_own_is_named_by_its_module():
 )
 def test_what_is_no_metric_is_refused(names, rule):
     with pytest.raises(ConfigurationError, match=rule):
-        cosim.Classification(metrics=names)
+        cosim.tasks.Classification(metrics=names)
 
 
 def test_metrics_of_classes_and_of_clients_refuse_what_has_none():
     regression = attrs.evolve(
         small_system(),
-        task=cosim.Regression(metrics=("MacroF1",)),
+        task=cosim.tasks.Regression(metrics=("MacroF1",)),
         num_clients=16,
-        data=cosim.CellTraffic(),
+        data=cosim.papers.CellTraffic(),
         model="mlp-18-4-1",
     )
     with pytest.raises(ConfigurationError, match=r"MacroF1: the targets of 'traffic' are quantities"):
         cosim.run(regression)
-    task = cosim.Regression(metrics=("ClientAccuracy",))
+    task = cosim.tasks.Regression(metrics=("ClientAccuracy",))
     with pytest.raises(ConfigurationError, match=r"CellTraffic\.split = .*arise at no client"):
         cosim.run(attrs.evolve(regression, task=task))

@@ -17,18 +17,18 @@ from cosim.names import client_name, personal_of
 BATCH, RATE = 10, 0.5
 SGD = cosim.Sgd(batch_size=BATCH, learning_rate=RATE)
 HEAD = {"layers.1.weight", "layers.1.bias"}
-TASK = cosim.Classification(metrics=("ClientAccuracy", "PersonalAccuracy"))
+TASK = cosim.tasks.Classification(metrics=("ClientAccuracy", "PersonalAccuracy"))
 COLUMNS = ["personal_accuracy", "worst_tenth_personal", "personal_spread"]
 
 
-def system(local: cosim.LocalTraining = SGD, **changes) -> cosim.System:
+def system(local: cosim.training.LocalTraining = SGD, **changes) -> cosim.System:
     """Five clients in two cells, of whom one never ends a training; classes are where they are."""
     training = worlds.training(local=local, waiting=worlds.DEADLINE)
     usual = {
         "model": "mlp-12-8-4",
         "personal": ("layers.1",),
         "task": TASK,
-        "data": cosim.Synthetic(split=cosim.Dirichlet(alpha=0.3)),
+        "data": cosim.data.Synthetic(split=cosim.data.Dirichlet(alpha=0.3)),
         "protocol": cosim.HFedAvg(training=training),
         "end": cosim.AfterRounds(num_global_rounds=3),
     }
@@ -93,7 +93,7 @@ def test_tables_do_not_depend_on_threads_nor_slices_nor_on_being_stopped(tmp_pat
 
 
 @configuration
-class ByHand(cosim.LocalTraining):
+class ByHand(cosim.training.LocalTraining):
     """Keeps its head in its state, and sends back the one that it got."""
 
     keeps_state = True

@@ -35,12 +35,12 @@ RNG = np.random.default_rng(3)
 X = RNG.standard_normal((NUM_SAMPLES, NUM_FEATURES)).astype(np.float32)
 LABELS = RNG.integers(0, NUM_CLASSES, NUM_SAMPLES)
 QUANTITIES = RNG.standard_normal((NUM_SAMPLES, NUM_CLASSES)).astype(np.float32)
-CLASSES = cosim.Dataset.of("classes", (X, LABELS), (X[:9], LABELS[:9]), NUM_CLASSES)
-SEVERAL = cosim.Dataset.of("several", (X, QUANTITIES), (X[:9], QUANTITIES[:9]))
+CLASSES = cosim.data.Dataset.of("classes", (X, LABELS), (X[:9], LABELS[:9]), NUM_CLASSES)
+SEVERAL = cosim.data.Dataset.of("several", (X, QUANTITIES), (X[:9], QUANTITIES[:9]))
 ROWS = attrs.evolve(CLASSES, name="rows", train_y=None, batching=RecurringRows)
 
 
-class Steep(cosim.Classification):
+class Steep(cosim.tasks.Classification):
     """A loss that is not cross entropy, for which there are programs by hand."""
 
     def loss(self, outputs, targets):
@@ -48,7 +48,7 @@ class Steep(cosim.Classification):
 
 
 @configuration
-class Huber(cosim.Task):
+class Huber(cosim.tasks.Task):
     """Of several quantities."""
 
     delta: float = 0.5
@@ -57,7 +57,7 @@ class Huber(cosim.Task):
         return nn.functional.huber_loss(outputs.reshape(targets.shape), targets, delta=self.delta)
 
     def measures(self):
-        return {"test_mae": cosim.Measure("test MAE", higher_is_better=False)}
+        return {"test_mae": cosim.records.Measure("test MAE", higher_is_better=False)}
 
     def sums(self, outputs, targets):
         return {"test_mae": (outputs.double() - targets.reshape(outputs.shape)).abs().mean(1).sum()}
@@ -110,7 +110,7 @@ def in_a_loop(network: nn.Module, update: PendingUpdate, dataset, task) -> dict[
 @pytest.mark.parametrize("model", ["relu-12-9-4", "mlp-12-9-4", "undeclared"])
 @pytest.mark.parametrize(
     ("task", "dataset"),
-    [(Steep(), CLASSES), (Steep(), ROWS), (Huber(), SEVERAL), (cosim.Classification(), ROWS)],
+    [(Steep(), CLASSES), (Steep(), ROWS), (Huber(), SEVERAL), (cosim.tasks.Classification(), ROWS)],
     ids=["classes", "rows", "several quantities", "cross entropy on rows"],
 )
 @pytest.mark.parametrize("num_clients", [1, 3])
@@ -132,20 +132,20 @@ def test_every_program_takes_the_steps_of_a_loop_on_its_loss(kind, model, task, 
 def test_a_class_with_a_loss_of_its_own_leaves_the_programs_of_cross_entropy():
     """Else a subclass would be trained by its base's loss."""
 
-    class Renamed(cosim.Classification):
+    class Renamed(cosim.tasks.Classification):
         def measures(self):
             return super().measures()
 
-    kinds = (cosim.Classification, Renamed, Steep, cosim.Regression)
+    kinds = (cosim.tasks.Classification, Renamed, Steep, cosim.tasks.Regression)
     assert [kind.form == "cross_entropy" for kind in kinds] == [True, True, False, False]
 
 
 def test_vertical_training_minimises_it_too():
     """Huber's loss with a corner out of reach is half of the squared error."""
     y = QUANTITIES[:, 0].copy()
-    dataset = attrs.evolve(cosim.Dataset.of("one", (X, y), (X[:9], y[:9])), num_global_features=5)
+    dataset = attrs.evolve(cosim.data.Dataset.of("one", (X, y), (X[:9], y[:9])), num_global_features=5)
     ends = []
-    for task, factor in ((cosim.Regression(), 1.0), (Huber(delta=1e6), 2.0), (Huber(delta=1e-2), 2.0)):
+    for task, factor in ((cosim.tasks.Regression(), 1.0), (Huber(delta=1e6), 2.0), (Huber(delta=1e-2), 2.0)):
         learner = Learner(models.build("vertical-5-7-8-3"), dataset, num_workers=1, task=task)
         rule = VerticalSgd(batch_size=10, learning_rate=factor * 0.1, central_learning_rate=factor * 0.07)
         held = np.array_split(np.arange(NUM_SAMPLES), 3)
@@ -190,7 +190,7 @@ def test_several_quantities_are_reported_as_in_a_loop():
 def test_scores_are_means_over_all_slices_with_any_number_of_workers(num_test):
     x = RNG.standard_normal((num_test, NUM_FEATURES)).astype(np.float32)
     y = RNG.standard_normal((num_test, NUM_CLASSES)).astype(np.float32)
-    dataset = cosim.Dataset.of("many", (X, QUANTITIES), (x, y))
+    dataset = cosim.data.Dataset.of("many", (X, QUANTITIES), (x, y))
     learners = [Learner(models.build("mlp-12-9-4"), dataset, num_workers=n, task=Huber()) for n in (1, 3)]
     found = [learner.evaluate(learner.initial_model(key=3)) for learner in learners]
     assert found[0] == found[1]
@@ -199,7 +199,7 @@ def test_scores_are_means_over_all_slices_with_any_number_of_workers(num_test):
 
 
 def test_a_checkpoint_keeps_scores_to_the_bit_and_what_they_mean(tmp_path):
-    measures = {"error_m": cosim.Measure("error (m)", higher_is_better=False)} | Steep().measures()
+    measures = {"error_m": cosim.records.Measure("error (m)", higher_is_better=False)} | Steep().measures()
     values = (1 / 3, math.inf, math.nan)
     kept = [
         Evaluation(0.1 * number, number, dict.fromkeys(measures, value), measures)
@@ -209,7 +209,7 @@ def test_a_checkpoint_keeps_scores_to_the_bit_and_what_they_mean(tmp_path):
     loaded = Checkpoint.load(tmp_path)
     assert loaded is not None
     assert repr(loaded.evaluations) == repr(kept)
-    assert all(type(measure) is cosim.Measure for measure in loaded.evaluations[0].measures.values())
+    assert all(type(measure) is cosim.records.Measure for measure in loaded.evaluations[0].measures.values())
 
 
 def test_a_target_is_reached_in_the_direction_of_the_headline():
@@ -227,7 +227,7 @@ def test_a_target_is_reached_in_the_direction_of_the_headline():
     assert timed.summary.scores == {}
 
 
-class LossFirst(cosim.Classification):
+class LossFirst(cosim.tasks.Classification):
     """Another headline."""
 
     def measures(self):
@@ -237,17 +237,19 @@ class LossFirst(cosim.Classification):
 # --- Refusals -----------------------------------------------------------------------------------------------
 
 
-def task_with(**methods) -> cosim.Task:
-    return type("Own", (cosim.Classification,), methods)()
+def task_with(**methods) -> cosim.tasks.Task:
+    return type("Own", (cosim.tasks.Classification,), methods)()
 
 
 REFUSED = {
     "a column of the table": (
-        task_with(measures=lambda self: {"energy_j": cosim.Measure("energy", higher_is_better=False)}),
+        task_with(
+            measures=lambda self: {"energy_j": cosim.records.Measure("energy", higher_is_better=False)}
+        ),
         "Own.measures: energy_j, but must be names of columns that there are not yet",
     ),
     "a column that is no name": (
-        task_with(measures=lambda self: {"top 5": cosim.Measure("top 5", higher_is_better=True)}),
+        task_with(measures=lambda self: {"top 5": cosim.records.Measure("top 5", higher_is_better=True)}),
         "Own.measures: top 5, but must be",
     ),
     "no column": (task_with(measures=lambda self: {}), "Own.measures: none, but must be"),
@@ -285,7 +287,10 @@ REFUSED = {
         ),
         r"Own.sums: fails on one sample .*in place of squeeze",
     ),
-    "quantities": (cosim.Regression(), "Regression: the targets of 'classes' are classes, not quantities"),
+    "quantities": (
+        cosim.tasks.Regression(),
+        "Regression: the targets of 'classes' are classes, not quantities",
+    ),
 }
 
 
@@ -297,7 +302,7 @@ def test_a_task_that_cannot_be_is_refused_before_the_clock_starts(task, words):
 
 def test_data_that_do_not_suit_are_refused_where_only_times_are_asked_for_too():
     with pytest.raises(ConfigurationError, match="Classification: the targets of 'several' are quantities"):
-        NothingLearned(models.build("mlp-12-9-4"), SEVERAL, cosim.Classification())
+        NothingLearned(models.build("mlp-12-9-4"), SEVERAL, cosim.tasks.Classification())
     with pytest.raises(
         ConfigurationError, match=r"Own.reads_training_set: .* 'rows' arise while the clock runs"
     ):
@@ -308,9 +313,9 @@ def test_data_that_do_not_suit_are_refused_where_only_times_are_asked_for_too():
 
 def test_targets_of_another_shape_are_refused():
     with pytest.raises(ConfigurationError, match=r"test_y.*must hold as many quantities as train_y"):
-        cosim.Dataset.of("own", (X, QUANTITIES), (X[:9], QUANTITIES[:9, :2]))
+        cosim.data.Dataset.of("own", (X, QUANTITIES), (X[:9], QUANTITIES[:9, :2]))
     with pytest.raises(ConfigurationError, match=r"training part.*a class is one number for a sample"):
-        cosim.Dataset.of("own", (X, LABELS[:, None]), (X[:9], LABELS[:9, None]), NUM_CLASSES)
+        cosim.data.Dataset.of("own", (X, LABELS[:, None]), (X[:9], LABELS[:9, None]), NUM_CLASSES)
 
 
 def test_columns_of_tables_are_not_those_of_a_task():
@@ -335,10 +340,10 @@ def test_a_loss_of_every_output_with_every_target_is_refused(loss, squeezed):
     """Outputs have shape (B, 1), targets (B,) or (B, 1)."""
     of = lambda outputs: outputs.squeeze(-1) if squeezed else outputs  # noqa: E731
     own = {"loss": lambda self, outputs, targets: loss(of(outputs), targets)}
-    task = type("Own", (cosim.Regression,), own)()
+    task = type("Own", (cosim.tasks.Regression,), own)()
     for own_axis in (False, True):
         y = FEATURES.sum(1)[:, None] if own_axis else FEATURES.sum(1)
-        data = cosim.Dataset.of("own", (FEATURES[:30], y[:30]), (FEATURES[30:], y[30:]))
+        data = cosim.data.Dataset.of("own", (FEATURES[:30], y[:30]), (FEATURES[30:], y[30:]))
         if own_axis == squeezed:
             with pytest.raises(ConfigurationError, match=r"Own.loss: takes each output with the targets"):
                 Learner(models.build("mlp-6-4-1"), data, task=task)

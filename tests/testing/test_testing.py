@@ -44,9 +44,9 @@ def test_our_systems_keep_the_laws(system: cosim.System) -> None:
 
 UPLINKS = {
     "fixed shares": cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=1e6)),
-    "redivided shares": cosim.Radio(sharing=cosim.RedividedShares(bandwidth_hz=1e6)),
-    "resource blocks": cosim.Radio(sharing=cosim.ResourceBlocks(num_blocks=2)),
-    "over the air": cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=1e6)),
+    "redivided shares": cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6)),
+    "resource blocks": cosim.Radio(sharing=cosim.radio.ResourceBlocks(num_blocks=2)),
+    "over the air": cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=1e6)),
     "outages": cosim.Radio(outage_probability=0.2),
     "queues": cosim.PublicNetwork(),
 }
@@ -58,29 +58,31 @@ def test_our_uplinks_keep_the_laws(uplink: Link) -> None:
 
 
 SPLITS = (
-    cosim.Shards(),
-    cosim.CellIid(),
-    cosim.Iid(),
-    cosim.Dirichlet(),
-    cosim.Sampled(num_samples=20),
+    cosim.data.Shards(),
+    cosim.data.CellIid(),
+    cosim.data.Iid(),
+    cosim.data.Dirichlet(),
+    cosim.data.Sampled(num_samples=20),
 )
 
 
 @pytest.mark.parametrize("split", SPLITS, ids=lambda split: type(split).__name__)
-def test_our_splits_keep_the_laws(split: cosim.Split) -> None:
-    check_data(cosim.Synthetic(split=split))
+def test_our_splits_keep_the_laws(split: cosim.data.Split) -> None:
+    check_data(cosim.data.Synthetic(split=split))
 
 
 DOWNLINKS = [
-    cosim.Instantaneous(),
+    cosim.links.Instantaneous(),
     own_parts.Broadcast(),
-    cosim.Broadcast(bandwidth_hz=2e5),
-    cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5), link=cosim.LinkBudget(), tx_power_w=20.0),
-    cosim.Unicast(
-        sharing=cosim.RedividedShares(bandwidth_hz=2e5),
-        fading=cosim.Rayleigh(redrawn=cosim.CoherenceTime(coherence_time_s=0.004)),
+    cosim.radio.Broadcast(bandwidth_hz=2e5),
+    cosim.radio.Unicast(
+        sharing=cosim.FixedShares(bandwidth_hz=2e5), link=cosim.radio.LinkBudget(), tx_power_w=20.0
     ),
-    cosim.Unicast(sharing=cosim.ResourceBlocks(num_blocks=1, block_hz=2e5)),
+    cosim.radio.Unicast(
+        sharing=cosim.radio.RedividedShares(bandwidth_hz=2e5),
+        fading=cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime(coherence_time_s=0.004)),
+    ),
+    cosim.radio.Unicast(sharing=cosim.radio.ResourceBlocks(num_blocks=1, block_hz=2e5)),
 ]
 
 
@@ -93,10 +95,10 @@ def test_downlinks_keep_the_laws(downlink: cosim.Link) -> None:
     "part",
     [
         {"devices": own_parts.Listed()},
-        {"devices": cosim.DrawnDevices(training_time=cosim.HyperExponentialTime())},
-        {"devices": cosim.DrawnDevices(training_time=cosim.HalfNormalTime(), static_power_w=0.1)},
-        {"cycles": cosim.CyclesPerBit()},
-        {"cycles": cosim.CyclesPerOperation()},
+        {"devices": cosim.DrawnDevices(training_time=cosim.devices.HyperExponentialTime())},
+        {"devices": cosim.DrawnDevices(training_time=cosim.devices.HalfNormalTime(), static_power_w=0.1)},
+        {"cycles": cosim.devices.CyclesPerBit()},
+        {"cycles": cosim.devices.CyclesPerOperation()},
         {"cycles": own_parts.Layered()},
     ],
 )
@@ -105,7 +107,7 @@ def test_devices_and_what_they_take_keep_the_laws(part: dict) -> None:
 
 
 def test_our_codec_and_our_local_training_keep_the_laws() -> None:
-    check_codec(cosim.Uncompressed(bits_per_parameter=7))
+    check_codec(cosim.codecs.Uncompressed(bits_per_parameter=7))
     check_codec(own_parts.Largest())
     check_local_training(cosim.Sgd(batch_size=7))
 
@@ -325,7 +327,7 @@ class Down(cosim.Link):
         return [type(self).link(sim, 1e6) for _ in cells]
 
 
-def never(download: cosim.Upload, sim: cosim.Simulation) -> cosim.Upload:
+def never(download: cosim.links.Upload, sim: cosim.Simulation) -> cosim.links.Upload:
     """A download that is never done."""
     download.done = sim.event()
     return download
@@ -333,7 +335,7 @@ def never(download: cosim.Upload, sim: cosim.Simulation) -> cosim.Upload:
 
 class FasterDown(own_parts.CableDownLink):
     def open(self, client, payload, job, tx_power_w=None):
-        return cosim.SteadyUpload(self.sim, payload.bits, payload.bits**2)
+        return cosim.links.SteadyUpload(self.sim, payload.bits, payload.bits**2)
 
 
 class LostDown(own_parts.CableDownLink):
@@ -391,38 +393,38 @@ def test_a_downlink_that_breaks_a_law_is_caught(link: type, monkeypatch: pytest.
         check_link(Down())
 
 
-class Shrinking(cosim.Uncompressed):
+class Shrinking(cosim.codecs.Uncompressed):
     def bits(self, num_values):
         return 1e9 - super().bits(num_values)
 
 
-class Vanishing(cosim.Uncompressed):
+class Vanishing(cosim.codecs.Uncompressed):
     def bits(self, num_values):
         return super().bits(num_values - 1)
 
 
 @pytest.mark.parametrize("codec", [Shrinking(), Vanishing()])
-def test_a_codec_that_breaks_a_law_is_caught(codec: cosim.Codec) -> None:
+def test_a_codec_that_breaks_a_law_is_caught(codec: cosim.codecs.Codec) -> None:
     with pytest.raises(BrokenLaw, match="bits: "):
         check_codec(codec)
 
 
-class Writable(cosim.Synthetic):
+class Writable(cosim.data.Synthetic):
     def held(self, sim, dataset, cell_sizes):
         return [lambda found=found: found().copy() for found in super().held(sim, dataset, cell_sizes)]
 
 
-class Elsewhere(cosim.Synthetic):
+class Elsewhere(cosim.data.Synthetic):
     def held(self, sim, dataset, cell_sizes):
         return [lambda found=found: found() + 10_000 for found in super().held(sim, dataset, cell_sizes)]
 
 
-class Missing(cosim.Synthetic):
+class Missing(cosim.data.Synthetic):
     def held(self, sim, dataset, cell_sizes):
         return super().held(sim, dataset, cell_sizes)[1:]
 
 
-class Unseeded(cosim.Synthetic):
+class Unseeded(cosim.data.Synthetic):
     def held(self, sim, dataset, cell_sizes):
         rng = np.random.default_rng()
         found = [rng.integers(100, size=20) for _ in range(sum(cell_sizes))]
@@ -440,12 +442,12 @@ DATA = {
 
 
 @pytest.mark.parametrize("kind", DATA, ids=lambda kind: kind.__name__)
-def test_data_that_break_a_law_are_caught(kind: type[cosim.Synthetic]) -> None:
+def test_data_that_break_a_law_are_caught(kind: type[cosim.data.Synthetic]) -> None:
     with pytest.raises(BrokenLaw, match=DATA[kind]):
         check_data(kind())
 
 
-class Gossip(cosim.LocalTraining):
+class Gossip(cosim.training.LocalTraining):
     """Counts how often anybody has been trained."""
 
     told = 0.0
@@ -464,14 +466,14 @@ def test_a_local_training_that_breaks_a_law_is_caught() -> None:
         check_local_training(Gossip())
 
 
-class Huber(cosim.Task):
+class Huber(cosim.tasks.Task):
     """No squares far from the target, and one column."""
 
     def loss(self, outputs, targets):
         return nn.functional.huber_loss(outputs.reshape(targets.shape), targets)
 
     def measures(self):
-        return {"test_mae": cosim.Measure("test MAE", higher_is_better=False)}
+        return {"test_mae": cosim.records.Measure("test MAE", higher_is_better=False)}
 
     def sums(self, outputs, targets):
         return {"test_mae": (outputs.reshape(targets.shape) - targets).abs().sum()}
@@ -479,24 +481,28 @@ class Huber(cosim.Task):
 
 @pytest.mark.parametrize(
     ("task", "system"),
-    [(cosim.Classification(), SMALL), (cosim.Regression(), worlds.vhfl()), (Huber(), worlds.vhfl())],
+    [
+        (cosim.tasks.Classification(), SMALL),
+        (cosim.tasks.Regression(), worlds.vhfl()),
+        (Huber(), worlds.vhfl()),
+    ],
     ids=["Classification", "Regression", "Huber"],
 )
-def test_tasks_keep_the_laws(task: cosim.Task, system: cosim.System) -> None:
+def test_tasks_keep_the_laws(task: cosim.tasks.Task, system: cosim.System) -> None:
     check_task(task, system)
 
 
-class Summed(cosim.Classification):
+class Summed(cosim.tasks.Classification):
     def loss(self, outputs, targets):
         return nn.functional.cross_entropy(outputs, targets, reduction="sum")
 
 
-class Averaged(cosim.Classification):
+class Averaged(cosim.tasks.Classification):
     def sums(self, outputs, targets):
         return {name: value / len(targets) for name, value in super().sums(outputs, targets).items()}
 
 
-class Rooted(cosim.Classification):
+class Rooted(cosim.tasks.Classification):
     def loss(self, outputs, targets):
         return (outputs - outputs).abs().sqrt().mean()
 
@@ -505,6 +511,6 @@ class Rooted(cosim.Classification):
     ("kind", "law"),
     [(Summed, "mean loss"), (Averaged, "sums"), (Rooted, "gradients")],
 )
-def test_a_task_that_breaks_a_law_is_caught(kind: type[cosim.Task], law: str) -> None:
+def test_a_task_that_breaks_a_law_is_caught(kind: type[cosim.tasks.Task], law: str) -> None:
     with pytest.raises(BrokenLaw, match=f"^{law}"):
         check_task(kind())

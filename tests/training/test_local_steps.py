@@ -6,18 +6,19 @@ import pytest
 import worlds
 
 import cosim
-from cosim import ConfigurationError, DrawnSteps, Epochs, HFedAvg, Never, SameSteps, StepsInTime
+from cosim import ConfigurationError, HFedAvg, Never, SameSteps
 from cosim.clock.simulation import Simulation
 from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
 from cosim.testing import check_protocol, small_system
+from cosim.training import DrawnSteps, Epochs, StepsInTime
 
 
 def nodes(system: cosim.System) -> Cloud:
     return worlds.built(system)[2]
 
 
-def of(rule: cosim.LocalSteps, number: int = 0, seed: int = 1) -> np.ndarray:
+def of(rule: cosim.training.LocalSteps, number: int = 0, seed: int = 1) -> np.ndarray:
     """Steps of the three clients of the first cell, whose steps take 1, 2 and 4 ms, with batches of 10."""
     edge = nodes(small_system()).edges[0]
     step_s = np.array([1e-3, 2e-3, 4e-3])
@@ -43,7 +44,7 @@ def test_a_step_that_ends_with_the_time_is_one_of_them(training_s, step_cycles):
     system = attrs.evolve(
         small_system(),
         devices=devices,
-        cycles=cosim.CyclesPerStep(step_cycles=step_cycles),
+        cycles=cosim.devices.CyclesPerStep(step_cycles=step_cycles),
         protocol=HFedAvg(training=training),
         end=cosim.AfterRounds(num_global_rounds=1),
         evaluation=Never(),
@@ -68,7 +69,7 @@ def test_time_and_energy_follow(clock):
     """Two edge rounds of DrawnSteps take, client by client, so many times those of one step."""
     system = attrs.evolve(small_system(), end=cosim.AfterRounds(num_global_rounds=1), evaluation=Never())
 
-    def trained(rule: cosim.LocalSteps):
+    def trained(rule: cosim.training.LocalSteps):
         training = attrs.evolve(system.protocol.training, steps=rule)
         spans = cosim.run(attrs.evolve(system, protocol=HFedAvg(training=training)), clock=clock).spans
         spans = spans[spans["activity"] == "train"].sort_values(["node", "job"])
@@ -91,11 +92,13 @@ def test_time_and_energy_follow(clock):
 
 @pytest.mark.parametrize("steps", [DrawnSteps(range_of_steps=(1, 4)), Epochs()])
 def test_rules_keep_the_laws_of_runs(steps):
-    training = attrs.evolve(small_system().protocol.training, steps=steps, server=cosim.FedNova())
+    training = attrs.evolve(
+        small_system().protocol.training, steps=steps, server=cosim.server_updates.FedNova()
+    )
     check_protocol(HFedAvg(training=training))
 
 
-class Idle(cosim.LocalSteps):
+class Idle(cosim.training.LocalSteps):
     """Forgets that somebody must work."""
 
     def of_clients(self, sim, clients, job, batch_size, step_s):
@@ -112,6 +115,6 @@ def test_steps_that_are_none_are_refused():
 
 def test_a_plan_of_times_wants_the_same_steps_for_all():
     training = cosim.EdgeTraining(steps=Epochs())
-    protocol = cosim.Hist(training=training, submodel_sizes=cosim.LatencyOptimal())
+    protocol = cosim.Hist(training=training, submodel_sizes=cosim.protocols.LatencyOptimal())
     with pytest.raises(ConfigurationError, match=r"EdgeTraining\.steps = 'Epochs': .* the same for all"):
         cosim.run(attrs.evolve(small_system(), protocol=protocol))

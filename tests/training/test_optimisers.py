@@ -9,13 +9,14 @@ from data_sets import loaded
 from torch import nn
 
 import models
-from cosim import Adam, Momentum, Proximal, Sgd
+from cosim import Sgd
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.papers.rawhfl.recurring_rows import RecurringRows
 from cosim.testing import check_local_training
+from cosim.training import Adam, Momentum, Proximal
 from cosim.training.port import LocalTraining
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean

@@ -30,11 +30,11 @@ class NoLoss:
         return 0.0 * outputs.sum()
 
 
-class Indifferent(NoLoss, cosim.Classification):
+class Indifferent(NoLoss, cosim.tasks.Classification):
     """Learns nothing."""
 
 
-class Unmoved(NoLoss, cosim.NextToken):
+class Unmoved(NoLoss, cosim.tasks.NextToken):
     """Of tokens."""
 
 
@@ -96,7 +96,10 @@ def test_what_a_mixin_overrides_is_what_trains(task, training):
     assert any((before[name] != usual[name]).any() for name in before)
 
 
-@pytest.mark.parametrize("kind", [Sgd, cosim.Proximal, cosim.Momentum, cosim.Adam, cosim.Scaffold])
+@pytest.mark.parametrize(
+    "kind",
+    [Sgd, cosim.training.Proximal, cosim.training.Momentum, cosim.training.Adam, cosim.training.Scaffold],
+)
 def test_a_rule_that_trains_one_by_one_and_together_cannot_be_made(kind):
     with pytest.raises(
         ConfigurationError, match=r"two forms, one_by_one \(TrainsNothing\.train\) and together"
@@ -105,7 +108,7 @@ def test_a_rule_that_trains_one_by_one_and_together_cannot_be_made(kind):
 
 
 def test_a_loss_of_a_mixin_is_no_cross_entropy():
-    kinds = cosim.Classification, cosim.NextToken, Indifferent, Unmoved
+    kinds = cosim.tasks.Classification, cosim.tasks.NextToken, Indifferent, Unmoved
     assert [kind.form for kind in kinds] == ["cross_entropy", "cross_entropy", "loss", "loss"]
 
 
@@ -122,8 +125,12 @@ class First(OnlyTheFirst, ServerUpdate):
     "rule",
     [
         First(),
-        *(cosim.FedNova(weighted=First()), cosim.FedAdam(mean=First()), cosim.FedAvgM(mean=First())),
-        cosim.FedAdam(mean=cosim.FedNova(weighted=First())),
+        *(
+            cosim.server_updates.FedNova(weighted=First()),
+            cosim.server_updates.FedAdam(mean=First()),
+            cosim.server_updates.FedAvgM(mean=First()),
+        ),
+        cosim.server_updates.FedAdam(mean=cosim.server_updates.FedNova(weighted=First())),
     ],
     ids=str,
 )
@@ -137,7 +144,7 @@ def test_weights_are_asked_in_every_rule_that_has_them(rule):
     assert asks_in(rule, ONE_BY_ONE)
 
 
-class Halves(cosim.RandomK):
+class Halves(cosim.codecs.RandomK):
     """Sends other values than its base, whose variance is another then."""
 
     def arrived(self, change_D, generator):
@@ -152,15 +159,17 @@ def trained(**parts) -> cosim.HFedAvg:
     ("made", "said"),
     [
         (
-            lambda: cosim.ErrorFeedback(codec=Halves()),
+            lambda: cosim.codecs.ErrorFeedback(codec=Halves()),
             r"ErrorFeedback\.codec = .*Halves.*: what arrives is Halves\.arrived's",
         ),
         (
-            lambda: small(protocol=trained(server=cosim.FedAdam(mean=cosim.FedAvgM()))),
+            lambda: small(
+                protocol=trained(server=cosim.server_updates.FedAdam(mean=cosim.server_updates.FedAvgM()))
+            ),
             r"FedAdam\.mean = .*FedAvgM.*: has a step of its own",
         ),
         (
-            lambda: type("Hot", (cosim.Device,), {"idle_w": 100.0}),
+            lambda: type("Hot", (cosim.devices.Device,), {"idle_w": 100.0}),
             r"Hot: a Device is data, and nothing asks a subclass of it.*cosim\.Processor",
         ),
     ],
@@ -191,15 +200,18 @@ class Stepped:
     ("bases", "said"),
     [
         ((Stepped, Given), r"moved \(Given\.moved\)"),
-        ((Stepped, cosim.MajorityVote), r"step \(Stepped\.step\)"),
-        ((OnlyTheFirst, cosim.MajorityVote), r"weights \(OnlyTheFirst\.weights\)"),
-        ((OnlyTheFirst, cosim.FedNova), r"weights \(OnlyTheFirst\.weights\) and own_mean"),
-        ((OnlyTheFirst, cosim.FedAdam), r"weights \(OnlyTheFirst\.weights\) and step"),
+        ((Stepped, cosim.server_updates.MajorityVote), r"step \(Stepped\.step\)"),
+        ((OnlyTheFirst, cosim.server_updates.MajorityVote), r"weights \(OnlyTheFirst\.weights\)"),
+        ((OnlyTheFirst, cosim.server_updates.FedNova), r"weights \(OnlyTheFirst\.weights\) and own_mean"),
+        ((OnlyTheFirst, cosim.server_updates.FedAdam), r"weights \(OnlyTheFirst\.weights\) and step"),
         (
-            (type("Row", (), {"arrived": None}), cosim.Signs),
+            (type("Row", (), {"arrived": None}), cosim.codecs.Signs),
             r"signs \(Signs\.step\) and row \(Row\.arrived\)",
         ),
-        ((type("Own", (), {"transmit": None}), cosim.RandomK), r"row \(RandomK\.arrived\) and tensors"),
+        (
+            (type("Own", (), {"transmit": None}), cosim.codecs.RandomK),
+            r"row \(RandomK\.arrived\) and tensors",
+        ),
     ],
 )
 def test_a_rule_with_two_ways_cannot_be_made(bases, said):

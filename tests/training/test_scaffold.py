@@ -9,13 +9,14 @@ from torch import nn
 
 import cosim
 import models
-from cosim import HFedAvg, Scaffold, Sgd
+from cosim import HFedAvg, Sgd
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, configuration
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.names import client_name
 from cosim.testing import check_system
+from cosim.training import Scaffold
 from cosim.training.port import LocalTraining
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.companions import CompanionsHeldBack
@@ -47,7 +48,7 @@ def corrected(
     own: dict[str, torch.Tensor],
     server: dict[str, torch.Tensor],
     batches: np.ndarray,
-    dataset: cosim.Dataset,
+    dataset: cosim.data.Dataset,
 ) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """Model and variate of a client after its steps, as the paper's Algorithm 1 has them, in float64."""
     network = models.build("mlp-12-8-4").double()
@@ -207,7 +208,7 @@ def test_the_laws_of_runs_where_clients_are_late():
 def test_a_server_that_steps_moves_the_model_and_takes_the_variate_as_it_comes():
     """A server that stays where it is: the variate is that of an untouched round, the model the first."""
 
-    class Still(cosim.ServerUpdate):
+    class Still(cosim.server_updates.ServerUpdate):
         def step(self, server):
             assert not any(name.startswith(VARIATE) for name in (*server.model, *server.mean))
 
@@ -225,7 +226,7 @@ def test_a_server_that_steps_moves_the_model_and_takes_the_variate_as_it_comes()
 
 def test_both_ways_carry_twice_the_model():
     """Bits, seconds and joules on the air, and the backhaul's seconds, beside plain SGD's."""
-    topology = cosim.Topology(backhaul_rate_bps=1e6)
+    topology = cosim.topology.Topology(backhaul_rate_bps=1e6)
     plain, found = (
         cosim.run(patient(rule, topology=topology), num_workers=1) for rule in (Sgd(batch_size=BATCH), RULE)
     )
@@ -246,7 +247,7 @@ def _lasted_s(result: cosim.Result, activity: str) -> np.ndarray:
     ("changes", "message"),
     [
         (
-            {"uplink": cosim.Radio(sharing=cosim.OverTheAir())},
+            {"uplink": cosim.Radio(sharing=cosim.radio.OverTheAir())},
             r"OverTheAir: only the mean .* Scaffold sends something beside the model, which the noise",
         ),
         (
@@ -254,13 +255,13 @@ def _lasted_s(result: cosim.Result, activity: str) -> np.ndarray:
             r"no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server",
         ),
         (
-            {"protocol": cosim.RawHfl(local=RULE)},
+            {"protocol": cosim.papers.RawHfl(local=RULE)},
             r"no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server",
         ),
         (
             {
                 "protocol": HFedAvg(
-                    training=cosim.AsynchronousTraining(
+                    training=cosim.protocols.AsynchronousTraining(
                         protocol=cosim.FedBuff(training=cosim.Clients(local=RULE))
                     )
                 )
@@ -283,7 +284,7 @@ def test_hist_is_refused_before_the_clock_starts():
 def test_cells_that_come_and_go_carry_their_variate():
     """Under an asynchronous cloud a cell's variate is mixed as its model; the laws hold."""
     training = worlds.training(local=RULE, waiting=worlds.DEADLINE)
-    protocol = cosim.FedAsync(training=cosim.Cells(training=training))
+    protocol = cosim.FedAsync(training=cosim.protocols.Cells(training=training))
     check_system(system(protocol=protocol, end=cosim.AfterVersions(num_versions=3)))
 
 
@@ -294,7 +295,9 @@ T_999 = 8.610
 """Student's t for 99.9 %, both sides, with 4 degrees of freedom."""
 
 
-def losses(rule: type[Sgd], seed: int, split: cosim.Split, num_steps: int, num_rounds: int) -> np.ndarray:
+def losses(
+    rule: type[Sgd], seed: int, split: cosim.data.Split, num_steps: int, num_rounds: int
+) -> np.ndarray:
     """Test loss after each version of ten clients with digits, trained by a linear classifier."""
     local = rule(batch_size=10, learning_rate=0.1)
     training = cosim.EdgeTraining(
@@ -308,14 +311,14 @@ def losses(rule: type[Sgd], seed: int, split: cosim.Split, num_steps: int, num_r
         data=cosim.Digits(split=split),
         protocol=HFedAvg(training=training),
         end=cosim.AfterRounds(num_global_rounds=num_rounds),
-        evaluation=cosim.EveryVersions(num_versions=num_rounds),
+        evaluation=cosim.ends.EveryVersions(num_versions=num_rounds),
     )
     return cosim.run(played, num_workers=1).evaluations["loss_nats"].to_numpy()
 
 
 def test_it_beats_plain_sgd_per_round_where_clients_differ_and_take_many_steps():
     """A label each, 100 steps, 10 rounds: at least 0.4 nats lower, by a 99.9 % interval over paired seeds."""
-    split = cosim.Shards(per_client=1)
+    split = cosim.data.Shards(per_client=1)
     lower = np.array(
         [losses(Sgd, seed, split, 100, 10)[-1] - losses(Scaffold, seed, split, 100, 10)[-1] for seed in SEEDS]
     )
@@ -325,6 +328,6 @@ def test_it_beats_plain_sgd_per_round_where_clients_differ_and_take_many_steps()
 
 def test_it_is_plain_sgd_where_all_take_one_step():
     """Corrections add up to nothing over the clients: one step each, all arrive, whatever they hold."""
-    split = cosim.Shards(per_client=1)
+    split = cosim.data.Shards(per_client=1)
     plain, corrected_ones = (losses(rule, 1, split, 1, 10) for rule in (Sgd, Scaffold))
     np.testing.assert_allclose(corrected_ones, plain, rtol=1e-5)

@@ -52,8 +52,8 @@ class NoisyMomentum(LocalTraining):
         return noisy_momentum(client.network, batches, client.state, client.generator)
 
 
-def rule(function: str, **fields: object) -> cosim.TorchFunction:
-    return cosim.TorchFunction(function=f"{__name__}:{function}", batch_size=10, **fields)
+def rule(function: str, **fields: object) -> cosim.training.TorchFunction:
+    return cosim.training.TorchFunction(function=f"{__name__}:{function}", batch_size=10, **fields)
 
 
 def system(local: LocalTraining) -> cosim.System:
@@ -91,7 +91,7 @@ def test_its_file_is_among_the_sources_of_a_run():
 )
 def test_what_is_no_function_of_four_is_refused_before_the_clock_starts(function: str, message: str):
     with pytest.raises(ConfigurationError, match=message):
-        cosim.run(system(cosim.TorchFunction(function=function)))
+        cosim.run(system(cosim.training.TorchFunction(function=function)))
 
 
 def test_shared_draws_and_states_that_nobody_keeps_are_refused_by_the_functions_name():

@@ -16,45 +16,34 @@ from torch import nn
 
 import cosim
 from cosim import (
-    Adam,
     AfterVersions,
-    AsynchronousTraining,
-    BFloat16,
-    Cells,
     Clients,
-    Codec,
     ConfigurationError,
-    ErrorFeedback,
-    FedAdagrad,
-    FedAdam,
     FedAsync,
-    FedAvgM,
     FedBuff,
-    FedNova,
-    FedYogi,
     HFedAvg,
     Hist,
-    LocalTraining,
+    Radio,
+    Sgd,
+    System,
+)
+from cosim.codecs import BFloat16, Codec, ErrorFeedback, Qsgd, RandomK, Signs, TopK, Uncompressed
+from cosim.protocols import AsynchronousTraining, Cells
+from cosim.radio import OverTheAir
+from cosim.server_updates import (
+    FedAdagrad,
+    FedAdam,
+    FedAvgM,
+    FedNova,
+    FedYogi,
     MajorityVote,
     Mean,
     MeanBySamples,
-    Momentum,
-    OverTheAir,
-    Proximal,
-    Qsgd,
-    Radio,
-    RandomK,
-    Scaffold,
     ServerUpdate,
-    Sgd,
-    Signs,
-    System,
-    TopK,
-    TorchFunction,
-    Uncompressed,
 )
 from cosim.testing import check_system, small_system
 from cosim.testing.laws.tables import LAWS
+from cosim.training import Adam, LocalTraining, Momentum, Proximal, Scaffold, TorchFunction
 
 
 def followed(network, batches, state, rng):

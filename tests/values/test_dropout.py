@@ -12,7 +12,8 @@ from scipy import stats
 from torch import nn
 
 import cosim
-from cosim import ConfigurationError, Simulation, Synthetic
+from cosim import ConfigurationError, Simulation
+from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.engine.probe.manner import manner_of
@@ -290,10 +291,14 @@ class KeptInEvaluation(nn.Module):
 def test_only_networks_that_drop_train_client_by_client(device):
     for network in (KeptInEvaluation(), nn.Sequential(nn.Linear(12, 4), nn.Dropout(0.0))):
         assert dropping_layers(network) == ()
-        assert manner_of(network, NetworkShape.of(network), DATA, cosim.Classification(), device).together
+        assert manner_of(
+            network, NetworkShape.of(network), DATA, cosim.tasks.Classification(), device
+        ).together
     assert dropping_layers(Dense().eval()) == ("2",)
     network = Dense().eval()
-    assert not manner_of(network, NetworkShape.of(network), DATA, cosim.Classification(), device).together
+    assert not manner_of(
+        network, NetworkShape.of(network), DATA, cosim.tasks.Classification(), device
+    ).together
 
 
 def a_table(**changes) -> Dataset:

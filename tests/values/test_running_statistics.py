@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from cosim import ConfigurationError, Sgd, Synthetic
+from cosim import ConfigurationError, Sgd
+from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.networks.first_values import initial_weights
 from cosim.papers.rawhfl.recurring_rows import RecurringRows

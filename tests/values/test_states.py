@@ -13,9 +13,10 @@ from torch import nn
 
 import cosim
 import models
-from cosim import EveryVersions, Never
+from cosim import Never
 from cosim.configuration import ConfigurationError, configuration, field, not_negative
 from cosim.data.synthetic import Synthetic
+from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import one_torch_thread
 from cosim.engine.servers.cloud import VersionReport

@@ -11,20 +11,16 @@ from worlds import BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
 import cosim
 from cosim import (
-    AtLeast,
     ConfigurationError,
     Deadline,
     Dropped,
     EdgeTraining,
-    FirstK,
     HFedAvg,
     Never,
     Radio,
     Result,
     System,
-    UploadDeadline,
     WaitForAll,
-    Waiting,
     evolve,
 )
 from cosim.clock.simulation import SideBySide, Simulation
@@ -32,6 +28,7 @@ from cosim.configuration import configuration, field, positive
 from cosim.engine.servers.edge import EdgeServer
 from cosim.records.rows import DONE
 from cosim.testing import BrokenLaw, check_system, small_system
+from cosim.waiting import AtLeast, FirstK, UploadDeadline, Waiting
 
 FREQUENCIES_HZ = (3e9, 1e9, 1.5e9, 0.5e9)
 TRAIN_S = tuple(STEPS * STEP_CYCLES / frequency_hz for frequency_hz in FREQUENCIES_HZ)
@@ -326,17 +323,17 @@ def test_what_does_not_fit_is_refused() -> None:
         system(FirstK(num_updates=5))
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 5: .* has 4 participants"):
         system(AtLeast(rule=FirstK(num_updates=5)))
-    two = EdgeTraining(selection=cosim.Uniform(num_participants=2), waiting=FirstK(num_updates=3))
+    two = EdgeTraining(selection=cosim.selection.Uniform(num_participants=2), waiting=FirstK(num_updates=3))
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 3: .* has 2 participants"):
         evolve(system(WaitForAll()), protocol=HFedAvg(training=two))
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 3: .* has 2 participants"):
-        cosim.System(num_cells=1, protocol=cosim.Vhfl(num_senders=2, waiting=FirstK(num_updates=3)))
+        cosim.System(num_cells=1, protocol=cosim.papers.Vhfl(num_senders=2, waiting=FirstK(num_updates=3)))
 
 
 @pytest.mark.parametrize("rule", [FirstK(num_updates=2), AtLeast(rule=FirstK(num_updates=2))])
 def test_nobody_is_taken_out_of_a_sum(rule: Waiting) -> None:
     with pytest.raises(ConfigurationError, match="leaves out updates that have arrived"):
-        evolve(system(rule), uplink=Radio(sharing=cosim.OverTheAir()))
+        evolve(system(rule), uplink=Radio(sharing=cosim.radio.OverTheAir()))
 
 
 @pytest.mark.parametrize("rule", [WaitForAll(), FirstK(num_updates=2), AtLeast(), Grace()])

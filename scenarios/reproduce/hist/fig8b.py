@@ -36,7 +36,7 @@ SIZES = (EQUAL, OPTIMAL)
 ROUNDING = 1e-9
 
 
-def label(sizes: cosim.SubmodelSizes, num_steps: int) -> str:
+def label(sizes: cosim.protocols.SubmodelSizes, num_steps: int) -> str:
     """What a curve is called."""
     return f"{'w' if sizes == OPTIMAL else 'w/o'} optimised sizes, H={num_steps}"
 

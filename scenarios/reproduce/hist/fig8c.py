@@ -35,7 +35,7 @@ __all__ = ["Options", "main"]
 
 FIGURE = "hist-fig8c"
 WITH, WITHOUT, WHOLE = "HIST w", "HIST w/o", "HFedAvg"
-KINDS: dict[str, tuple[str, cosim.SubmodelSizes]] = {
+KINDS: dict[str, tuple[str, cosim.protocols.SubmodelSizes]] = {
     WITH: (OMA_HIST, OPTIMAL),
     WITHOUT: (OMA_HIST, EQUAL),
     WHOLE: (OMA_HFEDAVG, EQUAL),

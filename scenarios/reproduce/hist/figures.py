@@ -27,7 +27,7 @@ from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, reached
 from scenarios.reproduce.figures import Runs
 
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
-DEALT = {"shards": cosim.Shards(), "cell-iid": cosim.CellIid()}
+DEALT = {"shards": cosim.data.Shards(), "cell-iid": cosim.data.CellIid()}
 MEAN = "mean accuracy over the rounds"
 """What `mean_accuracy` is called in claims."""
 AT_EQUAL_UPLOAD = "mean accuracy at equal upload"
@@ -80,7 +80,9 @@ def hist_system(
 ) -> cosim.System:
     """The setting of Section VI-B: HIST, or HFedAvg where every cell trains the whole model."""
     everyone = num_participants is None
-    selection = cosim.Everyone() if everyone else cosim.Uniform(num_participants=num_participants)
+    selection = (
+        cosim.selection.Everyone() if everyone else cosim.selection.Uniform(num_participants=num_participants)
+    )
     training = cosim.EdgeTraining(
         num_edge_rounds=num_edge_rounds,
         steps=cosim.SameSteps(num_local_steps=num_local_steps),

@@ -61,7 +61,7 @@ def setting(options: Options) -> Setting:
         seed=options.seed,
         num_clients=60,
         model="resnet18-64-10",
-        data=cosim.Cifar10(),
+        data=cosim.data.Cifar10(),
         protocol=cosim.Hist(training=training),
     )
     rounds = {("HIST", 2): 75, ("HFedAvg", 2): 53, ("HIST", 4): 90, ("HFedAvg", 4): 60}

@@ -42,7 +42,7 @@ def setting(options: Options) -> Setting:
         seed=options.seed,
         num_clients=12 if options.quick else 60,
         model=f"gpt2lora-16-{stand_in_texts.NUM_GROUPS if options.quick else 20}",
-        data=cosim.Newsgroups20(),
+        data=cosim.data.Newsgroups20(),
         protocol=cosim.Hist(training=training),
     )
     if options.quick:

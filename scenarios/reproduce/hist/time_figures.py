@@ -21,7 +21,7 @@ from scenarios.reproduce.claims import Floats, Reached, interval_of, reached
 from scenarios.reproduce.figures import every_run, num_rounds, play_all
 
 GreyLevels = Literal["symmetric", "positive"]
-EQUAL, OPTIMAL = cosim.EqualSizes(), cosim.LatencyOptimal()
+EQUAL, OPTIMAL = cosim.protocols.EqualSizes(), cosim.protocols.LatencyOptimal()
 OMA_HIST, OMA_HFEDAVG = "OMA-HIST", "OMA-HFedAvg"
 AIR_HIST, AIR_HFEDAVG = "AirComp-HIST", "AirComp-HFedAvg"
 
@@ -65,7 +65,7 @@ def system(
     num_cells: int = 4,
     num_clients: int = 60,
     num_local_steps: int = 40,
-    sizes: cosim.SubmodelSizes = EQUAL,
+    sizes: cosim.protocols.SubmodelSizes = EQUAL,
     snr_db: tuple[float, ...] = (30.0, 40.0),
     alike: bool = False,
     grey_levels: GreyLevels = "symmetric",
@@ -81,8 +81,8 @@ def system(
     )
     radio = cosim.Radio(link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=snr_db)))
     if algorithm in (AIR_HIST, AIR_HFEDAVG):
-        fading = cosim.Rayleigh(redrawn=cosim.EveryEdgeRound())
-        radio = cosim.evolve(radio, sharing=cosim.OverTheAir(), fading=fading)
+        fading = cosim.Rayleigh(redrawn=cosim.radio.EveryEdgeRound())
+        radio = cosim.evolve(radio, sharing=cosim.radio.OverTheAir(), fading=fading)
     if algorithm in (OMA_HIST, AIR_HIST):
         protocol = cosim.Hist(training=training, submodel_sizes=sizes)
     else:

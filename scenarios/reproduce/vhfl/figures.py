@@ -61,7 +61,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
     """
     base = vhfl_system(seed, num_global_rounds)
     protocol = base.protocol
-    assert isinstance(protocol, cosim.Vhfl)
+    assert isinstance(protocol, cosim.papers.Vhfl)
     training = cosim.EdgeTraining(
         num_edge_rounds=1,
         steps=cosim.SameSteps(num_local_steps=vhfl.STEPS_PER_EPOCH * protocol.num_local_epochs),
@@ -71,7 +71,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
         base,
         num_clients=1,
         uplink=cosim.Radio(),
-        data=cosim.evolve(base.data, split=cosim.Iid()),
+        data=cosim.evolve(base.data, split=cosim.data.Iid()),
         protocol=cosim.HFedAvg(training=training),
         end=cosim.AfterRounds(num_global_rounds=num_global_rounds),
     )

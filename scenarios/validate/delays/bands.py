@@ -29,15 +29,20 @@ BANDWIDTH_HZ, POWER_W = 1e6, 0.2
 NUM_UPLOADS = 120_000
 """Of a full run, for all laws of sizes together."""
 SIZES = {
-    "equal": (cosim.Deterministic(duration_s=0.25), 0.0625),
-    "exponential": (cosim.Exponential(rate_per_s=4.0), 0.125),
-    "hyper-exponential": (cosim.HyperExponential(weights=(0.75, 0.25), rates_per_s=(6.0, 2.0)), 1.0 / 6.0),
+    "equal": (cosim.queues.Deterministic(duration_s=0.25), 0.0625),
+    "exponential": (cosim.queues.Exponential(rate_per_s=4.0), 0.125),
+    "hyper-exponential": (
+        cosim.queues.HyperExponential(weights=(0.75, 0.25), rates_per_s=(6.0, 2.0)),
+        1.0 / 6.0,
+    ),
 }
 """What uploads take with the whole band, and the mean square of it in s^2; every mean is 0.25 s."""
 SHARED = ProcessorSharing(arrival_rate_per_s=2.0, mean_alone_s=0.25)
 
 
-def link_of(sim: Simulation, sharing: cosim.Sharing, snrs: tuple[float, ...], fading: cosim.Fading) -> Way:
+def link_of(
+    sim: Simulation, sharing: cosim.radio.Sharing, snrs: tuple[float, ...], fading: cosim.radio.Fading
+) -> Way:
     """What clients of these mean SNRs send over, in one cell."""
     given = cosim.GivenSnr(snr_db=cosim.PerClient(values=tuple(map(linear_to_db, snrs))))
     radio = cosim.Radio(sharing=sharing, link=given, fading=fading)
@@ -109,10 +114,12 @@ class SharedBand(Law):
             samples |= regenerating(uploads.found_empty, dict(zip(self.names(sizes), values, strict=True)))
         return samples
 
-    def uploads(self, law: cosim.ServiceLaw, seed: int, num: int) -> tuple[np.ndarray, Packets]:
+    def uploads(self, law: cosim.queues.ServiceLaw, seed: int, num: int) -> tuple[np.ndarray, Packets]:
         """What each would take alone in s, shape (uploads,), and the uploads, as packets of messages."""
         sim = Simulation(seed)
-        link = link_of(sim, cosim.RedividedShares(bandwidth_hz=BANDWIDTH_HZ), (1.0,) * num, cosim.NoFading())
+        link = link_of(
+            sim, cosim.radio.RedividedShares(bandwidth_hz=BANDWIDTH_HZ), (1.0,) * num, cosim.radio.NoFading()
+        )
         alone_s = law.draw(sim.stream("senders", "sizes"), num)
         starts_s, ends_s = np.full(num, np.inf), np.full(num, np.inf)
         numbers = iter(range(num))
@@ -182,7 +189,9 @@ class Together(Law):
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """One band."""
         sim = Simulation(seed)
-        link = link_of(sim, cosim.RedividedShares(bandwidth_hz=BANDWIDTH_HZ), self.snrs, cosim.NoFading())
+        link = link_of(
+            sim, cosim.radio.RedividedShares(bandwidth_hz=BANDWIDTH_HZ), self.snrs, cosim.radio.NoFading()
+        )
         ends_s = np.empty(len(self.snrs))
 
         def send(number: int) -> Process:

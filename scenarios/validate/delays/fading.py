@@ -35,8 +35,8 @@ MIDDLE = (3, 4)
 
 def faded(seed: int, num_rounds: int, upload: FadedUpload, snrs: tuple[float, ...]) -> cosim.Result:
     """Rounds of uploads over Rayleigh fading, each given up at the deadline."""
-    fading = cosim.Rayleigh(num_antennas=upload.num_antennas, redrawn=cosim.EveryEdgeRound())
-    waiting = cosim.UploadDeadline(after_s=upload.deadline_s)
+    fading = cosim.Rayleigh(num_antennas=upload.num_antennas, redrawn=cosim.radio.EveryEdgeRound())
+    waiting = cosim.waiting.UploadDeadline(after_s=upload.deadline_s)
     times_s, uplink = (NO_TIME_S,) * len(snrs), radio(upload.bandwidth_hz, snrs, fading)
     return play(seed, num_rounds, times_s, None, waiting, uplink)
 
@@ -206,7 +206,7 @@ class Retransmissions(Law):
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """A client on a band of its own that begins again as soon as it has given up."""
         sim, theory = Simulation(seed), self.theory
-        fading = cosim.Rayleigh(num_antennas=theory.num_antennas, redrawn=cosim.EveryEdgeRound())
+        fading = cosim.Rayleigh(num_antennas=theory.num_antennas, redrawn=cosim.radio.EveryEdgeRound())
         link = link_of(sim, cosim.FixedShares(bandwidth_hz=theory.bandwidth_hz), (theory.snr,), fading)
         link.begin_round(1)
         num_messages = int(size * NUM_MESSAGES)

@@ -33,7 +33,7 @@ MESSAGES, PUBLIC = "mean wait of messages (s)", "mean wait of the public (s)"
 LOST, IDLE = "share lost", "share that finds nobody"
 
 
-def in_order(theory: TwoPriorities, discipline: cosim.Discipline, seed: int, size: float) -> Packets:
+def in_order(theory: TwoPriorities, discipline: cosim.queues.Discipline, seed: int, size: float) -> Packets:
     """Messages, of class 1, and the public's packets, of class 2."""
     (own_per_s, public_per_s), (own_s, public_s) = theory.arrival_rates_per_s, theory.mean_services_s
     sim, until_s = Simulation(seed), size * NUM_PACKETS / (own_per_s + public_per_s)
@@ -41,10 +41,10 @@ def in_order(theory: TwoPriorities, discipline: cosim.Discipline, seed: int, siz
         sim,
         "path",
         public_per_s,
-        cosim.Exponential(rate_per_s=1.0 / public_s),
+        cosim.queues.Exponential(rate_per_s=1.0 / public_s),
         EMPTY,
         discipline=discipline,
-        message_service=cosim.Exponential(rate_per_s=1.0 / own_s),
+        message_service=cosim.queues.Exponential(rate_per_s=1.0 / own_s),
         keep_packets=True,
     )
     sim.run(poisson(sim, own_per_s, 1.01 * until_s, lambda: station.send("client-0000", 1)))
@@ -86,7 +86,7 @@ class Priorities(Law):
     @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """Messages first."""
-        packets = in_order(self.theory, cosim.MessagesFirst(), seed, size)
+        packets = in_order(self.theory, cosim.queues.MessagesFirst(), seed, size)
         classes = {MESSAGES: packets.of_messages, PUBLIC: ~packets.of_messages}
         return {
             name: Regenerating(found_empty=packets.begins(own), values=packets.waits_s[own])
@@ -111,14 +111,14 @@ class Conservation(Law):
     module: ClassVar[str] = "delays.priorities"
     theory: TwoPriorities = CLASSES
     shortest: ClassVar[float] = 0.1
-    disciplines: tuple[cosim.Discipline, ...] = (
-        cosim.FirstComeFirstServed(),
-        cosim.MessagesFirst(),
-        cosim.PublicFirst(),
+    disciplines: tuple[cosim.queues.Discipline, ...] = (
+        cosim.queues.FirstComeFirstServed(),
+        cosim.queues.MessagesFirst(),
+        cosim.queues.PublicFirst(),
     )
 
     @staticmethod
-    def quantity(discipline: cosim.Discipline) -> str:
+    def quantity(discipline: cosim.queues.Discipline) -> str:
         """Of a quantity."""
         return f"{type(discipline).__name__} (s)"
 
@@ -135,7 +135,9 @@ class Conservation(Law):
         all_s = (own_per_s + public_per_s) * self.theory.conserved_s / (own + public)
         second_s = (all_s - own_per_s * first_s) / public_per_s
         return {
-            "mean wait conserved": {self.quantity(cosim.MessagesFirst()): own * first_s + public * second_s}
+            "mean wait conserved": {
+                self.quantity(cosim.queues.MessagesFirst()): own * first_s + public * second_s
+            }
         }
 
     @override
@@ -197,8 +199,10 @@ class Patience(Law):
         """Messages of one packet each, no public; those that are never done are lost."""
         rate_per_s = self.patient.arrival_rate_per_s
         sim, until_s = Simulation(seed), size * NUM_PACKETS / rate_per_s
-        service = cosim.HyperExponential(weights=self.patient.weights, rates_per_s=self.patient.rates_per_s)
-        discipline = cosim.Impatient(patience_s=self.patience_s)
+        service = cosim.queues.HyperExponential(
+            weights=self.patient.weights, rates_per_s=self.patient.rates_per_s
+        )
+        discipline = cosim.queues.Impatient(patience_s=self.patience_s)
         station = Station(sim, "path", 0.0, service, EMPTY, discipline=discipline, keep_packets=True)
         sent: list[tuple[float, Message]] = []
         come = lambda: sent.append((sim.now_s, station.send("client-0000", 1)))  # noqa: E731

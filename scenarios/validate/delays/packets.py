@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 NUM_PACKETS = 300_000
 """Of a full run."""
-EMPTY = cosim.EmptyStart()
+EMPTY = cosim.queues.EmptyStart()
 
 
 class Packets:
@@ -67,7 +67,7 @@ class Packets:
 
 
 def of_the_public(
-    seed: int, size: float, rate_per_s: float, service: cosim.ServiceLaw, num_servers: int = 1
+    seed: int, size: float, rate_per_s: float, service: cosim.queues.ServiceLaw, num_servers: int = 1
 ) -> Packets:
     """Packets of the public at a station that starts empty."""
     sim, until_s = Simulation(seed), size * NUM_PACKETS / rate_per_s

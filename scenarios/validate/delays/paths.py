@@ -80,7 +80,9 @@ class TwoStations(Law):
         rate_per_s = self.theory.arrival_rate_per_s
         sim, until_s = Simulation(seed), size * NUM_PACKETS / (2.0 * rate_per_s)
         first, second = (
-            Station(sim, f"stop-{place}", 0.0, cosim.Exponential(rate_per_s=rate), EMPTY, keep_packets=True)
+            Station(
+                sim, f"stop-{place}", 0.0, cosim.queues.Exponential(rate_per_s=rate), EMPTY, keep_packets=True
+            )
             for place, rate in enumerate(self.theory.service_rates_per_s)
         )
 
@@ -138,7 +140,7 @@ class AgeOfUpdates(Law):
     @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public's packets are updates; the mean age in each of many windows."""
-        service = cosim.Exponential(rate_per_s=self.theory.service_rate_per_s)
+        service = cosim.queues.Exponential(rate_per_s=self.theory.service_rate_per_s)
         packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
         return {AGE: Remembering(values=mean_ages_s(packets.arrivals_s, packets.departures_s))}
 

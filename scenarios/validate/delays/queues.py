@@ -55,7 +55,7 @@ class OneServer(Law):
     @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station."""
-        service = cosim.Exponential(rate_per_s=self.theory.service_rate_per_s)
+        service = cosim.queues.Exponential(rate_per_s=self.theory.service_rate_per_s)
         packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
         return regenerating(packets.found_empty, values_and_tail(SOJOURN, packets.sojourns_s, self.times_s))
 
@@ -98,7 +98,7 @@ class EqualLengths(Law):
     @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station."""
-        service = cosim.Deterministic(duration_s=self.theory.service_s)
+        service = cosim.queues.Deterministic(duration_s=self.theory.service_s)
         packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
         return regenerating(packets.found_empty, values_and_tail(WAIT, packets.waits_s, self.times_s))
 
@@ -168,7 +168,9 @@ class AnyLengths(Law):
     @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station."""
-        service = cosim.HyperExponential(weights=self.theory.weights, rates_per_s=self.theory.rates_per_s)
+        service = cosim.queues.HyperExponential(
+            weights=self.theory.weights, rates_per_s=self.theory.rates_per_s
+        )
         packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
         values = {**values_and_tail(SOJOURN, packets.sojourns_s, self.times_s), WAIT: packets.waits_s}
         return regenerating(packets.found_empty, {name: values[name] for name in self.predict()})
@@ -221,7 +223,7 @@ class SeveralServers(Law):
     @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
         """The public at a station of several servers."""
-        service = cosim.Exponential(rate_per_s=self.theory.service_rate_per_s)
+        service = cosim.queues.Exponential(rate_per_s=self.theory.service_rate_per_s)
         rate_per_s, num_servers = self.theory.arrival_rate_per_s, self.theory.num_servers
         packets = of_the_public(seed, size, rate_per_s, service, num_servers)
         return regenerating(packets.found_empty, values_and_tail(WAIT, packets.waits_s, self.times_s))

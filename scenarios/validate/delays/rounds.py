@@ -24,8 +24,8 @@ def play(
     seed: int,
     num_rounds: int,
     means_s: tuple[float, ...],
-    training_time: cosim.TrainingTime | None,
-    waiting: cosim.Waiting,
+    training_time: cosim.devices.TrainingTime | None,
+    waiting: cosim.waiting.Waiting,
     uplink: cosim.Radio,
 ) -> cosim.Result:
     """Rounds of one cell of HFedAvg without learning, whose clients train so long on average."""
@@ -38,8 +38,8 @@ def play(
             num_clients=len(means_s),
             seed=seed,
             model=MODEL,
-            data=cosim.Synthetic(split=cosim.Iid()),
-            cycles=cosim.CyclesPerStep(step_cycles=STEP_CYCLES),
+            data=cosim.data.Synthetic(split=cosim.data.Iid()),
+            cycles=cosim.devices.CyclesPerStep(step_cycles=STEP_CYCLES),
             devices=cosim.DrawnDevices(
                 min_frequency_hz=each, max_frequency_hz=each, training_time=training_time
             ),
@@ -51,7 +51,7 @@ def play(
     )
 
 
-def radio(upload_hz: float, snrs: tuple[float, ...], fading: cosim.Fading) -> cosim.Radio:
+def radio(upload_hz: float, snrs: tuple[float, ...], fading: cosim.radio.Fading) -> cosim.Radio:
     """A band for each client alone, at these mean SNRs."""
     given = cosim.GivenSnr(snr_db=cosim.PerClient(values=tuple(map(linear_to_db, snrs))))
     sharing = cosim.FixedShares(bandwidth_hz=len(snrs) * upload_hz)
@@ -59,11 +59,11 @@ def radio(upload_hz: float, snrs: tuple[float, ...], fading: cosim.Fading) -> co
 
 
 def durations_s(
-    seed: int, size: float, means_s: tuple[float, ...], shift_s: float, waiting: cosim.Waiting
+    seed: int, size: float, means_s: tuple[float, ...], shift_s: float, waiting: cosim.waiting.Waiting
 ) -> Independent:
     """How long rounds last whose clients compute for exponential times and upload for the shift."""
-    uplink = radio(MODEL_BITS / shift_s, (1.0,) * len(means_s), cosim.NoFading())
-    result = play(seed, int(size * NUM_ROUNDS), means_s, cosim.ExponentialTime(), waiting, uplink)
+    uplink = radio(MODEL_BITS / shift_s, (1.0,) * len(means_s), cosim.radio.NoFading())
+    result = play(seed, int(size * NUM_ROUNDS), means_s, cosim.devices.ExponentialTime(), waiting, uplink)
     rounds = result.rounds[result.rounds["level"] == "edge"]
     return Independent(values=(rounds["end_s"] - rounds["start_s"]).to_numpy())
 
@@ -122,7 +122,7 @@ class Barrier(Law):
                 size / len(self.firsts),
                 means_s,
                 self.theory.shift_s,
-                cosim.FirstK(num_updates=num) if num < len(means_s) else cosim.WaitForAll(),
+                cosim.waiting.FirstK(num_updates=num) if num < len(means_s) else cosim.WaitForAll(),
             )
             for num in self.firsts
         }
@@ -172,6 +172,6 @@ class UnequalBarrier(Law):
         """Rounds that wait for the first, and for all."""
         means_s, shift_s = self.theory.means_s, self.theory.shift_s
         return {
-            "first (s)": durations_s(seed, size / 2.0, means_s, shift_s, cosim.FirstK(num_updates=1)),
+            "first (s)": durations_s(seed, size / 2.0, means_s, shift_s, cosim.waiting.FirstK(num_updates=1)),
             "last (s)": durations_s(seed, size / 2.0, means_s, shift_s, cosim.WaitForAll()),
         }

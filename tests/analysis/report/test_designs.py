@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 import cosim
 from analysis.designs import designs_of, wrapped
 from analysis.report.report import report
-from cosim import (
-    AfterRounds,
-    FixedShares,
-    Hist,
-    Radio,
-    Synthetic,
-    System,
-)
+from cosim import AfterRounds, FixedShares, Hist, Radio, System
+from cosim.data import Synthetic
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 SYSTEM = System(

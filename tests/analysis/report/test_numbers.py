@@ -23,10 +23,10 @@ from cosim import (
     PerGroup,
     Radio,
     Sgd,
-    Synthetic,
     System,
     evolve,
 )
+from cosim.data import Synthetic
 
 SYSTEM = System(
     num_cells=2,

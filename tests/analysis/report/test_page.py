@@ -9,7 +9,8 @@ import pytest
 import cosim
 from analysis.report.page import DARK_COLOURS, table, text
 from analysis.report.report import NEEDED, report, write
-from cosim import AfterRounds, ConfigurationError, Deadline, EdgeTraining, Hist, Synthetic, System
+from cosim import AfterRounds, ConfigurationError, Deadline, EdgeTraining, Hist, System
+from cosim.data import Synthetic
 
 SYSTEM = System(
     num_cells=2,

@@ -7,7 +7,7 @@ from cosim.configuration import configuration, field, not_negative
 
 
 @configuration
-class Bars(cosim.SplitData):
+class Bars(cosim.data.SplitData):
     """Pictures of one channel and 6 x 6 pixels with a bar that lies, stands or slants.
 
     Attributes:
@@ -25,4 +25,4 @@ class Bars(cosim.SplitData):
         for picture, label, place in zip(pictures[:, 0], labels, places, strict=True):
             rows, columns = ((place, along), (along, place), (along, (along + place) % 6))[label]
             picture[rows, columns] += 1.0
-        return cosim.Dataset.of("bars", (pictures[:120], labels[:120]), (pictures[120:], labels[120:]))
+        return cosim.data.Dataset.of("bars", (pictures[:120], labels[:120]), (pictures[120:], labels[120:]))

@@ -5,7 +5,7 @@ from cosim.configuration import configuration, field, not_negative
 
 
 @configuration
-class KeptMomentum(cosim.LocalTraining):
+class KeptMomentum(cosim.training.LocalTraining):
     """SGD whose momentum a client keeps until it trains again.
 
     Attributes:

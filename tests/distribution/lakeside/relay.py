@@ -14,7 +14,7 @@ class Relay(cosim.Link):
         rate_bps: Rate of a client. [no source]
     """
 
-    handling: cosim.ServiceLaw = Gamma()
+    handling: cosim.queues.ServiceLaw = Gamma()
     rate_bps: float = field(positive, default=1e5)
 
     def of_cells(self, sim, cells):
@@ -31,4 +31,4 @@ class RelayLink(cosim.CellLink):
     def open(self, client, payload, job, tx_power_w=None):
         """Begin; the wait of a job is drawn by its number."""
         (wait_s,) = self.relay.handling.draw(self.sim.stream(client, "relay", job.number), 1)
-        return cosim.SteadyUpload(self.sim, payload.bits, self.relay.rate_bps, wait_s=float(wait_s))
+        return cosim.links.SteadyUpload(self.sim, payload.bits, self.relay.rate_bps, wait_s=float(wait_s))

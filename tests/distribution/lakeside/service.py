@@ -5,7 +5,7 @@ from cosim.configuration import configuration, field, positive
 
 
 @configuration
-class Gamma(cosim.ServiceLaw):
+class Gamma(cosim.queues.ServiceLaw):
     """Gamma durations.
 
     Attributes:

@@ -5,7 +5,7 @@ from cosim.configuration import configuration
 
 
 @configuration
-class Turns(cosim.SomeClients):
+class Turns(cosim.selection.SomeClients):
     """The clients of a cell take turns, as many at a time as take part."""
 
     def participants(self, sim, edge, coming):

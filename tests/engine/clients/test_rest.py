@@ -171,10 +171,12 @@ def test_what_would_have_no_effect_is_refused(fields, field):
 )
 def test_a_processor_with_wrong_numbers_is_refused(wrong):
     with pytest.raises(ConfigurationError, match=rf"Device\.{next(iter(wrong))} .*Usual fix: "):
-        cosim.Device(**{"frequency_hz": 1e9, "capacitance_j_per_hz2": 1e-28, "tx_power_w": 0.1} | wrong)
+        cosim.devices.Device(
+            **{"frequency_hz": 1e9, "capacitance_j_per_hz2": 1e-28, "tx_power_w": 0.1} | wrong
+        )
 
 
 @pytest.mark.parametrize("wrong", [{"idle_w": -1.0}, {"sleep_w": float("nan")}, {"sleeps_after_s": -1.0}])
 def test_a_table_of_devices_with_wrong_numbers_is_refused(wrong):
     with pytest.raises(ConfigurationError, match=rf"Device\.{next(iter(wrong))} .*Usual fix: "):
-        cosim.Device(frequency_hz=1e9, capacitance_j_per_hz2=0.0, tx_power_w=0.1, **wrong)
+        cosim.devices.Device(frequency_hz=1e9, capacitance_j_per_hz2=0.0, tx_power_w=0.1, **wrong)

@@ -12,8 +12,8 @@ from data_sets import loaded
 from torch import nn
 
 import models
-from cosim import Synthetic
 from cosim.clock.simulation import Process, Simulation
+from cosim.data import Synthetic
 from cosim.engine.learning import resolver as resolver_module
 from cosim.engine.learning.cohorts import WORKING_SETS, WorkingSet
 from cosim.engine.learning.learner import Learner

@@ -90,7 +90,7 @@ class Own(SplitData):
 
 
 @configuration
-class OwnSplit(cosim.Split):
+class OwnSplit(cosim.data.Split):
     """A split of one's own that draws from a global generator."""
 
     def deal(self, sim, dataset, cell_sizes):
@@ -102,7 +102,7 @@ def arrays(source: str) -> cosim.Arrays:
     return cosim.Arrays(source=f"{__name__}:{source}")
 
 
-def samples(data: cosim.Data, seed: int) -> np.ndarray:
+def samples(data: cosim.data.Data, seed: int) -> np.ndarray:
     return load(data, seed, None).dataset.train_x
 
 

@@ -51,7 +51,9 @@ def test_a_pass_holds_what_lives_at_a_time(network, size, floats):
 
 def slices_of(network: nn.Module, test_x: np.ndarray) -> Slices:
     y = np.arange(len(test_x)) % 2
-    return Slices(network=network, dataset=cosim.Dataset.of("own", (test_x, y), (test_x, y), num_classes=10))
+    return Slices(
+        network=network, dataset=cosim.data.Dataset.of("own", (test_x, y), (test_x, y), num_classes=10)
+    )
 
 
 def test_slices_of_small_samples_are_as_they_were():
@@ -77,14 +79,14 @@ def noted(sizes, passed, weights, x):
     return passed(weights, x)
 
 
-@pytest.mark.parametrize("kind", [cosim.Classification, cosim.Regression])
+@pytest.mark.parametrize("kind", [cosim.tasks.Classification, cosim.tasks.Regression])
 def test_scores_and_losses_do_not_depend_on_the_size_of_slices(monkeypatch, kind):
     x = RNG.standard_normal((50, 12)).astype(np.float32)
-    y = x[:, :4].argmax(1) if kind is cosim.Classification else x[:, :4] + 1
+    y = x[:, :4].argmax(1) if kind is cosim.tasks.Classification else x[:, :4] + 1
     groups, found = [np.arange(3), np.arange(50), np.arange(10, 37)], []
     for most in (50, 7):
         monkeypatch.setattr(slices, "SLICE_BYTES", most * FLOAT * (12 + 4))
-        dataset = cosim.Dataset.of("own", (x, y), (x, y))
+        dataset = cosim.data.Dataset.of("own", (x, y), (x, y))
         learner = Learner(nn.Linear(12, 4), dataset, num_workers=2, task=kind())
         model, sizes = learner.initial_model(key=3), []
         with monkeypatch.context() as noting:
@@ -92,7 +94,7 @@ def test_scores_and_losses_do_not_depend_on_the_size_of_slices(monkeypatch, kind
             noting.setattr(evaluator, "_outputs", partial(noted, sizes, passed))
             scores, losses = learner.evaluate(model), learner.losses(model, groups)
         assert max(sizes) == most
-        assert sum(sizes) == 50 * (2 if kind is cosim.Regression else 1) + 3 + 50 + 27
+        assert sum(sizes) == 50 * (2 if kind is cosim.tasks.Regression else 1) + 3 + 50 + 27
         found.append([*scores.values(), *losses])
     assert found[1] == pytest.approx(found[0], rel=1e-6)
 

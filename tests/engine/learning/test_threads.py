@@ -39,9 +39,11 @@ def of_a_function() -> nn.Module:
 
 def small(function: str | None = None, **changes: object) -> cosim.System:
     """Four clients of two cells, which learn what takes no time to load."""
-    local = cosim.Sgd() if function is None else cosim.TorchFunction(function=f"{__name__}:{function}")
+    local = (
+        cosim.Sgd() if function is None else cosim.training.TorchFunction(function=f"{__name__}:{function}")
+    )
     training = worlds.training(local=evolve(local, batch_size=5), steps=cosim.SameSteps(num_local_steps=2))
-    usual = worlds.digits(num_clients=4, model="relu-12-8-4", data=cosim.Synthetic())
+    usual = worlds.digits(num_clients=4, model="relu-12-8-4", data=cosim.data.Synthetic())
     return evolve(usual, protocol=cosim.HFedAvg(training=training), **changes)
 
 

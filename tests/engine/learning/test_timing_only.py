@@ -9,7 +9,8 @@ from torch import nn
 
 import cosim
 import models
-from cosim import Digits, Never, Synthetic, evolve
+from cosim import Digits, Never, evolve
+from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.engine.networks.flops import TrainingFlops
@@ -28,8 +29,8 @@ PICTURES = evolve(
     protocol=cosim.Hist(training=SMALL),
     end=cosim.AfterRounds(num_global_rounds=2),
 )
-TEXTS = evolve(PICTURES, model="gpt2lora-4-20", data=cosim.Newsgroups20(split=cosim.Iid()))
-COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.Cifar10())
+TEXTS = evolve(PICTURES, model="gpt2lora-4-20", data=cosim.data.Newsgroups20(split=cosim.data.Iid()))
+COLOURS = evolve(PICTURES, model="resnet18-16-10", data=cosim.data.Cifar10())
 
 
 def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
@@ -39,7 +40,7 @@ def timing(system: cosim.System, data_dir: Path | None) -> cosim.Result:
 
 
 @pytest.mark.parametrize("system", [PICTURES, TEXTS, COLOURS], ids=["pictures", "texts", "colours"])
-@pytest.mark.parametrize("cycles", [cosim.CyclesPerStep(), cosim.CyclesPerOperation()])
+@pytest.mark.parametrize("cycles", [cosim.devices.CyclesPerStep(), cosim.devices.CyclesPerOperation()])
 def test_neither_files_nor_weights_are_needed(system, cycles, tmp_path, monkeypatch):
     """The folder of the data is empty, and no folder of GPT-2 is named."""
     monkeypatch.delenv("COSIM_GPT2", raising=False)
@@ -61,7 +62,7 @@ def test_the_tables_are_those_of_a_run_that_learns(fashion_mnist):
 
 def test_what_samples_decide_is_missed_before_the_clock_starts(tmp_path):
     """In VHFL an upload holds a gradient for each sample."""
-    protocol = cosim.Vhfl(num_local_epochs=1)
+    protocol = cosim.papers.Vhfl(num_local_epochs=1)
     vhfl = evolve(PICTURES, num_cells=1, protocol=protocol, model="relu-784-4-10")
     with pytest.raises(cosim.ConfigurationError):
         cosim.run(
@@ -132,7 +133,7 @@ def wrong() -> nn.Module:
     return Asking(size=11)
 
 
-@pytest.mark.parametrize("cycles", [cosim.CyclesPerStep(), cosim.CyclesPerOperation()])
+@pytest.mark.parametrize("cycles", [cosim.devices.CyclesPerStep(), cosim.devices.CyclesPerOperation()])
 @pytest.mark.parametrize("kind", [Asking, AskingForward])
 def test_a_network_that_looks_at_values_gets_them(kind, cycles):
     """With the times and the bits of a run that learns; a client trains alone."""

@@ -49,7 +49,7 @@ def writes():
     return Writes()
 
 
-class Shifted(cosim.Classification):
+class Shifted(cosim.tasks.Classification):
     """Classes from 1 on, and twice the outputs, in its own memory."""
 
     def loss(self, outputs, targets):
@@ -79,13 +79,13 @@ class ShiftedInPlace(Shifted):
         }
 
 
-class First(cosim.Metric):
+class First(cosim.tasks.Metric):
     """A metric that writes into all that it is given."""
 
     reads_owners: ClassVar[bool] = True
 
-    def measures(self, dataset) -> Mapping[str, cosim.Measure]:
-        return {type(self).__name__.lower(): cosim.Measure("a number", higher_is_better=True)}
+    def measures(self, dataset) -> Mapping[str, cosim.records.Measure]:
+        return {type(self).__name__.lower(): cosim.records.Measure("a number", higher_is_better=True)}
 
     def scores(self, answers):
         found = float(answers.outputs.sum() + answers.targets.sum() + answers.owners.sum())
@@ -100,10 +100,12 @@ class Second(First):
 OWN = tuple(f"{__name__}:{kind.__name__}" for kind in (First, Second))
 
 
-def a_learner(network: nn.Module, y, task: cosim.Task) -> tuple[Learner, cosim.Dataset, list[np.ndarray]]:
+def a_learner(
+    network: nn.Module, y, task: cosim.tasks.Task
+) -> tuple[Learner, cosim.data.Dataset, list[np.ndarray]]:
     """On samples of which the last fifty are the test set; of each array a copy."""
     owners = None if y.dtype == np.float32 else np.arange(50) % 5
-    dataset = cosim.Dataset(
+    dataset = cosim.data.Dataset(
         name="own",
         train_x=X[:150].copy(),
         train_y=y[:150].copy(),
@@ -116,7 +118,7 @@ def a_learner(network: nn.Module, y, task: cosim.Task) -> tuple[Learner, cosim.D
     return Learner(network, dataset, num_workers=2, task=task), dataset, before
 
 
-def arrays(dataset: cosim.Dataset) -> list[np.ndarray]:
+def arrays(dataset: cosim.data.Dataset) -> list[np.ndarray]:
     found = (dataset.train_x, dataset.train_y, dataset.test_x, dataset.test_y, dataset.test_owners)
     return [array for array in found if array is not None]
 
@@ -124,9 +126,9 @@ def arrays(dataset: cosim.Dataset) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     ("y", "tasks"),
     [
-        (LABELS, (cosim.Classification(metrics=OWN), cosim.Classification(metrics=OWN))),
+        (LABELS, (cosim.tasks.Classification(metrics=OWN), cosim.tasks.Classification(metrics=OWN))),
         (LABELS, (Shifted(metrics=OWN), ShiftedInPlace(metrics=OWN))),
-        (QUANTITIES, (cosim.Regression(), cosim.Regression())),
+        (QUANTITIES, (cosim.tasks.Regression(), cosim.tasks.Regression())),
     ],
     ids=["classes", "own task", "quantities"],
 )
@@ -191,7 +193,7 @@ def test_a_run_that_writes_ends_as_one_that_does_not(networks, locals_, tasks):
         rule = (
             cosim.Sgd(batch_size=8, learning_rate=0.3)
             if local == "sgd"
-            else cosim.TorchFunction(batch_size=8, function=f"{__name__}:{local}")
+            else cosim.training.TorchFunction(batch_size=8, function=f"{__name__}:{local}")
         )
         system = cosim.System(
             num_cells=1,
@@ -210,7 +212,7 @@ def test_a_run_that_writes_ends_as_one_that_does_not(networks, locals_, tasks):
 
 
 def test_rows_that_recur_are_the_same_at_every_step():
-    dataset = cosim.Dataset(
+    dataset = cosim.data.Dataset(
         name="rows",
         train_x=X[:20],
         train_y=None,
@@ -258,7 +260,7 @@ class HalvesInPlace(nn.Linear):
 def test_the_servers_part_passes_the_same_samples_twice():
     halves = dict(zip(("train_x", "test_x"), (X[:150], X[150:]), strict=True))
     targets = dict(zip(("train_y", "test_y"), (QUANTITIES[:150], QUANTITIES[150:]), strict=True))
-    dataset = cosim.Dataset(name="two", **halves, **targets, num_classes=None, num_global_features=4)
+    dataset = cosim.data.Dataset(name="two", **halves, **targets, num_classes=None, num_global_features=4)
     rule, ends = VerticalSgd(batch_size=10, learning_rate=0.1, central_learning_rate=0.1), []
     for central in (Halves, HalvesInPlace):
         learner = Learner(Vertical(central), dataset, num_workers=1)

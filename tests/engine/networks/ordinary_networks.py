@@ -219,7 +219,7 @@ class Variational(nn.Module):
         return torch.cat((self.decoder(mean + (0.5 * log_variance).exp() * noise), mean, log_variance), -1)
 
 
-class Bound(cosim.Regression):
+class Bound(cosim.tasks.Regression):
     """What is rebuilt, and the divergence of mean and spread from a standard normal."""
 
     def num_outputs(self, dataset):
@@ -380,4 +380,4 @@ NETWORKS = {
 }
 """Name -> what makes it, its data, and how its clients are trained, by a word of the reason."""
 
-TASKS = {"variational autoencoder": Bound(), "causal transformer": cosim.NextToken()}
+TASKS = {"variational autoencoder": Bound(), "causal transformer": cosim.tasks.NextToken()}

@@ -110,7 +110,7 @@ DRAWN = {of.__name__: of for of in (Attentive, Encoder, Scaled, Tied, Fourier, f
 
 
 def system(model: str = "relu-12-8-4", **changes: object) -> cosim.System:
-    usual = worlds.digits(num_clients=4, data=cosim.Synthetic())
+    usual = worlds.digits(num_clients=4, data=cosim.data.Synthetic())
     return evolve(usual, model=f"{__name__}:{model}" if model.isidentifier() else model, **changes)
 
 
@@ -147,7 +147,7 @@ def test_a_function_gives_what_it_draws_from_the_seed(name):
 @pytest.mark.parametrize("name", DRAWN)
 def test_such_a_network_trains_as_in_a_plain_loop(name):
     """Two clients that begin with the same values, and the mean of both."""
-    data = worlds.loaded(cosim.Synthetic())
+    data = worlds.loaded(cosim.data.Synthetic())
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         network = DRAWN[name]()
@@ -190,7 +190,7 @@ def test_another_process_gives_the_same_tables(tmp_path):
 
 def trained() -> nn.Module:
     """A network that has learned before it is returned."""
-    data, network = worlds.loaded(cosim.Synthetic()), nn.Sequential(nn.Linear(12, 4))
+    data, network = worlds.loaded(cosim.data.Synthetic()), nn.Sequential(nn.Linear(12, 4))
     x, y, own = torch.tensor(data.train_x), torch.tensor(data.train_y), torch.Generator().manual_seed(5)
     with torch.no_grad():
         network[0].weight.copy_(torch.randn(4, 12, generator=own))
@@ -208,7 +208,7 @@ def with_a_new_head() -> nn.Module:
 
 
 def test_a_trained_network_begins_trained_and_says_so(tmp_path, capsys):
-    data = worlds.loaded(cosim.Synthetic())
+    data = worlds.loaded(cosim.data.Synthetic())
     accuracy = (trained()(torch.tensor(data.test_x)).argmax(1).numpy() == data.test_y).mean()
     assert accuracy > 0.8
     result = cosim.run(system("trained"), out=tmp_path / "run", progress="trained")

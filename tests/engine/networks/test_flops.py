@@ -7,7 +7,7 @@ from data_sets import loaded
 from torch import nn
 
 import models
-from cosim import Synthetic
+from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.values.submodels import draw_parts

@@ -53,7 +53,7 @@ def mlp() -> nn.Module:
     return models.build("mlp-12-8-4")
 
 
-def system(personal: tuple[str, ...], local: cosim.LocalTraining = SGD, **changes) -> cosim.System:
+def system(personal: tuple[str, ...], local: cosim.training.LocalTraining = SGD, **changes) -> cosim.System:
     """Five clients in two cells, of whom one never arrives and one never even trains to the end."""
     protocol = cosim.HFedAvg(training=worlds.training(local=local, waiting=worlds.DEADLINE))
     more = {"model": "mlp-12-8-4", "protocol": protocol, "end": cosim.AfterRounds(num_global_rounds=ROUNDS)}
@@ -155,7 +155,7 @@ def test_a_run_is_a_loop_that_keeps_them_by_hand(tmp_path, build, words, keeps):
 
 def test_neither_way_has_bits_for_them_and_times_alone_are_the_same():
     """12 x 8 + 8 values of 140 travel; the head's 36 do not."""
-    topology = cosim.Topology(backhaul_rate_bps=1e6)
+    topology = cosim.topology.Topology(backhaul_rate_bps=1e6)
     shared, found = (
         cosim.run(system(words, topology=topology), num_workers=1) for words in ((), ("layers.1",))
     )
@@ -170,7 +170,7 @@ def test_neither_way_has_bits_for_them_and_times_alone_are_the_same():
 
 
 @configuration
-class Seen(cosim.Codec):
+class Seen(cosim.codecs.Codec):
     """Refuses to be shown what does not travel."""
 
     keeps_state = True
@@ -189,7 +189,7 @@ class Seen(cosim.Codec):
 
 
 @configuration
-class Doubled(cosim.ServerUpdate):
+class Doubled(cosim.server_updates.ServerUpdate):
     """Moves all that it is shown."""
 
     def step(self, server):
@@ -213,13 +213,13 @@ def served(**parts) -> dict[str, object]:
     "changes",
     [
         {"codec": Seen(), **served()},
-        {"codec": cosim.ErrorFeedback(codec=cosim.TopK()), **served()},
-        {"codec": cosim.Signs(), **served(server=cosim.MajorityVote())},
+        {"codec": cosim.codecs.ErrorFeedback(codec=cosim.codecs.TopK()), **served()},
+        {"codec": cosim.codecs.Signs(), **served(server=cosim.server_updates.MajorityVote())},
         served(server=Doubled()),
-        served(server=cosim.FedAdam()),
-        served(server=cosim.FedNova()),
-        {"uplink": cosim.Radio(sharing=cosim.OverTheAir(bandwidth_hz=1e6)), **served()},
-        {"downlink": cosim.Broadcast(), "model_codec": cosim.BFloat16(), **served()},
+        served(server=cosim.server_updates.FedAdam()),
+        served(server=cosim.server_updates.FedNova()),
+        {"uplink": cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=1e6)), **served()},
+        {"downlink": cosim.radio.Broadcast(), "model_codec": cosim.codecs.BFloat16(), **served()},
         {
             "protocol": cosim.FedBuff(training=cosim.Clients(local=SGD)),
             "end": cosim.AfterVersions(num_versions=3),
@@ -244,7 +244,7 @@ def test_neither_codecs_nor_servers_nor_noise_move_them(changes):
 
 
 @configuration
-class Starts(cosim.LocalTraining):
+class Starts(cosim.training.LocalTraining):
     """Goes on from where it was, and says so."""
 
     keeps_state = True
@@ -277,7 +277,7 @@ def test_a_rule_of_ones_own_starts_from_them():
 
 
 @configuration
-class OwnScaffold(cosim.LocalTraining):
+class OwnScaffold(cosim.training.LocalTraining):
     """SCAFFOLD of the body, plain steps of the head."""
 
     keeps_state = True
@@ -312,7 +312,7 @@ class OwnScaffold(cosim.LocalTraining):
 
 
 def test_scaffold_has_variates_of_what_travels_only():
-    rules = [kind(batch_size=BATCH, learning_rate=RATE) for kind in (cosim.Scaffold, OwnScaffold)]
+    rules = [kind(batch_size=BATCH, learning_rate=RATE) for kind in (cosim.training.Scaffold, OwnScaffold)]
     ours, own = (cosim.run(system(("layers.1",), rule), num_workers=1) for rule in rules)
     assert set(ours.transfers["payload_bits"]) == {32 * 2 * 104}
     assert ours.spans.equals(own.spans)
@@ -329,7 +329,9 @@ class Stopped(BaseException):
 @pytest.mark.parametrize(
     "played",
     [
-        system(("layers.1",), cosim.Momentum(batch_size=BATCH, learning_rate=RATE, keeps_state=True)),
+        system(
+            ("layers.1",), cosim.training.Momentum(batch_size=BATCH, learning_rate=RATE, keeps_state=True)
+        ),
         patient(
             protocol=cosim.FedBuff(training=cosim.Clients(local=SGD), num_updates=2),
             end=cosim.AfterVersions(num_versions=4),
@@ -373,7 +375,7 @@ def test_the_laws_of_runs():
         (("layers",), r"keep all that is trained to themselves"),
     ],
 )
-@pytest.mark.parametrize("evaluation", [cosim.EveryVersions(), cosim.Never()])
+@pytest.mark.parametrize("evaluation", [cosim.ends.EveryVersions(), cosim.Never()])
 def test_words_that_name_nothing_or_everything_are_refused_before_a_folder_is_made(
     tmp_path, words, message, evaluation
 ):

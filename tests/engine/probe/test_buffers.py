@@ -277,7 +277,7 @@ def _system(**knobs):
 
 # --- state is trained as in a plain loop ---
 
-DATA = loaded(cosim.Synthetic())
+DATA = loaded(cosim.data.Synthetic())
 NUM_STEPS, BATCH_SIZE, RATE = 4, 10, 0.1
 
 
@@ -288,7 +288,7 @@ def updates_of(start, training):
             client=f"client-{number}",
             start=start,
             samples=np.arange(40 * number, 40 * number + 40),
-            num_steps=NUM_STEPS + number * isinstance(training, cosim.TorchFunction),
+            num_steps=NUM_STEPS + number * isinstance(training, cosim.training.TorchFunction),
             training=training,
             key=number,
         )
@@ -336,7 +336,7 @@ def steps(network, batches, state, rng):
 
 
 SGD = cosim.Sgd(batch_size=BATCH_SIZE, learning_rate=RATE)
-FUNCTION = cosim.TorchFunction(batch_size=BATCH_SIZE, function=f"{__name__}:steps")
+FUNCTION = cosim.training.TorchFunction(batch_size=BATCH_SIZE, function=f"{__name__}:steps")
 BATCHED = [OwnNormalised, Assigned, InPlace, Attached, Counting, Table]
 CASES = [(kind, SGD, 5) for kind in BATCHED]
 CASES += [(kind, SGD, 1) for kind in (*BATCHED, PastVersions, Spectral, BegunByData, Sparse)]
@@ -485,7 +485,7 @@ def prototypes(network, batches, state, rng):
         network.counts += torch.bincount(y, minlength=4)
 
 
-MOVING = cosim.TorchFunction(batch_size=BATCH_SIZE, function=f"{__name__}:prototypes")
+MOVING = cosim.training.TorchFunction(batch_size=BATCH_SIZE, function=f"{__name__}:prototypes")
 
 
 def test_what_a_function_moves_travels_where_it_is_declared():

@@ -11,7 +11,8 @@ from data_sets import loaded
 from torch import nn
 from torch.nn import functional
 
-from cosim import ConfigurationError, Synthetic
+from cosim import ConfigurationError
+from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 
 DATA = loaded(Synthetic())

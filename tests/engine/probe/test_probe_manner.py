@@ -263,7 +263,7 @@ class Clipped(nn.Module):
 
 @pytest.mark.parametrize("learns", [True, False])
 def test_a_run_says_why_clients_are_trained_one_by_one(learns, tmp_path, capsys):
-    evaluation = cosim.EveryVersions() if learns else cosim.Never()
+    evaluation = cosim.ends.EveryVersions() if learns else cosim.Never()
     system = cosim.evolve(small_system(), model=f"{__name__}:clipping", evaluation=evaluation)
     cosim.run(system, out=tmp_path / "run", progress="clipping")
     said = "rules of the engine train clients one by one: torch.func cannot batch the network (it looks at"

@@ -6,7 +6,8 @@ from data_sets import loaded
 from torch import nn
 
 import models
-from cosim import ConfigurationError, Synthetic
+from cosim import ConfigurationError
+from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 from models.mlp import Mlp
 

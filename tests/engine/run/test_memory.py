@@ -29,20 +29,26 @@ def with_memory(bits: float, **changes: object) -> cosim.System:
     return attrs.evolve(usual, devices=attrs.evolve(usual.devices, memory_bits=bits))
 
 
-def trained_by(local: cosim.LocalTraining) -> cosim.HFedAvg:
+def trained_by(local: cosim.training.LocalTraining) -> cosim.HFedAvg:
     return cosim.HFedAvg(training=worlds.training(local=local))
 
 
 SYSTEMS = {
     "sgd": ({}, plain_bits()),
     "momentum": (
-        {"protocol": trained_by(cosim.Momentum(batch_size=BATCH_SIZE))},
+        {"protocol": trained_by(cosim.training.Momentum(batch_size=BATCH_SIZE))},
         plain_bits(num_states=1),
     ),
-    "adam": ({"protocol": trained_by(cosim.Adam(batch_size=BATCH_SIZE))}, plain_bits(num_states=2)),
-    "proximal": ({"protocol": trained_by(cosim.Proximal(batch_size=BATCH_SIZE))}, plain_bits(num_states=1)),
-    "scaffold": ({"protocol": trained_by(cosim.Scaffold(batch_size=BATCH_SIZE))}, plain_bits(num_states=2)),
-    "error feedback": ({"codec": cosim.ErrorFeedback()}, plain_bits(num_states=1)),
+    "adam": ({"protocol": trained_by(cosim.training.Adam(batch_size=BATCH_SIZE))}, plain_bits(num_states=2)),
+    "proximal": (
+        {"protocol": trained_by(cosim.training.Proximal(batch_size=BATCH_SIZE))},
+        plain_bits(num_states=1),
+    ),
+    "scaffold": (
+        {"protocol": trained_by(cosim.training.Scaffold(batch_size=BATCH_SIZE))},
+        plain_bits(num_states=2),
+    ),
+    "error feedback": ({"codec": cosim.codecs.ErrorFeedback()}, plain_bits(num_states=1)),
     "half a model": ({"protocol": cosim.Hist(training=worlds.training())}, plain_bits(PARAMETERS // 2, 4)),
     "asynchronous": (
         {
@@ -67,7 +73,7 @@ def test_what_fits_to_the_bit_runs_and_one_bit_less_is_refused(name):
 
 def test_a_larger_part_needs_more_and_names_the_client_of_its_cell():
     """The second cell has six of eight hidden units."""
-    sizes = cosim.Fractions(values=(0.25, 0.75))
+    sizes = cosim.protocols.Fractions(values=(0.25, 0.75))
     protocol = cosim.Hist(training=worlds.training(), submodel_sizes=sizes)
     bits = plain_bits(6 * (12 + 4), 6)
     cosim.run(with_memory(bits, protocol=protocol, evaluation=cosim.Never()))

@@ -21,7 +21,7 @@ SYSTEM = cosim.System(
     num_cells=2,
     num_clients=4,
     model="relu-12-8-4",
-    data=cosim.Synthetic(),
+    data=cosim.data.Synthetic(),
     protocol=cosim.Hist(
         training=cosim.EdgeTraining(num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=1))
     ),

@@ -26,7 +26,7 @@ class Cable(cosim.Link):
 def traced(folder, text: str) -> cosim.System:
     file = folder / "street.csv"
     file.write_text("time_s,device,rate_bps\n" + text)
-    return evolve(SYSTEM, uplink=cosim.TracedLink(trace=RateTrace(file=str(file))))
+    return evolve(SYSTEM, uplink=cosim.links.TracedLink(trace=RateTrace(file=str(file))))
 
 
 def test_usual_numbers_are_not_remarked_on(tmp_path):
@@ -42,7 +42,7 @@ def test_usual_numbers_are_not_remarked_on(tmp_path):
             "uplink.rate_bps = 10 bit/s is little. Usual fix: 1e+07, if",
         ),
         (
-            {"topology": cosim.Topology(backhaul_rate_bps=54.0)},
+            {"topology": cosim.topology.Topology(backhaul_rate_bps=54.0)},
             "topology.backhaul_rate_bps = 54 bit/s is little. Usual fix: 5.4e+07, if 54 Mbit/s was meant.",
         ),
         (

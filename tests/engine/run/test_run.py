@@ -19,13 +19,9 @@ import worlds
 import models
 from cosim import (
     AfterRounds,
-    AfterUpdates,
     ConfigurationError,
     Deadline,
-    EvaluationTimes,
-    EveryVersions,
     FashionMnist,
-    FirstK,
     FixedShares,
     GivenSnr,
     HFedAvg,
@@ -33,26 +29,26 @@ from cosim import (
     Never,
     PerGroup,
     Radio,
-    RawHfl,
-    RedividedShares,
     Result,
     Simulation,
-    Synthetic,
     System,
-    Vhfl,
-    Waiting,
     evolve,
     run,
 )
 from cosim.configuration import from_dict, lacks_in, to_dict
 from cosim.configuration.going_together import GLOBAL_ROUNDS
+from cosim.data import Synthetic
+from cosim.ends import AfterUpdates, EvaluationTimes, EveryVersions
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.row_groups import RowGroups
 from cosim.jobs.job import Job
+from cosim.papers import RawHfl, Vhfl
+from cosim.radio import RedividedShares
 from cosim.records.rows import DONE, Span
 from cosim.testing import small_system
 from cosim.topology.graph import graph_of
 from cosim.training.local_steps import SameSteps
+from cosim.waiting import FirstK, Waiting
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
 

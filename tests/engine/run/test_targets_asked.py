@@ -4,10 +4,12 @@ import attrs
 import pytest
 
 import cosim
-from cosim import Classification, ConfigurationError, Never, Regression, Synthetic, System
+from cosim import ConfigurationError, Never, System
+from cosim.data import Synthetic
 from cosim.engine.run.targets import check_targets
 from cosim.records.rows import Measure
 from cosim.studies.study import Study
+from cosim.tasks import Classification, Regression
 
 SYSTEM = System(num_cells=2, num_clients=4, model="relu-12-8-4", data=Synthetic())
 SHARE = Measure("test accuracy", higher_is_better=True, is_share=True)

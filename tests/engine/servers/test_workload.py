@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim import ConfigurationError, CyclesPerOperation, CyclesPerStep, Never, evolve
+from cosim import ConfigurationError, Never, evolve
+from cosim.devices import CyclesPerOperation, CyclesPerStep
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.engine.networks.of_run import network_of
 from cosim.engine.run.ground import ground_of
@@ -31,7 +32,9 @@ def cloud_of(**parts) -> Cloud:
 
 def test_a_model_and_a_part_of_it_by_hand():
     """Three of eight hidden units hold 3 (12 + 4) weights."""
-    cloud = cloud_of(cycles=CyclesPerStep(step_cycles=1e6), codec=cosim.Uncompressed(bits_per_parameter=7))
+    cloud = cloud_of(
+        cycles=CyclesPerStep(step_cycles=1e6), codec=cosim.codecs.Uncompressed(bits_per_parameter=7)
+    )
     (client, *_) = cloud.edges[0].clients
     part = Part({"hidden1": np.array([0, 3, 5])})
     whole, three = cloud.workload.of(), cloud.workload.of(part)
@@ -43,7 +46,7 @@ def test_a_model_and_a_part_of_it_by_hand():
 
 def test_coding_adds_cycles_and_codes_uploads_alone():
     """128 weights at 4 bits and a norm; the same cycles for a client and for all of a cell."""
-    cloud = cloud_of(cycles=CyclesPerStep(step_cycles=1e6), codec=cosim.Qsgd(cycles_per_value=7.5))
+    cloud = cloud_of(cycles=CyclesPerStep(step_cycles=1e6), codec=cosim.codecs.Qsgd(cycles_per_value=7.5))
     clients, load = cloud.edges[0].clients, cloud.workload.of()
     assert load.upload == (WEIGHTS, 32 + 4 * WEIGHTS)
     assert load.download == (WEIGHTS, 32 * WEIGHTS)
@@ -53,10 +56,12 @@ def test_coding_adds_cycles_and_codes_uploads_alone():
 
 
 def test_sizes_are_planned_only_where_units_add_up_to_the_model():
-    sizes = cosim.Hist(training=small_system().protocol.training, submodel_sizes=cosim.LatencyOptimal())
-    cloud_of(protocol=sizes, codec=cosim.BFloat16())
+    sizes = cosim.Hist(
+        training=small_system().protocol.training, submodel_sizes=cosim.protocols.LatencyOptimal()
+    )
+    cloud_of(protocol=sizes, codec=cosim.codecs.BFloat16())
     with pytest.raises(ConfigurationError, match=r"LatencyOptimal: plans by the bits of a unit.* TopK"):
-        cloud_of(protocol=sizes, codec=cosim.TopK(kept=cosim.KeptNumber(num_values=10)))
+        cloud_of(protocol=sizes, codec=cosim.codecs.TopK(kept=cosim.codecs.KeptNumber(num_values=10)))
 
 
 def test_units_add_up_to_the_model():
@@ -77,7 +82,7 @@ def test_operations_of_units_that_are_not_chosen_are_refused():
         unit.cycles(cloud.edges[0].clients[0], 1, 10)
 
 
-class Thirds(cosim.Uncompressed):
+class Thirds(cosim.codecs.Uncompressed):
     """A third of a bit for each value."""
 
     def bits(self, num_values):

@@ -12,14 +12,10 @@ import models
 from cosim import (
     AfterRounds,
     ConfigurationError,
-    EveryEdgeRound,
-    EveryVersions,
     GivenSnr,
     HFedAvg,
     Hist,
-    LatencyOptimal,
     Never,
-    OverTheAir,
     PerGroup,
     Radio,
     Rayleigh,
@@ -27,8 +23,11 @@ from cosim import (
     evolve,
     run,
 )
+from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
 from cosim.engine.store.checkpoint import BEFORE, FILE, Checkpoint
+from cosim.protocols import LatencyOptimal
+from cosim.radio import EveryEdgeRound, OverTheAir
 from cosim.records.tables import TABLES
 from scenarios.command_line import main
 

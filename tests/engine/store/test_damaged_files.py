@@ -29,11 +29,11 @@ from cosim import (
     Never,
     Result,
     Sgd,
-    Synthetic,
     System,
     evolve,
     run,
 )
+from cosim.data import Synthetic
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.files.on_disk import checksum
 from cosim.records.tables import TABLES as EVERY_TABLE

@@ -67,7 +67,7 @@ def shaky(**changes) -> cosim.System:
     system = small_system()
     local = cosim.Sgd(batch_size=10, learning_rate=1.2)
     protocol = attrs.evolve(system.protocol, training=attrs.evolve(system.protocol.training, local=local))
-    end, task = cosim.AfterRounds(num_global_rounds=6), cosim.Classification(metrics=("MacroF1",))
+    end, task = cosim.AfterRounds(num_global_rounds=6), cosim.tasks.Classification(metrics=("MacroF1",))
     parts = {"seed": 3, "protocol": protocol, "end": end, "task": task}
     return attrs.evolve(system, **(parts | changes))
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cosim import Measure, Result
+from cosim import Result
 from cosim.engine.store.results import AtTarget
+from cosim.records import Measure
 from cosim.records.rows import Evaluation
 from cosim.records.summary import Summary
 from cosim.records.tables import TABLES

@@ -12,46 +12,41 @@ import worlds
 import models
 from cosim import (
     AfterRounds,
-    Algorithm2,
-    CommonSteps,
     ConfigurationError,
-    CyclesPerBit,
     DrawnDevices,
     EdgeTraining,
-    EveryEdgeRound,
-    EveryVersions,
-    ExactSolver,
     HFedAvg,
-    Iid,
-    LargeScale,
-    LinkBudget,
-    LogNormalTime,
     Never,
-    NoFading,
     PerGroup,
-    PowerRange,
     PublicNetwork,
     Radio,
-    RawHfl,
-    ResourceAware,
-    ResourceBlocks,
     Sgd,
     Simulation,
-    Synthetic,
     System,
-    Topology,
-    Uncompressed,
-    Unconstrained,
-    VideoRequests,
     evolve,
     run,
 )
+from cosim.codecs import Uncompressed
+from cosim.data import Iid, Synthetic
+from cosim.devices import CyclesPerBit, LogNormalTime, PowerRange
+from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
+from cosim.papers import (
+    Algorithm2,
+    CommonSteps,
+    ExactSolver,
+    RawHfl,
+    ResourceAware,
+    Unconstrained,
+    VideoRequests,
+)
+from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget, NoFading, ResourceBlocks
 from cosim.recording.recorder import Recorder
+from cosim.topology import Topology
 from cosim.training.local_steps import SameSteps
 from cosim.training.programs.sgd_steps import mini_batches
 

@@ -8,46 +8,39 @@ from torch import nn
 import models
 from cosim import (
     AfterRounds,
-    CellTraffic,
     ConfigurationError,
-    CyclesPerOperation,
     Deadline,
-    Deterministic,
     EdgeTraining,
-    EmptyStart,
     FixedShares,
     GivenSnr,
     Hist,
-    Iid,
     Never,
-    NoFading,
-    OwnPaths,
-    Paths,
     PerGroup,
     PublicNetwork,
     Radio,
     Result,
     Sgd,
-    SharedPath,
-    Synthetic,
     System,
-    Traffic,
-    UploadDeadline,
-    Vhfl,
     evolve,
     run,
 )
 from cosim.clock.simulation import Simulation
+from cosim.data import Iid, Synthetic
 from cosim.data.dataset import Dataset
+from cosim.devices import CyclesPerOperation
 from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.jobs.job import Job
+from cosim.papers import CellTraffic, Traffic, Vhfl
 from cosim.papers.vhfl.vertical import VerticalSgd
+from cosim.queues import Deterministic, EmptyStart, OwnPaths, Paths, SharedPath
+from cosim.radio import NoFading
 from cosim.recording.recorder import Recorder
 from cosim.training.local_steps import SameSteps
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
+from cosim.waiting import UploadDeadline
 
 SIZES = (10, 25, 25)
 SHARED = SharedPath()

@@ -8,26 +8,28 @@ from worlds import BITS, STEP_CYCLES, STEPS
 import cosim
 from cosim import (
     AfterSeconds,
-    AfterUpdates,
     AfterVersions,
-    AsynchronousTraining,
-    Cells,
     Clients,
-    ConstantConcurrency,
-    Dispatched,
     FedAsync,
     FedBuff,
-    GeneralisedAsync,
     HFedAvg,
     Never,
-    PoissonStarts,
     Sgd,
     System,
-    TimeTriggered,
     evolve,
     run,
 )
+from cosim.ends import AfterUpdates
 from cosim.engine.store.results import Result
+from cosim.protocols import (
+    AsynchronousTraining,
+    Cells,
+    ConstantConcurrency,
+    Dispatched,
+    GeneralisedAsync,
+    PoissonStarts,
+    TimeTriggered,
+)
 from cosim.records.rows import END_OF_RUN
 from cosim.testing.laws.tables import BrokenLaw, versions_age_what_is_in_flight
 
@@ -48,7 +50,9 @@ def lasting(*units: float, **changes: object) -> System:
 def random_times(num_clients: int, **changes: object) -> System:
     """One cell whose clients' jobs last log-normal times, and other lengths for each."""
     frequencies_hz = np.geomspace(3e8, 3e9, num_clients).tolist()
-    devices = evolve(worlds.processors(*frequencies_hz), training_time=cosim.LogNormalTime(spread=0.8))
+    devices = evolve(
+        worlds.processors(*frequencies_hz), training_time=cosim.devices.LogNormalTime(spread=0.8)
+    )
     usual = {"devices": devices, "end": AfterVersions(num_versions=150), "evaluation": Never()}
     return worlds.one_cell(*frequencies_hz, **usual | changes)
 
@@ -221,7 +225,7 @@ def test_shares_of_a_band_are_those_of_the_concurrency() -> None:
 
 
 def test_the_backhaul_takes_its_time_on_both_ways() -> None:
-    topology = cosim.Topology(backhaul_delay_s=UNIT_S)
+    topology = cosim.topology.Topology(backhaul_delay_s=UNIT_S)
     protocol = FedBuff(num_updates=1, training=CLIENTS)
     updates = run(lasting(2, protocol=protocol, topology=topology)).updates
     assert (updates["applied_s"].head(3) / UNIT_S).tolist() == [4, 8, 12]
@@ -288,7 +292,7 @@ REFUSED = {
     ),
     "rounds": ({"end": cosim.AfterRounds()}, "FedBuff: it plays no global rounds"),
     "sums": (
-        {"uplink": cosim.Radio(sharing=cosim.OverTheAir())},
+        {"uplink": cosim.Radio(sharing=cosim.radio.OverTheAir())},
         "only the mean of a cell's updates arrives, and .* = Clients needs them one by one",
     ),
     "outages": (
@@ -320,10 +324,10 @@ def test_a_plan_of_submodels_refuses_asynchronous_cells() -> None:
 @pytest.mark.parametrize(("free", "slope"), [(-1.0, 10.0), (4.0, -10.0), (4.0, 0.0)])
 def test_negative_hinges_are_refused(free: float, slope: float) -> None:
     with pytest.raises(cosim.ConfigurationError, match=r"Hinge\.(free|slope) = "):
-        cosim.Hinge(free=free, slope=slope)
+        cosim.protocols.Hinge(free=free, slope=slope)
 
 
 def test_weights_of_staleness_by_hand() -> None:
-    assert [cosim.Constant().weight(u) for u in (0, 5)] == [1.0, 1.0]
-    assert [cosim.Polynomial().weight(u) for u in (0, 3)] == [1.0, 0.5]
-    assert [cosim.Hinge().weight(u) for u in (0, 4, 5, 14)] == [1.0, 1.0, 1 / 11, 1 / 101]
+    assert [cosim.protocols.Constant().weight(u) for u in (0, 5)] == [1.0, 1.0]
+    assert [cosim.protocols.Polynomial().weight(u) for u in (0, 3)] == [1.0, 0.5]
+    assert [cosim.protocols.Hinge().weight(u) for u in (0, 4, 5, 14)] == [1.0, 1.0, 1 / 11, 1 / 101]

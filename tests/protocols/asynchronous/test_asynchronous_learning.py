@@ -9,35 +9,25 @@ import pytest
 import torch
 import worlds
 
-from cosim import (
-    AfterRounds,
-    AfterVersions,
-    AsynchronousTraining,
-    Cells,
-    Clients,
-    ConstantConcurrency,
-    Dispatched,
-    EveryVersions,
-    FedAsync,
-    FedBuff,
-    GeneralisedAsync,
-    HFedAvg,
-    LocalTraining,
-    LogNormalTime,
-    PoissonStarts,
-    Proximal,
-    Sgd,
-    System,
-    TimeTriggered,
-    evolve,
-    run,
-)
+from cosim import AfterRounds, AfterVersions, Clients, FedAsync, FedBuff, HFedAvg, Sgd, System, evolve, run
 from cosim.configuration import configuration, lacks_in
 from cosim.configuration.going_together import GLOBAL_ROUNDS
+from cosim.devices import LogNormalTime
+from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.resolver import Resolver
+from cosim.protocols import (
+    AsynchronousTraining,
+    Cells,
+    ConstantConcurrency,
+    Dispatched,
+    GeneralisedAsync,
+    PoissonStarts,
+    TimeTriggered,
+)
 from cosim.testing import check_local_training, check_protocol
 from cosim.testing.laws.tables import same_tables
+from cosim.training import LocalTraining, Proximal
 
 STEPS = worlds.STEPS
 SGD = Sgd(batch_size=10)

@@ -11,27 +11,12 @@ import numpy as np
 import pytest
 import worlds
 
-from cosim import (
-    AfterRounds,
-    AfterVersions,
-    AtLeast,
-    Clients,
-    Constant,
-    ConstantConcurrency,
-    Dispatched,
-    EveryVersions,
-    FedAsync,
-    FedBuff,
-    FirstK,
-    GeneralisedAsync,
-    HFedAvg,
-    Proximal,
-    Sgd,
-    TimeTriggered,
-    evolve,
-    run,
-)
+from cosim import AfterRounds, AfterVersions, Clients, FedAsync, FedBuff, HFedAvg, Sgd, evolve, run
+from cosim.ends import EveryVersions
 from cosim.engine.store.results import Result
+from cosim.protocols import Constant, ConstantConcurrency, Dispatched, GeneralisedAsync, TimeTriggered
+from cosim.training import Proximal
+from cosim.waiting import AtLeast, FirstK
 
 SGD = Sgd(batch_size=10)
 CLIENTS = Clients(num_local_steps=worlds.STEPS, local=SGD)

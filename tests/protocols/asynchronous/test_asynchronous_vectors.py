@@ -15,23 +15,13 @@ import worlds
 from worlds import BITS, STEP_CYCLES, STEPS
 
 import models
-from cosim import (
-    AfterVersions,
-    Clients,
-    Constant,
-    EveryVersions,
-    FedAsync,
-    FedBuff,
-    FixedShares,
-    Hinge,
-    LocalTraining,
-    Polynomial,
-    evolve,
-    run,
-)
+from cosim import AfterVersions, Clients, FedAsync, FedBuff, FixedShares, evolve, run
 from cosim.configuration import configuration
+from cosim.ends import EveryVersions
 from cosim.engine.store.results import Result
+from cosim.protocols import Constant, Hinge, Polynomial
 from cosim.protocols.asynchronous.port import Asynchronous
+from cosim.training import LocalTraining
 
 UNIT_S = 2.0**-5
 LASTS = (2, 3, 7)

@@ -9,17 +9,8 @@ import pytest
 import worlds
 
 import cosim
-from cosim import (
-    AfterSeconds,
-    Clients,
-    ConstantConcurrency,
-    Dispatched,
-    FedAsync,
-    Never,
-    PoissonStarts,
-    Sgd,
-    TimeTriggered,
-)
+from cosim import AfterSeconds, Clients, FedAsync, Never, Sgd
+from cosim.protocols import ConstantConcurrency, Dispatched, PoissonStarts, TimeTriggered
 
 UNIT_S, UPLOAD_S = 2.0**-5, 2.0**-8
 TRAINING = Clients(num_local_steps=worlds.STEPS, local=Sgd(batch_size=10))
@@ -29,7 +20,7 @@ ALL_DAY = ((0.0, math.inf),)
 def jobs(windows, until, kind=FedAsync, **knobs):
     """Client, start, end and fate of each job, in units of time, of clients that are there in windows."""
 
-    class Own(cosim.Presence):
+    class Own(cosim.devices.Presence):
         def windows(self, sim, client):
             for from_, to in windows[int(client.rpartition("-")[2])]:
                 yield from_ * UNIT_S, to * UNIT_S
@@ -109,7 +100,7 @@ def test_who_is_drawn_hangs_on_no_order_of_simultaneous_comings():
     windows = [tuple((float(n), n + 0.75) for n in range(0, 40, 2))] * 6
     starts = ConstantConcurrency(num_in_flight=2)
 
-    class Own(cosim.Presence):
+    class Own(cosim.devices.Presence):
         def windows(self, sim, client):
             yield from windows[0]
 

@@ -18,10 +18,10 @@ from cosim.testing import small_system
 BITS = 32 * (12 * 8 + 8 * 4)
 BANDWIDTH_HZ = 1e5
 LEVELS_DB = (20.0, 3.0, 10.0, 0.0, 30.0)
-STILL = cosim.Broadcast(
+STILL = cosim.radio.Broadcast(
     bandwidth_hz=BANDWIDTH_HZ,
     link=cosim.GivenSnr(snr_db=cosim.PerClient(values=LEVELS_DB)),
-    fading=cosim.NoFading(),
+    fading=cosim.radio.NoFading(),
 )
 CELLS = ((20.0, 3.0, 10.0), (0.0, 30.0))
 
@@ -51,7 +51,9 @@ def test_it_lasts_as_long_as_the_slowest_needs():
 
 def test_only_those_count_who_take_part():
     """With one client of each cell drawn, each broadcast is as fast as that one."""
-    training = attrs.evolve(small_system().protocol.training, selection=cosim.RoundRobin(num_participants=1))
+    training = attrs.evolve(
+        small_system().protocol.training, selection=cosim.selection.RoundRobin(num_participants=1)
+    )
     received = down(timed(small_system(), downlink=STILL, protocol=cosim.HFedAvg(training=training)))
     assert received["client"].nunique() == len(LEVELS_DB)
     for row in received.itertuples():
@@ -75,10 +77,13 @@ def test_power_is_divided_among_antennas_without_a_beam():
 
 def test_a_link_budget_begins_with_the_power_of_the_server():
     """Ten times the power, ten times the SNR; and the uplink stays what it was."""
-    budget = cosim.Broadcast(
-        bandwidth_hz=BANDWIDTH_HZ, link=cosim.LinkBudget(), fading=cosim.NoFading(), tx_power_w=1e-3
+    budget = cosim.radio.Broadcast(
+        bandwidth_hz=BANDWIDTH_HZ,
+        link=cosim.radio.LinkBudget(),
+        fading=cosim.radio.NoFading(),
+        tx_power_w=1e-3,
     )
-    system = attrs.evolve(small_system(), uplink=cosim.Radio(link=cosim.LinkBudget()))
+    system = attrs.evolve(small_system(), uplink=cosim.Radio(link=cosim.radio.LinkBudget()))
     weak = timed(system, downlink=budget)
     strong = timed(system, downlink=attrs.evolve(budget, tx_power_w=1e-2))
 
@@ -126,14 +131,14 @@ def test_who_leaves_does_not_shorten_it():
             r"clients get their jobs one by one, and .*Broadcast sends one transmission.*downlink = Unicast",
         ),
         (
-            {"protocol": cosim.HFedAvg(training=cosim.AsynchronousTraining())},
+            {"protocol": cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining())},
             r"clients get their jobs one by one, and .*Broadcast sends one transmission",
         ),
         (
-            {"protocol": cosim.Vhfl()},
+            {"protocol": cosim.papers.Vhfl()},
             r"Vhfl: each client is sent something of its own, and .*Broadcast sends.*Unicast",
         ),
-        ({"protocol": cosim.RawHfl()}, r"downloads_count = false"),
+        ({"protocol": cosim.papers.RawHfl()}, r"downloads_count = false"),
     ],
 )
 def test_protocols_that_want_no_broadcast_are_refused(changes, message):
@@ -145,9 +150,12 @@ def test_protocols_that_want_no_broadcast_are_refused(changes, message):
     ("changes", "message"),
     [
         ({"tx_power_w": 1.0}, r"Broadcast.tx_power_w = 1: has no effect with GivenSnr"),
-        ({"link": cosim.LinkBudget()}, r"Broadcast.tx_power_w = None: LinkBudget begins with the power"),
         (
-            {"fading": cosim.Rayleigh(redrawn=cosim.CoherenceTime())},
+            {"link": cosim.radio.LinkBudget()},
+            r"Broadcast.tx_power_w = None: LinkBudget begins with the power",
+        ),
+        (
+            {"fading": cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime())},
             r"Broadcast.fading.*slowest receiver, by channels that stay while it lasts",
         ),
     ],

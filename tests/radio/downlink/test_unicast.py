@@ -12,10 +12,10 @@ from cosim.testing import small_system
 BITS = 32 * (12 * 8 + 8 * 4)
 BANDWIDTH_HZ = 1e5
 LEVELS_DB = (20.0, 3.0, 10.0, 0.0, 30.0)
-STILL = cosim.Unicast(
+STILL = cosim.radio.Unicast(
     sharing=cosim.FixedShares(bandwidth_hz=BANDWIDTH_HZ),
     link=cosim.GivenSnr(snr_db=cosim.PerClient(values=LEVELS_DB)),
-    fading=cosim.NoFading(),
+    fading=cosim.radio.NoFading(),
 )
 SIZES = {"edge-00": 3, "edge-01": 2}
 
@@ -40,8 +40,10 @@ def test_each_has_its_share_of_the_band_and_the_snr_of_the_whole():
 
 def test_a_link_budget_spreads_the_power_over_the_band():
     """So that n clients in n-ths of the band last n times as long as one alone in it."""
-    budget = attrs.evolve(STILL, link=cosim.LinkBudget(), tx_power_w=1e-6)
-    training = attrs.evolve(small_system().protocol.training, selection=cosim.RoundRobin(num_participants=1))
+    budget = attrs.evolve(STILL, link=cosim.radio.LinkBudget(), tx_power_w=1e-6)
+    training = attrs.evolve(
+        small_system().protocol.training, selection=cosim.selection.RoundRobin(num_participants=1)
+    )
     lasts_s = {}
     for name, protocol in (("all", small_system().protocol), ("one", cosim.HFedAvg(training=training))):
         received = down(timed(small_system(), downlink=budget, protocol=protocol))
@@ -53,7 +55,7 @@ def test_a_link_budget_spreads_the_power_over_the_band():
 
 def test_redivided_shares_leave_nothing_idle():
     """All bits of a cell come through its band, the fastest first: fluid processor sharing by hand."""
-    redivided = attrs.evolve(STILL, sharing=cosim.RedividedShares(bandwidth_hz=BANDWIDTH_HZ))
+    redivided = attrs.evolve(STILL, sharing=cosim.radio.RedividedShares(bandwidth_hz=BANDWIDTH_HZ))
     first = down(timed(small_system(), downlink=redivided))
     first = first[(first["job"] == 0) & (first["edge"] == "edge-01")].sort_values("end_s")
     fast_s, slow_s = sorted(map(alone_s, first["client"]))
@@ -61,7 +63,7 @@ def test_redivided_shares_leave_nothing_idle():
 
 
 def test_resource_blocks_are_waited_for_without_power():
-    blocks = attrs.evolve(STILL, sharing=cosim.ResourceBlocks(num_blocks=1, block_hz=BANDWIDTH_HZ))
+    blocks = attrs.evolve(STILL, sharing=cosim.radio.ResourceBlocks(num_blocks=1, block_hz=BANDWIDTH_HZ))
     result = timed(small_system(), downlink=blocks, devices=cosim.DrawnDevices(receive_w=0.5))
     spans = result.spans[result.spans["job"] == 0]
     received = spans[spans["activity"] == "receive"]
@@ -92,7 +94,7 @@ def test_a_round_may_begin_when_all_have_received():
 def test_a_round_that_does_not_count_it_counts_its_energy_in_no_budget():
     """A client with a budget for training and sending alone does both, and receives for more."""
     devices = cosim.DrawnDevices(receive_w=1000.0)
-    protocol = cosim.RawHfl(deadline_s=5.0, num_edge_rounds=1, local=cosim.Sgd(batch_size=5))
+    protocol = cosim.papers.RawHfl(deadline_s=5.0, num_edge_rounds=1, local=cosim.Sgd(batch_size=5))
     system = attrs.evolve(small_system(), devices=devices, protocol=protocol)
     plain, with_down = timed(system), timed(system, downlink=STILL, downloads_count=False)
     assert set(plain.fates["outcome"]) == set(with_down.fates["outcome"]) == {"done"}
@@ -106,7 +108,7 @@ def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
     protocol = cosim.FedBuff(
         num_updates=2,
         training=cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5)),
-        starts=cosim.ConstantConcurrency(num_in_flight=2),
+        starts=cosim.protocols.ConstantConcurrency(num_in_flight=2),
     )
     system = small_system(plays_rounds=False)
     received = down(timed(system, downlink=STILL, protocol=protocol))
@@ -125,11 +127,11 @@ def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
             r"downloads_count = false lets the clients of an edge round wait",
         ),
         (
-            {"downlink": cosim.Instantaneous(), "downloads_count": False},
+            {"downlink": cosim.links.Instantaneous(), "downloads_count": False},
             cosim.HFedAvg(),
             r"downloads_count = False: has no effect with downlink = Instantaneous",
         ),
-        ({}, cosim.RawHfl(), r"Unicast: no plan knows how long a download takes, and .*RawHfl plans"),
+        ({}, cosim.papers.RawHfl(), r"Unicast: no plan knows how long a download takes, and .*RawHfl plans"),
     ],
 )
 def test_protocols_that_cannot_are_refused(changes, protocol, message):
@@ -141,4 +143,4 @@ def test_sums_are_no_downlink():
     with pytest.raises(
         ConfigurationError, match=r"Unicast.sharing = 'OverTheAir': a model does not come as a sum"
     ):
-        attrs.evolve(STILL, sharing=cosim.OverTheAir())
+        attrs.evolve(STILL, sharing=cosim.radio.OverTheAir())

@@ -11,7 +11,7 @@ from cosim.testing.laws.tables import LAWS, same_tables
 
 TRAINING = small_system().protocol.training
 CLIENTS = cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
-CELLS = cosim.Cells(training=TRAINING)
+CELLS = cosim.protocols.Cells(training=TRAINING)
 
 
 def in_rounds(protocol: cosim.Protocol) -> cosim.System:
@@ -26,37 +26,43 @@ BUFFERED = cosim.FedBuff(num_updates=2, training=CLIENTS)
 ONE_BY_ONE = {
     "FedAsync": in_versions(cosim.FedAsync(training=CLIENTS)),
     "FedBuff": in_versions(BUFFERED),
-    "GeneralisedAsync": in_versions(cosim.GeneralisedAsync(training=CLIENTS)),
-    "TimeTriggered": in_versions(cosim.TimeTriggered(training=CLIENTS)),
-    "asynchronous cells": in_rounds(cosim.HFedAvg(training=cosim.AsynchronousTraining(protocol=BUFFERED))),
+    "GeneralisedAsync": in_versions(cosim.protocols.GeneralisedAsync(training=CLIENTS)),
+    "TimeTriggered": in_versions(cosim.protocols.TimeTriggered(training=CLIENTS)),
+    "asynchronous cells": in_rounds(
+        cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=BUFFERED))
+    ),
 }
 PLANNING = {
     "RawHfl": worlds.rawhfl(),
-    "Hist, latency-optimal": in_rounds(cosim.Hist(training=TRAINING, submodel_sizes=cosim.LatencyOptimal())),
+    "Hist, latency-optimal": in_rounds(
+        cosim.Hist(training=TRAINING, submodel_sizes=cosim.protocols.LatencyOptimal())
+    ),
 }
 SYSTEMS = {
     "HFedAvg": small_system(),
     "Hist": in_rounds(cosim.Hist(training=TRAINING)),
-    "SCAFFOLD": in_rounds(cosim.HFedAvg(training=attrs.evolve(TRAINING, local=cosim.Scaffold(batch_size=5)))),
-    "first two": small_system(cosim.FirstK(num_updates=2)),
-    "upload deadline": small_system(cosim.UploadDeadline(after_s=0.01)),
+    "SCAFFOLD": in_rounds(
+        cosim.HFedAvg(training=attrs.evolve(TRAINING, local=cosim.training.Scaffold(batch_size=5)))
+    ),
+    "first two": small_system(cosim.waiting.FirstK(num_updates=2)),
+    "upload deadline": small_system(cosim.waiting.UploadDeadline(after_s=0.01)),
     "FedBuff of cells": in_versions(cosim.FedBuff(num_updates=2, training=CELLS)),
     "Vhfl": worlds.vhfl(),
     **PLANNING,
     **ONE_BY_ONE,
 }
 DOWNLINKS = {
-    "broadcast": (cosim.Broadcast(bandwidth_hz=2e5), True),
-    "broadcast first": (cosim.Broadcast(bandwidth_hz=2e5), False),
-    "unicast": (cosim.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5)), True),
-    "unicast first": (cosim.Unicast(sharing=cosim.RedividedShares(bandwidth_hz=2e5)), False),
+    "broadcast": (cosim.radio.Broadcast(bandwidth_hz=2e5), True),
+    "broadcast first": (cosim.radio.Broadcast(bandwidth_hz=2e5), False),
+    "unicast": (cosim.radio.Unicast(sharing=cosim.FixedShares(bandwidth_hz=2e5)), True),
+    "unicast first": (cosim.radio.Unicast(sharing=cosim.radio.RedividedShares(bandwidth_hz=2e5)), False),
 }
 
 
 def refusal(name: str, downlink: cosim.Link, counts: bool) -> str | None:
     """What a system says; None: it runs."""
     kind = type(downlink).__name__
-    if isinstance(downlink, cosim.Broadcast):
+    if isinstance(downlink, cosim.radio.Broadcast):
         if name in ONE_BY_ONE:
             return rf"clients get their jobs one by one, and System.downlink = {kind} sends"
         if name == "Vhfl":

@@ -7,20 +7,10 @@ import numpy as np
 import pytest
 
 from analysis.intervals.statistics import binomial, t_interval
-from cosim import (
-    EveryEdgeRound,
-    EveryGlobalRound,
-    GivenSnr,
-    LargeScale,
-    LinkBudget,
-    NoFading,
-    PerGroup,
-    Radio,
-    Rayleigh,
-    Simulation,
-)
+from cosim import GivenSnr, PerGroup, Radio, Rayleigh, Simulation
 from cosim.jobs.job import Job
 from cosim.links.port import Cell
+from cosim.radio import EveryEdgeRound, EveryGlobalRound, LargeScale, LinkBudget, NoFading
 from cosim.radio.radio_link import RadioLink
 
 CLIENTS = ("client-0000", "client-0001", "client-0002")

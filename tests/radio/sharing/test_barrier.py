@@ -4,21 +4,11 @@ import pytest
 import worlds
 from worlds import PARAMETERS, STEP_CYCLES, STEPS, TX_W
 
-from cosim import (
-    CoherenceTime,
-    ConfigurationError,
-    Deadline,
-    HFedAvg,
-    Hist,
-    Never,
-    OverTheAir,
-    Radio,
-    Rayleigh,
-    WaitForAll,
-    Waiting,
-)
+from cosim import ConfigurationError, Deadline, HFedAvg, Hist, Never, Radio, Rayleigh, WaitForAll
+from cosim.radio import CoherenceTime, OverTheAir
 from cosim.recording.recorder import Recorder
 from cosim.selection.drawn import Uniform
+from cosim.waiting import Waiting
 
 PATIENT = WaitForAll()
 AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)

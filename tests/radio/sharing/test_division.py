@@ -97,13 +97,15 @@ def test_what_a_stop_leaves_is_what_was_left_then():
 WIDE_HZ = 1e25
 SHARINGS = [
     cosim.FixedShares(bandwidth_hz=WIDE_HZ),
-    cosim.RedividedShares(bandwidth_hz=WIDE_HZ),
-    cosim.ResourceBlocks(num_blocks=1, block_hz=WIDE_HZ),
+    cosim.radio.RedividedShares(bandwidth_hz=WIDE_HZ),
+    cosim.radio.ResourceBlocks(num_blocks=1, block_hz=WIDE_HZ),
 ]
 
 
 @pytest.mark.parametrize("sharing", SHARINGS, ids=lambda sharing: type(sharing).__name__)
-@pytest.mark.parametrize("fading", [cosim.NoFading(), cosim.Rayleigh(redrawn=cosim.CoherenceTime())], ids=str)
+@pytest.mark.parametrize(
+    "fading", [cosim.radio.NoFading(), cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime())], ids=str
+)
 def test_uploads_that_take_no_time_end_at_their_instant(sharing, fading):
     """Three of them at one instant, 4,096 bits at some 1e25 bit/s, on both clocks."""
     uplink = worlds.still(1.0, sharing=sharing, fading=fading)
@@ -116,7 +118,7 @@ def test_uploads_that_take_no_time_end_at_their_instant(sharing, fading):
 
 def test_a_rate_of_nothing_lasts_until_the_deadline():
     """Where a share has no rate at all, nothing is sent, and the rest goes on."""
-    uplink = worlds.still(1.0, 1e-29, sharing=cosim.RedividedShares(bandwidth_hz=1e6))
+    uplink = worlds.still(1.0, 1e-29, sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6))
     training = worlds.training(num_edge_rounds=1, waiting=cosim.Deadline(after_s=20e-3))
     system = worlds.one_cell(1e9, 1e9, uplink=uplink, evaluation=Never())
     by_events, on_arrays = both(attrs.evolve(system, protocol=cosim.HFedAvg(training=training)))

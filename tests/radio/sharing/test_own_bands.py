@@ -93,7 +93,7 @@ class Own(cosim.FixedShares):
         return [kind(*takes) for _ in range(num_cells)]
 
 
-def system(sharing: cosim.Sharing, *waiting: cosim.Waiting) -> cosim.System:
+def system(sharing: cosim.radio.Sharing, *waiting: cosim.waiting.Waiting) -> cosim.System:
     return attrs.evolve(small_system(*waiting), uplink=cosim.Radio(sharing=sharing), evaluation=Never())
 
 
@@ -104,7 +104,9 @@ def test_a_band_of_ones_own_is_asked_on_both_clocks(band, after_s):
     by_events, on_arrays = both(system(Own(band=band, bandwidth_hz=1e6), *waiting))
     assert_same(by_events, on_arrays)
     usual = (
-        cosim.RedividedShares(bandwidth_hz=1e6) if band == "Guarded" else cosim.FixedShares(bandwidth_hz=1e6)
+        cosim.radio.RedividedShares(bandwidth_hz=1e6)
+        if band == "Guarded"
+        else cosim.FixedShares(bandwidth_hz=1e6)
     )
     if after_s is None:
         assert by_events.summary.time_s > cosim.run(system(usual)).summary.time_s

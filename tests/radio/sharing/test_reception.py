@@ -13,32 +13,29 @@ import models
 from cosim import (
     AfterRounds,
     Deadline,
-    EveryEdgeRound,
     FixedShares,
-    Fractions,
     GivenSnr,
     HFedAvg,
     Hist,
-    Iid,
-    LinkBudget,
     Never,
-    OverTheAir,
     PerClient,
     PerGroup,
-    PowerRange,
     Radio,
     Rayleigh,
     Sgd,
-    Synthetic,
     System,
     evolve,
 )
 from cosim.clock.simulation import Simulation
+from cosim.data import Iid, Synthetic
+from cosim.devices import PowerRange
 from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
+from cosim.protocols import Fractions
+from cosim.radio import EveryEdgeRound, LinkBudget, OverTheAir
 from cosim.radio.fading import _gaussian
 from cosim.radio.sharing import reception as room
 from cosim.radio.sharing.reception import Reception

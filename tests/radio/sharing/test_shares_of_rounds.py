@@ -45,7 +45,7 @@ class Blinks(GainCourse):
 
 
 @configuration
-class Blinking(cosim.Fading):
+class Blinking(cosim.radio.Fading):
     """A course of each client."""
 
     def course(self, sim, client):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim import ConfigurationError, Never, SlottedAloha
+from cosim import ConfigurationError, Never
 from cosim.clock.draws import uniforms
 from cosim.clock.simulation import Simulation
 from cosim.configuration import lacks_in
@@ -14,6 +14,7 @@ from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell
+from cosim.radio import SlottedAloha
 from cosim.records.rows import UP
 from cosim.testing import check_link, check_system, small_system
 
@@ -27,7 +28,7 @@ def radio(**changes: object) -> cosim.Radio:
     return cosim.Radio(
         sharing=SlottedAloha(**usual | changes),
         link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,))),
-        fading=cosim.NoFading(),
+        fading=cosim.radio.NoFading(),
     )
 
 
@@ -128,7 +129,7 @@ def test_what_arrives_with_the_deadline_has_arrived():
 
 def test_fading_may_change_from_slot_to_slot():
     """A packet carries what the block at the beginning of its slot gives."""
-    fading = cosim.Rayleigh(num_antennas=2, redrawn=cosim.CoherenceTime(coherence_time_s=SLOT_S))
+    fading = cosim.Rayleigh(num_antennas=2, redrawn=cosim.radio.CoherenceTime(coherence_time_s=SLOT_S))
     uplink = attrs.evolve(radio(transmit_probability=1.0), fading=fading)
     sim = Simulation(seed=1)
     link, (client,) = link_of(uplink, 1, sim)
@@ -157,7 +158,7 @@ def test_the_contract_and_every_protocol():
 
 
 def test_who_asks_for_a_rate_is_refused():
-    selection = cosim.ProportionalFair(num_participants=2)
+    selection = cosim.selection.ProportionalFair(num_participants=2)
     training = attrs.evolve(small_system().protocol.training, selection=selection)
     system = attrs.evolve(small_system(), uplink=radio(), protocol=cosim.HFedAvg(training=training))
     with pytest.raises(

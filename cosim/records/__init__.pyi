@@ -1,0 +1,5 @@
+from cosim.records.rows import Measure
+
+__all__ = [
+    "Measure",
+]

@@ -1,0 +1,7 @@
+from cosim.topology.port import Topology
+from cosim.topology.table_topology import TableTopology
+
+__all__ = [
+    "TableTopology",
+    "Topology",
+]
