@@ -124,17 +124,25 @@ def killed(system: cosim.System, folder) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
 
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory) -> dict[str, cosim.Result]:
+    """The run of each in a study of all of them."""
+    folder = tmp_path_factory.mktemp("study")
+    runs = Study({".".join(of): system for of, system in OWN.items()}, {}, seeds=1).run(folder, num_workers=1)
+    assert set(runs["status"]) == {"complete"}, runs["error"].tolist()
+    return {
+        name: cosim.Result.load(folder / run) for name, run in zip(runs["name"], runs["folder"], strict=True)
+    }
+
+
 @pytest.mark.parametrize("of", OWN, ids=".".join)
-def test_it_is_run_studied_killed_and_resumed(of, tmp_path):
+def test_it_is_run_studied_killed_and_resumed(of, studied, tmp_path):
     system = OWN[of]
     whole = cosim.run(system, num_workers=1, clock="events" if of in BY_EVENTS else "arrays")
     if of in BY_EVENTS:
         with pytest.raises(ConfigurationError, match="is played by events only"):
             cosim.run(system, clock="arrays")
-    runs = Study(system, {}, seeds=1).run(tmp_path / "study", num_workers=1)
-    assert list(runs["status"]) == ["complete"], runs["error"].tolist()
-    studied = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
     killed(system, tmp_path / "killed")
     cosim.run(system, num_workers=1, out=tmp_path / "killed", resume=True)
-    for by_events in (studied, cosim.Result.load(tmp_path / "killed")):
+    for by_events in (studied[".".join(of)], cosim.Result.load(tmp_path / "killed")):
         assert_same(by_events, whole)

@@ -26,7 +26,6 @@ from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of
 from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
 from cosim.engine.networks.of_run import network_of
 from cosim.records.tables import TABLES
-from cosim.studies.executors import pool
 from cosim.studies.study import Study
 from scenarios import command_line
 from scenarios.command_line import playing
@@ -157,21 +156,17 @@ def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, mo
         assert same(cosim.Result.load(tmp_path / folder), in_memory[name])
 
 
-def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, tmp_path):
-    """And a report takes a part and its base for two designs, not for seeds of one.
-
-    The studies share the processes that a study makes for itself.
-    """
+def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, of_the_base, tmp_path):
+    """And a report takes a part and its base for two designs, not for seeds of one."""
+    runs = Study({name: own for name, (own, _) in SYSTEMS.items()}, {}, seeds=1).run(tmp_path, num_workers=2)
+    assert set(runs["status"]) == {"complete"}, runs["error"].tolist()
+    assert runs["name"].tolist() == list(SYSTEMS)
+    played = [cosim.Result.load(tmp_path / folder) for folder in runs["folder"]]
+    for name, result in zip(SYSTEMS, played, strict=True):
+        assert same(result, in_memory[name]), name
     results = []
-    with pool(None, 2) as processes:
-        executor = processes()
-        for name, (own, base) in SYSTEMS.items():
-            runs = Study(own, {}, seeds=1).run(tmp_path / name, executor=executor)
-            assert list(runs["status"]) == ["complete"], runs["error"].tolist()
-            played = cosim.Result.load(tmp_path / name / runs["folder"].iloc[0])
-            assert same(played, in_memory[name]), name
-            if name in ("selection", "public network"):
-                results += [played, run(base)]
+    for name in ("selection", "public network"):
+        results += [played[list(SYSTEMS).index(name)], of_the_base(SYSTEMS[name][1])]
     assert len(designs_of(results)) == 4
 
 
