@@ -51,7 +51,7 @@ class Load:
     def cycles(self, client: Client, num_steps: int, batch_size: int) -> float:
         """Cycles of `num_steps` local steps that a client would begin now, and of coding their result."""
         step = LocalStep(batch_size, self.fraction, self.sample_flops)
-        return num_steps * self.costs.of_one(Numbers.of((client.name,)), step) + self.coding_cycles
+        return num_steps * self.costs.of_one(client.alone.names, step) + self.coding_cycles
 
     def step_cycles(self, clients: Numbers, batch_size: int) -> NDArray[np.float64]:
         """Cycles of one local step on a mini-batch that clients would begin now, shape (clients,)."""

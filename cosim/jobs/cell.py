@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Event, Process, Simulation
+from cosim.jobs.client_jobs import SomeClients
 from cosim.jobs.job import Job, Places
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class Availability(Protocol):
 
 class Client(Protocol):
     """A client: its device and its samples."""
+
+    @property
+    def alone(self) -> SomeClients:
+        """It alone, for what takes many clients."""
+        ...
 
     @property
     def number(self) -> int:
