@@ -100,17 +100,20 @@ class Machine(Forms):
         Raises:
             ConfigurationError: The next change lies before this one, or changes at one instant never end.
         """
-        first = num_changes = 0
+        num, first, num_changes = len(numbers), 0, 0
         while True:
-            begin_s = begins_s[first] if first < len(numbers) else math.inf
-            now_s = min(begin_s, self.next_change_s, until_s if stops else math.inf)
-            if not self.is_settled and self._now_s < min(now_s, until_s):
+            now_s = self.next_change_s
+            if first < num and begins_s[first] < now_s:
+                now_s = begins_s[first]
+            if stops and until_s < now_s:
+                now_s = until_s
+            if not self.is_settled and self._now_s < now_s and self._now_s < until_s:
                 self.settle(self._now_s)
                 continue
             if now_s > until_s or now_s == math.inf:
                 return
             last = first
-            while last < len(numbers) and begins_s[last] == now_s:
+            while last < num and begins_s[last] == now_s:
                 last += 1
             num_changes = num_changes + 1 if now_s == self._now_s else 0
             if now_s < self._now_s or num_changes > MOST_CHANGES:

@@ -5,6 +5,7 @@ number, when the instant is over.
 """
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 
@@ -28,7 +29,7 @@ class Lanes(Machine):
         self.has_turns = num_lanes is not None
         self._width_of, self._senders = width_hz, senders
         self._width_hz = width_hz(1)
-        self._num_free = math.inf if num_lanes is None else num_lanes
+        self._num_free = sys.maxsize if num_lanes is None else num_lanes
         self._line: list[tuple[float, int]] = []
         self._sending: dict[int, tuple[float, float, float, float, float]] = {}
         """Number -> bits left at an instant, that instant, rate since then, end at that rate, next fade."""
@@ -72,10 +73,11 @@ class Lanes(Machine):
 
     def _deal(self, now_s: float) -> Sequence[int]:
         """Let the first in line send, one in each free lane."""
-        num = len(self._line) if self._num_free == math.inf else min(int(self._num_free), len(self._line))
-        dealt, self._line = [number for _, number in self._line[:num]], self._line[num:]
+        num = min(self._num_free, len(self._line))
+        dealt = [number for _, number in self._line[:num]]
+        del self._line[:num]
+        self._num_free -= num
         for number in dealt:
-            self._num_free -= 1
             self._send(number, self._senders.bits(number), self._senders.fade_s(number), now_s)
         return dealt
 
