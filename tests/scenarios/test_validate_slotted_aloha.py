@@ -1,5 +1,7 @@
 """The validation of slotted ALOHA: agrees as it is, and fails where the clock or the theory is another."""
 
+from functools import cache
+
 import pytest
 
 from analysis.closed_forms.slotted_aloha import SlottedAlohaLaw
@@ -8,6 +10,8 @@ from scenarios.validate import slotted_aloha
 from scenarios.validate.slotted_aloha import Options, main
 
 SMALL = Options(num_replications=150, margin=0.13)
+PLAYED = cache(slotted_aloha.simulate)
+"""Of the clock as it is, which two theories are compared with."""
 
 
 @pytest.fixture(autouse=True)
@@ -15,12 +19,14 @@ def _two_sizes(monkeypatch):
     monkeypatch.setattr(slotted_aloha, "SIZES", ((5, 1), (12, 4)))
 
 
-def test_it_agrees_and_catches_the_wrong_theories(capsys):
+def test_it_agrees_and_catches_the_wrong_theories(capsys, monkeypatch):
+    monkeypatch.setattr(slotted_aloha, "simulate", PLAYED)
     assert main(SMALL) == 0
     assert "disagrees │ 0 of" not in capsys.readouterr().out
 
 
 def test_another_theory_fails(monkeypatch):
+    monkeypatch.setattr(slotted_aloha, "simulate", PLAYED)
     wrong = property(lambda law: 0.7 * law.num_clients * law.transmit_probability)
     monkeypatch.setattr(SlottedAlohaLaw, "mean_successes", wrong)
     assert main(SMALL) == 1
@@ -28,5 +34,6 @@ def test_another_theory_fails(monkeypatch):
 
 def test_another_clock_fails(monkeypatch):
     """One in which channels are drawn by the client, for ever."""
+    monkeypatch.setattr(slotted_aloha, "SIZES", ((12, 4),))
     monkeypatch.setattr(AlohaBand, "_channel_of", lambda band, upload: int(upload.client[-1]) % 2)
     assert main(SMALL) == 1
