@@ -173,7 +173,7 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, of_the_
 
 def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
     grid = {"protocol.training.selection.kind": ("Uniform", "own_parts:Fastest", "own_parts:Patient")}
-    runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", num_workers=2)
+    runs = Study(BASE, grid, seeds=1).run(tmp_path / "rules", num_workers=1)
     assert list(runs["status"]) == ["complete"] * 3, runs["error"].tolist()
     assert runs["name"].tolist() == ["Uniform", "Fastest", "Patient"]
     for folder, expected in zip(

@@ -135,7 +135,10 @@ def test_a_wrong_theory_that_nothing_catches_is_exit_code_1(
     assert printed.count("0 of 3") == 2
 
 
-def test_too_few_updates_are_too_noisy_and_fail(capsys: pytest.CaptureFixture[str]) -> None:
+def test_too_few_updates_are_too_noisy_and_fail(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(validation, "PARTS", (laws.poisson_starts,))
     assert validation.main(validation.Options(laws=("exponential",), num_updates=1500)) == 1
     printed = capsys.readouterr().out
     assert "too noisy" in printed
