@@ -115,3 +115,10 @@ def test_every_file_that_is_named_is_there():
         r"`((?:cosim|docs|benchmarks|scenarios)/[\w/.]+\.\w+)`|\]\((docs/[\w.]+)\)", README
     ):
         assert (ROOT / (path[0] or path[1])).exists(), path
+
+
+def test_the_tests_are_those_of_ci():
+    """The very command, and no more than a page before it."""
+    (command,) = re.findall(r"&& (python -m pytest .*)$", README, flags=re.MULTILINE)
+    assert f"{command} ||" in (ROOT / ".ci" / "run").read_text()
+    assert len(README.splitlines()) <= 150
