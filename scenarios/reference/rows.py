@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import analysis
+import cosim
 import models
 from cosim.configuration import is_configuration
 from cosim.doors import everywhere
@@ -16,9 +17,12 @@ from cosim.doors import everywhere
 def functions() -> Iterator[str]:
     """The public functions and classes of each package, configurations left out."""
     yield "## Functions\n\nConfiguration classes are above; the docstrings say more."
-    names = public().items()
-    members = {name: value for name, value in names if callable(value) and not is_configuration(value)}
-    yield f"### cosim\n\n{_members('cosim', members)}"
+    for package, names in by_room().items():
+        own = {
+            name: value for name, value in names.items() if callable(value) and not is_configuration(value)
+        }
+        if own:
+            yield f"### {package}\n\n{_members(package, own)}"
     yield f"### models\n\n{_members('models', {'build': models.build})}"
     yield f"### analysis\n\n{_members('analysis', {'load': analysis.load})}"
     for info in pkgutil.walk_packages(analysis.__path__, "analysis."):
@@ -36,6 +40,15 @@ def public() -> dict[str, Any]:
     """Every name of cosim and of its rooms, and what it is."""
     homes = sorted(everywhere().items())
     return {name: getattr(importlib.import_module(home), name) for name, home in homes}
+
+
+def by_room() -> dict[str, dict[str, Any]]:
+    """The same by where a user finds them: cosim, then its rooms."""
+    top, found = {*cosim.__all__}, {"cosim": dict[str, Any]()}
+    for name, value in public().items():
+        room = "cosim" if name in top else f"cosim.{everywhere()[name].split('.')[1]}"
+        found.setdefault(room, {})[name] = value
+    return dict(sorted(found.items()))
 
 
 def _is_defined_in(module: str, value: Any) -> bool:

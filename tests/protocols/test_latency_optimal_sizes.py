@@ -223,4 +223,4 @@ def test_refused(change, message: str) -> None:
 @pytest.mark.parametrize("name", ["Vhfl", "RawHfl"])
 def test_protocols_that_need_updates_one_by_one_are_refused_over_the_air(name: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{name} needs them one by one"):
-        evolve(system(SUMS), protocol=getattr(cosim, name)())
+        evolve(system(SUMS), protocol=getattr(cosim.papers, name)())

@@ -416,7 +416,8 @@ def test_what_is_no_number_is_refused():
         with pytest.raises(ConfigurationError, match=r"NoNumber\.value\(1\) = .*must be a finite number"):
             one_cell(local=cosim.Sgd(learning_rate=no_number(value)))
     with pytest.raises(
-        ConfigurationError, match=r"must be a finite number.*learning_rate: cosim\.Rate in the class"
+        ConfigurationError,
+        match=r"be a finite number.*learning_rate: cosim\.schedules\.Rate in the class",
     ):
         OwnRate(learning_rate=THIRDS)
     with pytest.raises(ConfigurationError, match="ByRound, Cosine, StepDecay, WarmUp"):

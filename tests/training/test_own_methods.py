@@ -170,7 +170,7 @@ def trained(**parts) -> cosim.HFedAvg:
         ),
         (
             lambda: type("Hot", (cosim.devices.Device,), {"idle_w": 100.0}),
-            r"Hot: a Device is data, and nothing asks a subclass of it.*cosim\.Processor",
+            r"Hot: a Device is data, and nothing asks a subclass of it.*cosim\.devices\.Processor",
         ),
     ],
 )
