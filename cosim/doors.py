@@ -5,6 +5,8 @@ So nothing waits for what it does not use. The names and their modules stand in 
 
 Usage, in `cosim/waiting/__init__.py`::
 
+    from cosim.doors import door as _door
+
     __getattr__, __dir__, __all__ = _door(__name__)
 """
 
@@ -64,6 +66,8 @@ def everywhere() -> Mapping[str, str]:
 
 
 def _elsewhere(name: str) -> str:
-    """The room that has a name, in a sentence after a space; nothing where none has."""
+    """Where a name is found, in a sentence after a space; nothing where it is in no room."""
+    if name in homes("cosim"):
+        return f" Use cosim.{name}."
     home = everywhere().get(name)
     return "" if home is None else f" Use cosim.{home.split('.')[1]}.{name}."

@@ -134,8 +134,9 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
                 f"{type(config).__name__}.{name}: {why}, so it has no parts. Usual fix: {name}.kind before."
             )
         return draft(type(config), _values_of(config) | {name: with_kind(before, inner, kind)})
-    if isinstance(kind, (int, float)):
-        number = of_number(attribute.type, kind)  # type: ignore[union-attr]
+    if isinstance(kind, int | float) and not isinstance(kind, bool):
+        is_number = takes_number(attribute.type)  # type: ignore[union-attr]
+        number = float(kind) if is_number else of_number(attribute.type, kind)  # type: ignore[union-attr]
         if number is not None:
             return draft(type(config), _values_of(config) | {name: number})
     try:

@@ -16,7 +16,7 @@ from cosim import (
     System,
     evolve,
 )
-from cosim.configuration import from_dict, to_dict
+from cosim.configuration import finished, from_dict, to_dict, with_kind
 from cosim.radio import RedividedShares
 from cosim.selection import Oort
 
@@ -91,4 +91,18 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(ConfigurationError) as refused:
         BASE.but(changes, **values)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (True, "Sgd.learning_rate = {'kind': True}: must be a finite number or a Schedule"),
+        (math.nan, "Sgd.learning_rate = nan: must be a finite number or a Schedule"),
+    ],
+)
+def test_what_is_no_number_is_refused_where_a_kind_may_be_one(value: object, message: str) -> None:
+    path = ["protocol", "training", "local", "learning_rate"]
+    with pytest.raises(ConfigurationError) as refused:
+        finished(with_kind(BASE, path, value))
     assert message in str(refused.value)

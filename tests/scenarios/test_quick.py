@@ -69,3 +69,20 @@ def test_every_public_name_is_there_and_type_checkers_know_it():
     assert len(cosim.__all__) <= 40
     with pytest.raises(AttributeError, match="module 'cosim' has no attribute 'Systen'"):
         cosim.Systen  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("room", "name", "place"),
+    [
+        ("cosim", "Oort", "cosim.selection.Oort"),
+        ("cosim.waiting", "Oort", "cosim.selection.Oort"),
+        ("cosim.waiting", "evolve", "cosim.evolve"),
+        ("cosim.waiting", "PerGroup", "cosim.PerGroup"),
+        ("cosim.waiting", "Result", "cosim.Result"),
+    ],
+)
+def test_a_name_that_lies_elsewhere_is_said_with_its_place(room, name, place):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'. Use {place}.$"):
+        getattr(importlib.import_module(room), name)
+    found = importlib.import_module(place.rpartition(".")[0])
+    assert getattr(found, name) is not None
