@@ -366,6 +366,19 @@ def test_the_index_has_every_page():
     assert linked == {page for page in PAGES if "/" not in page or page.endswith("/README")} - {"README"}
 
 
+# --- Runs and studies ---------------------------------------------------------------------------------------
+
+
+def test_the_study_draws_energies_that_fall_with_the_bandwidth(folder):
+    (name,) = programs("using")
+    assert played(folder, "using", name).return_code == 0
+    assert (folder / "using" / "energy.png").read_bytes().startswith(b"\x89PNG")
+    runs = load(folder / "using" / "studies" / "energy")
+    assert len(runs) == 9
+    mean_j = runs.groupby("uplink.sharing.bandwidth_hz")["energy_j"].mean()
+    assert mean_j.is_monotonic_decreasing
+
+
 # --- Tutorial -----------------------------------------------------------------------------------------------
 
 

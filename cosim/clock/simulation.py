@@ -38,7 +38,6 @@ from copy import copy
 from typing import Any
 
 import simpy
-from simpy.events import NORMAL
 
 from cosim.clock.draws import Draws
 from cosim.clock.event_clock import Clock, ShuffledClock
@@ -230,18 +229,11 @@ class Simulation(Draws):
         """An event that comes after a delay, for parts that bend running activities, such as a band.
 
         Raises:
-            ConfigurationError: The delay is negative or no number; so do `trigger` and `at`.
+            ConfigurationError: The delay is negative or no number; so does `at`.
         """
         if not delay_s >= 0.0:
             raise _backwards(delay_s)
         return simpy.Timeout(self._environment, delay_s)
-
-    def trigger(self, event: Event, delay_s: float) -> None:
-        """Let an event come after a delay."""
-        if not delay_s >= 0.0:
-            raise _backwards(delay_s)
-        event._ok, event._value = True, None
-        self._environment.schedule(event, NORMAL, delay_s)
 
     def at(self, time_s: float, event: Event | None = None) -> Event:
         """An event that comes at a time, as the nearest instant (`cosim.clock.instants`).

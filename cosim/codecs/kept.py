@@ -35,7 +35,7 @@ class KeptShare(Kept):
 
 @configuration
 class KeptNumber(Kept):
-    """So many values; all, where an update has fewer.
+    """A number of values; all, where an update has fewer.
 
     Attributes:
         num_values: Of an update. [no source]

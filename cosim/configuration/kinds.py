@@ -67,14 +67,14 @@ def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
     """
     named = [option.__name__ for option in options if not is_base(option)]
     ours = [cls.__name__ for cls in kinds_of(options)]
-    theirs = {kind_of(cls) for cls in _below(options) if cls not in options and _is_found(cls)}
-    known = dict.fromkeys([*named, *ours, *sorted(theirs)])
-    return [kind for kind in known if _may_be(kind, field)]
+    others = {kind_of(cls) for cls in _below(options) if cls not in options and _is_found(cls)}
+    known = list(dict.fromkeys([*named, *ours, *sorted(others)]))
+    return [kind for kind in known if _may_be(kind, field)] if field else known
 
 
 def _may_be(kind: str, field: str) -> bool:
     may_be = getattr(class_of(kind), "may_be", None)
-    return not field or may_be is None or may_be(field)
+    return may_be is None or may_be(field)
 
 
 def _below(classes: Iterable[type]) -> Iterator[type]:

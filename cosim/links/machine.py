@@ -33,7 +33,7 @@ from collections.abc import Sequence
 from cosim.clock.instants import instant_after
 from cosim.configuration import ConfigurationError, Forms, one_of
 
-NOBODY: tuple[int, ...] = ()
+NO_NUMBERS: tuple[int, ...] = ()
 MOST_CHANGES = 100_000
 """Changes of a machine at one instant, after which there is no end to them. [no source]"""
 
@@ -88,7 +88,7 @@ class Machine(Forms):
         begins_s: Sequence[float],
         numbers: Sequence[int],
         until_s: float,
-        stops: Sequence[int] = NOBODY,
+        stops: Sequence[int] = NO_NUMBERS,
     ) -> None:
         """Go on until an instant, and through it but for its end.
 
@@ -119,7 +119,7 @@ class Machine(Forms):
             if now_s < self._now_s or num_changes > MOST_CHANGES:
                 raise self._standing_still()
             self._now_s = now_s
-            stopped, stops = (stops, NOBODY) if now_s == until_s else (NOBODY, stops)
+            stopped, stops = (stops, NO_NUMBERS) if now_s == until_s else (NO_NUMBERS, stops)
             self.change(now_s, numbers[first:last], stopped)
             self.next_change_s = instant_after(0.0, self.next_change_s)
             first = last

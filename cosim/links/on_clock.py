@@ -9,7 +9,7 @@ import math
 from typing_extensions import override
 
 from cosim.clock.simulation import Event, Simulation
-from cosim.links.machine import NOBODY, Machine
+from cosim.links.machine import NO_NUMBERS, Machine
 from cosim.links.upload import Upload
 
 
@@ -38,7 +38,7 @@ class OnClock:
         number = upload.number
         if self._uploads.get(number) is upload:
             del self._uploads[number]
-            self._machine.play(NOBODY, NOBODY, self._sim.now_s, (number,))
+            self._machine.play(NO_NUMBERS, NO_NUMBERS, self._sim.now_s, (number,))
             self._tell()
             upload.stopped_bits = self._machine.left_bits.pop(number)
 
@@ -76,7 +76,7 @@ class OnClock:
         if self._timer_s <= now_s:
             self._timer_s = math.inf
         if self._machine.next_change_s <= now_s:
-            self._machine.play(NOBODY, NOBODY, now_s)
+            self._machine.play(NO_NUMBERS, NO_NUMBERS, now_s)
         self._tell()
 
     def _settle(self, _event: Event) -> None:

@@ -145,7 +145,7 @@ class InRound(NamedTuple):
     """What the participants of an edge round send, who all send the same.
 
     Attributes:
-        places: Theirs among the clients of the cell, ascending.
+        places: Those of the participants among the clients of the cell, ascending.
         begins_s: When each opens its upload, shape (participants,).
         payload: What each sends.
         tx_power_w: Transmit power of each, shape (participants,); None: they receive.

@@ -10,7 +10,7 @@ from cosim.waiting.port import WaitForAll, Waiting
 
 @configuration
 class FirstK(Waiting):
-    """The first so many updates that arrive; the others are dropped.
+    """The first K updates that arrive; the others are dropped.
 
     Of those that arrive at the instant of the last, the first by number count. Where fewer take part, or some
     stop by themselves, a round ends when all have ended.

@@ -8,7 +8,7 @@ rule, which is then played by events.
 | `WaitForAll` | all have ended |
 | `Deadline` | all have ended, or its time is up |
 | `UploadDeadline` | all have ended, and each upload is given up after a time of its own |
-| `FirstK` | so many updates have arrived, or all have ended |
+| `FirstK` | its number of updates have arrived, or all have ended |
 | `AtLeast` | another rule says so, and not before its least time is up |
 
 Clients still working then are cut off; the energy they used stays counted. A process is given the
@@ -22,7 +22,7 @@ Usage::
 
     @configuration
     class Grace(Waiting):
-        \"\"\"So many, and those that come shortly after them.
+        \"\"\"A number of updates, and those that arrive shortly after them.
 
         Attributes:
             num_updates: Updates that are waited for. [no source]
@@ -91,7 +91,7 @@ class Waiting(Port):
         return None
 
     def fit_round(self, num_participants: int) -> None:
-        """Refuse edge rounds of so many participants.
+        """Refuse edge rounds of `num_participants`.
 
         Raises:
             ConfigurationError: What does not fit, and the usual fix.
@@ -110,7 +110,7 @@ class Waiting(Port):
         return (yield from jobs.cut(self.reason(jobs.num_arrived), most=self.num_wanted))
 
     def reason(self, num_arrived: int) -> str:
-        """Why the updates that do not count were dropped in a round that ends with so many arrived."""
+        """Why updates that do not count were dropped, in a round that ends with `num_arrived`."""
         if self.num_wanted is not None and num_arrived >= self.num_wanted:
             return f"after the first {self.num_wanted}"
         return "deadline" if self.most_s < math.inf else "late"

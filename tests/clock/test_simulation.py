@@ -320,14 +320,14 @@ def test_a_timer_comes_after_its_delay_and_takes_nobodys_time():
     assert [span.node for span in sim.recorder.spans] == ["a", "a"]
 
 
-def test_an_event_that_is_triggered_with_a_delay_comes_then_and_once():
+def test_an_event_that_is_put_at_a_time_comes_then_and_once():
     sim = Simulation(seed=1)
 
     def process():
         event, came_s = sim.event(), []
         event.callbacks.append(lambda _: came_s.append(sim.now_s))
         yield from sim.spend("a", "wait", 1.0)
-        sim.trigger(event, 2.0)
+        sim.at(sim.now_s + 2.0, event)
         yield from sim.spend("b", "wait", event)
         yield from sim.spend("a", "wait", 5.0)
         return came_s

@@ -1,6 +1,6 @@
 """Client: a device that receives, trains and sends, which takes time and energy.
 
-What it learns is asked for at an instant and computed when somebody reads it (`cosim.engine.learning`).
+What it learns is asked for at an instant and computed when it is read (`cosim.engine.learning`).
 """
 
 from collections.abc import Callable

@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 from typing_extensions import override
 
 from cosim.clock.instants import DECADES, UNITS_PER_S, WHOLE
-from cosim.links.machine import NOBODY, Machine
+from cosim.links.machine import NO_NUMBERS, Machine
 from cosim.radio.sharing.reshared import Reshared
 from cosim.radio.sharing.senders import Senders
 
@@ -53,7 +53,7 @@ class Division(Machine):
         begins_s: Sequence[float],
         numbers: Sequence[int],
         until_s: float,
-        stops: Sequence[int] = NOBODY,
+        stops: Sequence[int] = NO_NUMBERS,
     ) -> None:
         share_of, others = self._share_hz, self._reshared
         sending, ends, fades, ended_s = self._sending, self._ends, self._fades, self.ends_s

@@ -9,7 +9,7 @@ from cosim.clock.instants import instant_after
 from cosim.radio.sharing.senders import Senders
 
 _NOTHING = np.array(0.0)
-"""As an array, since numpy takes half as long again for a float."""
+"""As an array, so that numpy makes none at every change."""
 
 
 class Reshared:
