@@ -20,7 +20,7 @@ A rule that returns `coming.clients.some(places)` asks no client one by one, whi
 Where fewer are there than a rule wants, those take part; where nobody is, the edge round begins when the next
 one comes.
 
-Validation: tests/selection, each rule by hand; tests/test_clocks.py: the same on both clocks.
+Validation: tests/selection, each rule by hand; tests/systems/test_clocks.py: the same on both clocks.
 """
 
 from abc import ABC, abstractmethod

@@ -8,7 +8,7 @@ from data_sets import loaded
 from device_worlds import WORLDS, timed, unlike
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_clocks import systems
+from random_systems import systems
 
 import cosim
 from cosim import ConfigurationError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import worlds
-from test_clocks import assert_same, both
+from both_clocks import assert_same, both
 from worlds import BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
 import cosim

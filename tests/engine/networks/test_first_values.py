@@ -180,7 +180,7 @@ def test_another_process_gives_the_same_tables(tmp_path):
         "import json, cosim, test_first_values as test\n"
         f"print(json.dumps([cosim.run(test.system(name)).evaluations.to_dict('list') for name in {names}]))"
     )
-    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests/engine/networks")))
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests/fixtures", ROOT / "tests/engine/networks")))
     environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "7"}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 import worlds
-from test_clocks import assert_same, both
+from both_clocks import assert_same, both
 
 import cosim
 from cosim import Never

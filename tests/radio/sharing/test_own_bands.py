@@ -4,7 +4,7 @@ import math
 
 import attrs
 import pytest
-from test_clocks import assert_same, both
+from both_clocks import assert_same, both
 
 import cosim
 from cosim import ConfigurationError, Never

@@ -5,7 +5,8 @@ import math
 import attrs
 import pytest
 import worlds
-from test_clocks import Both, assert_same, both
+from both_clocks import assert_same, both
+from random_systems import Both
 from worlds import BANDWIDTH_HZ, BITS, STEP_CYCLES, STEPS
 
 import cosim

@@ -1,8 +1,8 @@
 """Same tables: what 30 systems wrote before the engine was changed, by events and on arrays.
 
 A table counts by its values, floats to 8 digits, since the last ones are the processor's.
-`COSIM_TABLES=write pytest tests/test_same_tables.py` writes new hashes: only where a system means something
-else on purpose, never because the engine has changed.
+`COSIM_TABLES=write pytest tests/systems/test_same_tables.py` writes new hashes: only where a system means
+something else on purpose, never because the engine has changed.
 """
 
 import hashlib

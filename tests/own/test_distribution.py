@@ -29,8 +29,8 @@ from cosim.testing import (
     small_system,
 )
 
-ROOT = Path(__file__).resolve().parents[1]
-DISTRIBUTION = ROOT / "tests/distribution"
+ROOT = Path(__file__).resolve().parents[2]
+DISTRIBUTION = ROOT / "tests/own/distribution"
 sys.path.append(str(DISTRIBUTION))
 
 import lakeside  # noqa: E402

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 LINTER = PYPROJECT["tool"]["importlinter"]
 CONTRACTS = {contract["name"]: contract for contract in LINTER["contracts"]}

@@ -8,9 +8,9 @@ from functools import partial
 
 import attrs
 import pytest
+from both_clocks import assert_same, both
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_clocks import assert_same, both
 
 import cosim
 from cosim.devices.battery import Battery

@@ -13,7 +13,7 @@ from scenarios import command_line
 from scenarios.command_line.catalogue import catalogue
 from scenarios.command_line.commands import COMMANDS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 
 

@@ -1,6 +1,6 @@
 """Two clocks, one truth: what is played on arrays is what is played by events, all tables, bit for bit.
 
-`COSIM_SYSTEMS=1000 pytest tests/test_clocks.py` plays so many random systems; usually they are fewer.
+`COSIM_SYSTEMS=1000 pytest tests/systems/test_clocks.py` plays so many random systems; usually they are fewer.
 """
 
 import json
@@ -10,52 +10,30 @@ import signal
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 
 import attrs
 import numpy as np
 import own_parts
 import own_radio
 import pytest
+from both_clocks import assert_same, both
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from random_systems import Costlier, OwnSteps, Slower, Twofold, Wide, systems, ties
 
 import cosim
 from cosim import Never
 from cosim.clock.draws import Numbers, normals
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, asks_in, configuration
-from cosim.configuration.going_together import DOWNLOADS_APART, EVERY_UPDATE, ONE_BY_ONE, SHARED_CYCLES
+from cosim.configuration import ConfigurationError, configuration
 from cosim.engine.rounds.on_arrays import RoundTimes
 from cosim.engine.run.needs import clock_by_size
-from cosim.engine.store.results import Result
-from cosim.names import by_number
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
 from cosim.radio.sharing.port import Band
-from cosim.records.tables import TABLES
 from cosim.testing import small_system
 
 NUM_SYSTEMS = int(os.environ.get("COSIM_SYSTEMS", "50"))
-
-
-def both(system: cosim.System, **options) -> tuple[Result, Result]:
-    by_events, on_arrays = (
-        cosim.run(system, num_workers=1, clock=clock, **options) for clock in ("events", "arrays")
-    )
-    return by_events, on_arrays
-
-
-def assert_same(by_events: Result, on_arrays: Result) -> None:
-    for name in TABLES:
-        one, other = getattr(by_events, name), getattr(on_arrays, name)
-        assert list(one.columns) == list(other.columns), name
-        assert one.dtypes.equals(other.dtypes), name
-        for column in one:
-            assert one[column].tolist() == other[column].tolist(), f"{name}.{column}"
-    assert by_events.summary == on_arrays.summary
-    late = by_events.transfers[~by_events.transfers["arrived"]]
-    assert (late["sent_bits"] < late["payload_bits"]).all(), "what has not arrived has bits left"
 
 
 @contextmanager
@@ -72,291 +50,6 @@ def limited(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, before)
-
-
-class OwnTimes:
-    def training_s(self, sim, clients, job, planned_s):
-        return 2.0 * planned_s
-
-
-class Slower(OwnTimes, cosim.devices.ExponentialTime):
-    """Not as planned."""
-
-
-class OwnCosts:
-    def of_clients(self, sim, clients, step):
-        return (2.0 + np.array([by_number(client)[1] for client in clients])) * super().of_clients(
-            sim, clients, step
-        )
-
-
-class Costlier(OwnCosts, cosim.devices.CyclesPerStep):
-    """Not the same for all."""
-
-
-class OwnSteps:
-    def of_clients(self, sim, clients, job, batch_size, step_s):
-        return 2 * super().of_clients(sim, clients, job, batch_size, step_s)
-
-
-class Twofold(OwnSteps, cosim.training.DrawnSteps):
-    """Twice as many."""
-
-
-class OwnPlaces:
-    def distances_m(self, sim, clients):
-        return 2.0 * super().distances_m(sim, clients)
-
-
-class Wide(OwnPlaces, cosim.topology.Topology):
-    """Twice as far."""
-
-
-fadings = st.one_of(
-    st.just(cosim.radio.NoFading()),
-    st.builds(
-        cosim.Rayleigh,
-        num_antennas=st.integers(1, 11),
-        redrawn=st.sampled_from([cosim.radio.EveryGlobalRound(), cosim.radio.EveryEdgeRound()]),
-    ),
-)
-fadings_on_the_way = st.builds(
-    cosim.Rayleigh,
-    num_antennas=st.integers(1, 3),
-    redrawn=st.builds(cosim.radio.CoherenceTime, coherence_time_s=st.sampled_from([0.003, 0.02, 0.05])),
-)
-"""Blocks that end while clients send."""
-links = st.one_of(
-    st.builds(
-        cosim.GivenSnr, snr_db=st.sampled_from([(3.0,), (30.0, 40.0)]).map(lambda v: cosim.PerGroup(values=v))
-    ),
-    st.builds(
-        cosim.radio.LinkBudget,
-        large_scale_redrawn=st.sampled_from(
-            [None, cosim.radio.EveryEdgeRound(), cosim.radio.EveryGlobalRound()]
-        ),
-    ),
-)
-training_times = st.sampled_from(
-    [
-        None,
-        cosim.devices.LogNormalTime(spread=0.5),
-        cosim.devices.ExponentialTime(),
-        cosim.devices.HyperExponentialTime(),
-        cosim.devices.HalfNormalTime(),
-        own_parts.Halting(),
-        Slower(),
-    ]
-)
-
-at_rest = st.sampled_from(
-    [
-        {},
-        {"idle_w": 0.3},
-        {"idle_w": 0.3, "sleeps_after_s": 0.02},
-        {"idle_w": 0.3, "sleep_w": 0.01, "sleeps_after_s": 0.05},
-        {"sleep_w": 0.01, "sleeps_after_s": 0.0},
-    ]
-)
-local_steps = st.one_of(
-    st.builds(cosim.SameSteps, num_local_steps=st.integers(1, 4)),
-    st.sampled_from(
-        [
-            cosim.training.Epochs(num_epochs=2),
-            cosim.training.DrawnSteps(range_of_steps=(1, 6)),
-            cosim.training.StepsInTime(training_s=0.02),
-            Twofold(range_of_steps=(1, 3)),
-        ]
-    ),
-)
-selections = st.sampled_from(
-    [
-        cosim.selection.Everyone(),
-        cosim.selection.Uniform(num_participants=2),
-        cosim.selection.BySamples(num_participants=2),
-        cosim.selection.RoundRobin(num_participants=2),
-        cosim.selection.ProportionalFair(num_participants=2),
-        cosim.selection.FedCs(round_s=0.1),
-        own_parts.Frugal(num_participants=2),
-        cosim.selection.DeadlineFeasible(num_participants=2, round_s=0.1),
-    ]
-)
-
-downlinks = st.one_of(
-    st.just(cosim.links.Instantaneous()),
-    st.builds(
-        cosim.radio.Broadcast,
-        bandwidth_hz=st.sampled_from([2e5, 1e6]),
-        link=st.sampled_from([cosim.GivenSnr(), cosim.GivenSnr(snr_db=cosim.PerGroup(values=(3.0,)))]),
-        fading=fadings,
-    ),
-    st.builds(
-        cosim.radio.Unicast,
-        sharing=st.sampled_from(
-            [cosim.FixedShares(bandwidth_hz=1e6), cosim.radio.RedividedShares(bandwidth_hz=3.3e5)]
-        ),
-        link=st.sampled_from([cosim.radio.LinkBudget(), cosim.radio.LinkBudget(noise_figure_db=20.0)]),
-        tx_power_w=st.just(1.0),
-        fading=fadings | fadings_on_the_way,
-    ),
-)
-
-
-@configuration
-class Both(cosim.Deadline):
-    """The first so many, at most so long, and each upload at most so long: all numbers of a rule."""
-
-    num: int = 2
-    upload_s: float | None = None
-
-    @property
-    def num_wanted(self):
-        return self.num
-
-
-@st.composite
-def waitings(draw, seconds) -> cosim.waiting.Waiting:
-    each_s = draw(st.floats(0.005, 0.1))
-    rules = [
-        cosim.WaitForAll(),
-        cosim.Deadline(after_s=seconds),
-        cosim.waiting.FirstK(num_updates=1),
-        cosim.waiting.FirstK(num_updates=2),
-        cosim.waiting.UploadDeadline(after_s=each_s),
-        Both(after_s=seconds),
-        Both(after_s=seconds, upload_s=each_s),
-    ]
-    rule = draw(st.sampled_from(rules))
-    return draw(st.sampled_from([rule, cosim.waiting.AtLeast(lasting_s=seconds / 2, rule=rule)]))
-
-
-def blocks(bandwidth_hz: float, num_blocks: int) -> cosim.radio.ResourceBlocks:
-    """Few in a band, so that some clients wait."""
-    return cosim.radio.ResourceBlocks(num_blocks=num_blocks, block_hz=bandwidth_hz / num_blocks)
-
-
-FEW_BLOCKS = [partial(blocks, num_blocks=1), partial(blocks, num_blocks=3)]
-
-
-@st.composite
-def systems(draw) -> cosim.System:
-    """Whatever can be played on arrays, with rounds of about a tenth of a second, deadlines around it."""
-    sizes = tuple(draw(st.lists(st.integers(2, 9), min_size=1, max_size=3)))
-    seconds = draw(st.floats(0.01, 0.3))
-    waiting = draw(waitings(seconds))
-    loses = not asks_in(waiting, EVERY_UPDATE)
-    kinds = [cosim.FixedShares]
-    if waiting.upload_s is None:
-        kinds += [cosim.radio.RedividedShares, cosim.radio.RedividedShares]
-        if not asks_in(waiting, ONE_BY_ONE):
-            kinds += [cosim.radio.OverTheAir, cosim.radio.OverTheAir]
-        kinds += FEW_BLOCKS
-    sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([2e5, 1e6, 3.3e6])))
-    knows_exactly = isinstance(sharing, cosim.radio.OverTheAir)
-    fading = draw(fadings if knows_exactly or not draw(st.integers(0, 2)) else fadings_on_the_way)
-    radio = cosim.Radio(
-        sharing=sharing,
-        link=draw(links),
-        fading=fading,
-        csi_error_db=0.0 if knows_exactly else draw(st.sampled_from([0.0, 2.0])),
-        outage_probability=draw(st.sampled_from([0.3, 0.0])) if loses and not knows_exactly else 0.0,
-    )
-    steps = draw(local_steps)
-    learns = draw(st.integers(0, 7)) == 0 and not isinstance(steps, cosim.training.StepsInTime)  # too many
-    training = cosim.EdgeTraining(
-        num_edge_rounds=draw(st.integers(1, 3)),
-        local=cosim.Sgd(batch_size=5),
-        steps=steps,
-        selection=draw(selections),
-        waiting=waiting,
-    )
-    protocols = [cosim.HFedAvg(training=training), cosim.Hist(training=training)]
-    if not loses:
-        sizes_of = cosim.protocols.LatencyOptimal()
-        protocols.append(cosim.Hist(training=training, submodel_sizes=sizes_of))
-    protocol, downlink = draw(st.sampled_from(protocols)), draw(downlinks)
-    cycles = [cosim.devices.CyclesPerStep(), cosim.devices.CyclesPerBit(), Costlier()]
-    if not asks_in(protocol, SHARED_CYCLES):
-        cycles.append(cosim.devices.CyclesPerOperation())
-    counts = not downlink.takes_time or (not asks_in(protocol, DOWNLOADS_APART) and draw(st.booleans()))
-    cut = cosim.AfterSeconds(duration_s=2 * seconds)
-    rest = draw(at_rest)
-    if isinstance(downlink, cosim.radio.Unicast) and not counts:
-        rest = {}  # who has received rests until all have, which is played by events
-    return cosim.System(
-        seed=draw(st.integers(0, 10_000)),
-        cell_sizes=sizes,
-        num_cells=len(sizes),
-        num_clients=sum(sizes),
-        model="relu-12-8-4",
-        data=cosim.data.Synthetic(split=cosim.data.Sampled(num_samples=10)),
-        downlink=downlink,
-        downloads_count=counts,
-        uplink=radio,
-        devices=cosim.DrawnDevices(
-            static_power_w=draw(st.sampled_from([0.0, 0.3])),
-            receive_w=draw(st.sampled_from([0.0, 0.1])),
-            training_time=draw(training_times),
-            processor=draw(st.sampled_from([None, own_parts.Throttled()])),
-            power_control=draw(st.sampled_from([None, own_parts.Fractional()])),
-            **rest,
-        ),
-        cycles=draw(st.sampled_from(cycles)),
-        protocol=protocol,
-        topology=draw(st.sampled_from([cosim.topology.Topology(), Wide()])),
-        end=draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=2), cut])),
-        evaluation=cosim.ends.EveryVersions() if learns else Never(),
-    )
-
-
-@st.composite
-def ties(draw) -> cosim.System:
-    """Times of 0.1 s and its like, so that much ends at one instant: uploads, deadlines, rounds, the run."""
-    size, send_s = draw(st.integers(1, 5)), draw(st.sampled_from([0.1, 0.2, 0.7, 0.25, 1.0]))
-    speeds = draw(st.lists(st.sampled_from([1.0, 2.0, 3.0, 7.0]), min_size=1, max_size=2))
-    hz = cosim.PerGroup(values=tuple(3e6 / (0.1 * speed) for speed in speeds))
-    deadline_s = draw(st.sampled_from([0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.1, 1.4, 1.7]))
-    deadline_s += draw(st.sampled_from([0.0, 0.0, -1e-15, 1e-15, -1e-9, 1e-9, 1e-17]))
-    rules = [cosim.Deadline(after_s=deadline_s), cosim.WaitForAll(), FIRST]
-    rules += [cosim.waiting.AtLeast(lasting_s=deadline_s, rule=rule) for rule in rules]
-    waiting = draw(
-        st.sampled_from([*rules, cosim.waiting.UploadDeadline(after_s=deadline_s), Both(after_s=deadline_s)])
-    )
-    kinds = [cosim.FixedShares]
-    if not waiting.upload_s:
-        kinds += [cosim.radio.RedividedShares, *FEW_BLOCKS]
-    if not waiting.upload_s and not asks_in(waiting, ONE_BY_ONE):
-        kinds.append(cosim.radio.OverTheAir)
-    sharing = draw(st.sampled_from(kinds))(bandwidth_hz=draw(st.sampled_from([1, size])) * 4096 / send_s)
-    is_flat = draw(st.booleans())
-    broadcast = cosim.radio.Broadcast(bandwidth_hz=4096 / 0.1, link=FLAT, fading=cosim.radio.NoFading())
-    training = cosim.EdgeTraining(
-        num_edge_rounds=draw(st.integers(1, 3)), steps=cosim.SameSteps(num_local_steps=3), waiting=waiting
-    )
-    end = draw(st.sampled_from([cosim.AfterRounds(num_global_rounds=3), cosim.AfterSeconds(duration_s=2.2)]))
-    return cosim.System(
-        seed=draw(st.integers(0, 100)),
-        num_cells=1,
-        num_clients=size,
-        model="relu-12-8-4",
-        data=cosim.data.Synthetic(split=cosim.data.Sampled(num_samples=10)),
-        topology=cosim.topology.Topology(
-            cell_radius_m=100.0,
-            min_distance_m=math.nextafter(100.0, 0.0),
-            backhaul_delay_s=draw(st.sampled_from([0.0, 0.1, 1234.5, 499_999.9])),
-        ),
-        devices=cosim.DrawnDevices(min_frequency_hz=hz, max_frequency_hz=hz, **draw(at_rest)),
-        downlink=draw(st.sampled_from([cosim.links.Instantaneous(), broadcast])),
-        uplink=cosim.Radio(sharing=sharing, fading=cosim.radio.NoFading(), link=FLAT if is_flat else ALIKE),
-        protocol=cosim.HFedAvg(training=training),
-        end=end,
-        evaluation=Never(),
-    )
-
-
-FIRST, FLAT = cosim.waiting.FirstK(num_updates=1), cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,)))
-ALIKE = cosim.radio.LinkBudget(large_scale=cosim.radio.LargeScale(environment="uma", shadowing=False))
-"""All clients in line of sight have one SNR, and all others; both depend on the share."""
 
 
 @given(system=st.one_of(systems(), ties()))

@@ -12,7 +12,7 @@ import pytest
 import cosim
 from cosim.testing import small_system
 
-PARTS = (Path(__file__).parents[1] / "docs" / "parts.md").read_text(encoding="utf-8")
+PARTS = (Path(__file__).parents[2] / "docs" / "parts.md").read_text(encoding="utf-8")
 SMALL = cosim.evolve(small_system(), evaluation=cosim.Never())
 ONE_BY_ONE = cosim.evolve(
     SMALL,

@@ -9,7 +9,7 @@ import own_links
 import own_parts
 import own_radio
 import pytest
-from test_clocks import assert_same
+from both_clocks import assert_same
 
 import cosim
 from cosim import Never

@@ -49,7 +49,7 @@ from scenarios.command_line.commands import COMMANDS
 from scenarios.command_line.scenario import Scenario
 from scenarios.command_line.study import playing as study_playing
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = {
     path.relative_to(DOCS).with_suffix("").as_posix(): path.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from cosim.studies.study import Study
 
-NOTEBOOK = Path(__file__).resolve().parents[1] / "docs" / "looking.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "looking.ipynb"
 
 
 class Cells(HTMLParser):

@@ -30,7 +30,7 @@ from cosim.studies.study import Study
 from scenarios import command_line
 from scenarios.command_line import playing
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 BASE = worlds.digits()
 TRAINING = BASE.protocol.training
 CUT = cosim.Hist(training=TRAINING)
@@ -196,12 +196,12 @@ def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, pr
         str(tmp_path / "again"),
         "--quiet",
     ]
-    code, _, errors = processes.command(ROOT / "tests", words)
+    code, _, errors = processes.command(ROOT / "tests/fixtures", words)
     assert code == 2
     assert "own_parts is not loaded" in errors
     assert "--import own_parts" in errors
     assert not (tmp_path / "again").exists()
-    code, _, errors = processes.command(ROOT / "tests", [*words, "--import", "own_parts"])
+    code, _, errors = processes.command(ROOT / "tests/fixtures", [*words, "--import", "own_parts"])
     assert code == 0, errors
     assert same(cosim.Result.load(tmp_path / "again"), in_memory["selection"])
 

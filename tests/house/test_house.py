@@ -3,7 +3,7 @@
 import runpy
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 House = runpy.run_path(str(ROOT / "benchmarks" / "house.py"))["House"]
 
 
