@@ -23,7 +23,7 @@ from cosim import training as training
 from cosim import units as units
 from cosim import waiting as waiting
 from cosim.clock.simulation import Dropped, Simulation
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, knob, part
 from cosim.configuration.client_values import PerClient, PerGroup, Values
 from cosim.data.arrays import Arrays
 from cosim.data.pictures.digits import Digits
@@ -93,5 +93,7 @@ __all__ = [
     "Values",
     "WaitForAll",
     "evolve",
+    "knob",
+    "part",
     "run",
 ]

@@ -25,12 +25,12 @@ from cosim.configuration import (
     at_least,
     check_asks,
     check_fit,
-    configuration,
-    field,
     is_configuration,
+    knob,
     not_empty,
     not_negative,
     own_function,
+    part,
     refuse,
 )
 from cosim.configuration.changes import changed
@@ -55,7 +55,7 @@ from cosim.tasks.port import Task
 from cosim.topology.port import Topology, even_cells
 
 
-@configuration
+@part
 class System:
     """Everything that decides a run.
 
@@ -109,11 +109,11 @@ class System:
         ),
     )
 
-    seed: int = field(not_negative, default=1)
-    num_cells: int = field(at_least(1), default=4)
-    num_clients: int = field(at_least(1), default=60)
-    cell_sizes: tuple[int, ...] | None = field(not_empty, at_least(1), default=None)
-    model: str = field(own_function, default="relu-784-300-10")
+    seed: int = knob(not_negative, default=1)
+    num_cells: int = knob(at_least(1), default=4)
+    num_clients: int = knob(at_least(1), default=60)
+    cell_sizes: tuple[int, ...] | None = knob(not_empty, at_least(1), default=None)
+    model: str = knob(own_function, default="relu-784-300-10")
     initial_weights: Literal["drawn", "network"] = "drawn"
     personal: tuple[str, ...] = ()
     data: Data = FashionMnist()

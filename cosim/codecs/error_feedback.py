@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from cosim.codecs.port import Codec, SentView
 from cosim.codecs.sparse import TopK
-from cosim.configuration import configuration, refuse
+from cosim.configuration import part, refuse
 from cosim.configuration.going_together import BITS_ASKED
 from cosim.values.submodels import NetworkShape
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-@configuration
+@part
 class ErrorFeedback(Codec):
     """A codec whose errors are made up for.
 

@@ -10,11 +10,11 @@ client `cycles_per_value` for each value, after its training and at the training
 from typing_extensions import override
 
 from cosim.codecs.port import Codec
-from cosim.configuration import Lack, configuration, field, not_negative
+from cosim.configuration import Lack, knob, not_negative, part
 from cosim.configuration.going_together import BITS_ASKED, FREE_CODING
 
 
-@configuration
+@part
 class FlatCodec(Codec):
     """A codec of a row of values.
 
@@ -25,7 +25,7 @@ class FlatCodec(Codec):
     lacks = (Lack(FREE_CODING, "cycles_per_value above 0", lambda own: own.cycles_per_value > 0.0),)
     asks = (BITS_ASKED,)
 
-    cycles_per_value: float = field(not_negative, default=0.0)
+    cycles_per_value: float = knob(not_negative, default=0.0)
 
     @override
     def cycles(self, num_values: int) -> float:

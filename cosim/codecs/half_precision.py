@@ -18,14 +18,14 @@ from typing_extensions import override
 
 from cosim.codecs.flat import FlatCodec
 from cosim.codecs.model_codec import ModelCodec
-from cosim.configuration import configuration, refuse
+from cosim.configuration import part, refuse
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 
-@configuration
+@part
 class HalfPrecision(FlatCodec, ModelCodec, ABC):
     """Base of the values of 16 bits, of updates and of models."""
 
@@ -49,7 +49,7 @@ class HalfPrecision(FlatCodec, ModelCodec, ABC):
         return self.received(change_D)
 
 
-@configuration
+@part
 class BFloat16(HalfPrecision):
     """Values of 16 bits: a sign, 8 bits of exponent, 7 of fraction."""
 
@@ -59,7 +59,7 @@ class BFloat16(HalfPrecision):
         return values.bfloat16().float()
 
 
-@configuration
+@part
 class Float16(HalfPrecision):
     """Values of 16 bits: a sign, 5 bits of exponent, 10 of fraction. [IEEE 754, binary16]"""
 

@@ -4,11 +4,11 @@ from abc import ABC, abstractmethod
 
 from typing_extensions import override
 
-from cosim.configuration import Port, at_least, between, configuration, field, positive
+from cosim.configuration import Port, at_least, between, knob, part, positive
 from cosim.units import least_whole
 
 
-@configuration
+@part
 class Kept(Port, ABC):
     """How many values of a change are sent."""
 
@@ -17,7 +17,7 @@ class Kept(Port, ABC):
         """Of so many; from 1 to as many."""
 
 
-@configuration
+@part
 class KeptShare(Kept):
     """A share of the values, rounded up.
 
@@ -25,7 +25,7 @@ class KeptShare(Kept):
         share: Of the values of an update. [no source]
     """
 
-    share: float = field(positive, between(0.0, 1.0), default=0.01)
+    share: float = knob(positive, between(0.0, 1.0), default=0.01)
 
     @override
     def num(self, num_values: float) -> int:
@@ -33,7 +33,7 @@ class KeptShare(Kept):
         return least_whole(self.share * num_values)
 
 
-@configuration
+@part
 class KeptNumber(Kept):
     """A number of values; all, where an update has fewer.
 
@@ -41,7 +41,7 @@ class KeptNumber(Kept):
         num_values: Of an update. [no source]
     """
 
-    num_values: int = field(at_least(1), default=100)
+    num_values: int = knob(at_least(1), default=100)
 
     @override
     def num(self, num_values: float) -> int:

@@ -16,7 +16,7 @@ Models between cells and cloud, and updates, have the bits that `System.codec` s
 from abc import ABC, abstractmethod
 from typing import Any
 
-from cosim.configuration import Ask, Port, configuration
+from cosim.configuration import Ask, Port, part
 from cosim.configuration.going_together import ONE_MODEL
 from cosim.jobs.payload import Payload
 from cosim.units import least_whole
@@ -25,7 +25,7 @@ Tensor = Any
 """A torch.Tensor; links know no torch."""
 
 
-@configuration
+@part
 class ModelCodec(Port, ABC):
     """What a model is on its way down."""
 

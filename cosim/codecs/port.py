@@ -13,7 +13,7 @@
 A codec with a method `transmit` changes what arrives: a plain torch function of the change that a client's
 training has made, tensor by tensor, before it is added to the start again (`SentView`, below)::
 
-    @configuration
+    @part
     class ScaledSigns(Codec):
         def bits(self, num_values):
             return num_values + 32.0
@@ -43,7 +43,7 @@ Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from cosim.configuration import Port, configuration, one_of, said_of
+from cosim.configuration import Port, one_of, part, said_of
 from cosim.jobs.payload import Payload
 from cosim.units import least_whole
 
@@ -58,7 +58,7 @@ FLOAT_BITS = 32
 """Of a value that is not coded."""
 
 
-@configuration
+@part
 class Codec(Port, ABC):
     """What a model is on the air.
 

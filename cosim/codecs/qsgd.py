@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from cosim.codecs.flat import FlatCodec
 from cosim.codecs.port import FLOAT_BITS
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import at_least, knob, part
 from cosim.units import least_whole
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-@configuration
+@part
 class Qsgd(FlatCodec):
     """Unbiased random rounding to levels of a bucket's norm.
 
@@ -38,8 +38,8 @@ class Qsgd(FlatCodec):
         bucket_size: Values that share a norm. [no source]
     """
 
-    num_levels: int = field(at_least(1), default=7)
-    bucket_size: int = field(at_least(1), default=512)
+    num_levels: int = knob(at_least(1), default=7)
+    bucket_size: int = knob(at_least(1), default=512)
 
     @override
     def bits(self, num_values: float) -> float:

@@ -14,10 +14,10 @@ the change by several local steps where there it is of one gradient.
 from typing_extensions import override
 
 from cosim.codecs.flat import FlatCodec
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 
 
-@configuration
+@part
 class Signs(FlatCodec):
     """The sign of every value.
 
@@ -25,7 +25,7 @@ class Signs(FlatCodec):
         step_size: By how much a value moves. [no source]
     """
 
-    step_size: float = field(positive, default=1e-3)
+    step_size: float = knob(positive, default=1e-3)
 
     @property
     @override

@@ -23,7 +23,7 @@ from typing_extensions import override
 from cosim.codecs.flat import FlatCodec
 from cosim.codecs.kept import Kept, KeptShare
 from cosim.codecs.port import FLOAT_BITS
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.units import least_whole
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ SEED_BITS = 32
 """Of the seed that says which values a client has drawn."""
 
 
-@configuration
+@part
 class TopK(FlatCodec):
     """The values of largest magnitude.
 
@@ -59,7 +59,7 @@ class TopK(FlatCodec):
         return change_D.new_zeros(len(change_D)).index_copy_(0, places, change_D[places])
 
 
-@configuration
+@part
 class RandomK(FlatCodec):
     """Values drawn at random, scaled so that their mean is the change.
 

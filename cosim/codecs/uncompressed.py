@@ -3,10 +3,10 @@
 from typing_extensions import override
 
 from cosim.codecs.port import Codec
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import at_least, knob, part
 
 
-@configuration
+@part
 class Uncompressed(Codec):
     """Every value by itself.
 
@@ -15,7 +15,7 @@ class Uncompressed(Codec):
             journal, Section VI-B: a network of 0.91 MB; 32 is inferred]
     """
 
-    bits_per_parameter: int = field(at_least(1), default=32)
+    bits_per_parameter: int = knob(at_least(1), default=32)
 
     @override
     def bits(self, num_values: float) -> float:

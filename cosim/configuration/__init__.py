@@ -3,7 +3,7 @@
 from cosim.configuration.asks import Ask, Lack, Word, asks_in, check_asks, lacks_in
 from cosim.configuration.calls import checked_call
 from cosim.configuration.claims import Claims, said_of
-from cosim.configuration.fields import configuration, field
+from cosim.configuration.fields import knob, part
 from cosim.configuration.forms import Forms, for_each, form_of, one_of, optional
 from cosim.configuration.functions import (
     check_named,
@@ -69,11 +69,9 @@ __all__ = [
     "check_reloads",
     "checked_call",
     "class_of",
-    "configuration",
     "did_you_mean",
     "draft",
     "ends_of",
-    "field",
     "finished",
     "for_each",
     "form_of",
@@ -82,6 +80,7 @@ __all__ = [
     "is_configuration",
     "kind_of",
     "kinds_of",
+    "knob",
     "known_kinds",
     "lacks_in",
     "lasting",
@@ -97,6 +96,7 @@ __all__ = [
     "optional",
     "options_of",
     "own_function",
+    "part",
     "parts_of",
     "paths_of",
     "positive",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from cosim.configuration import Port, configuration, field, not_empty, paths_of, refuse
+from cosim.configuration import Port, knob, not_empty, part, paths_of, refuse
 from cosim.configuration.rules import Rule
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def in_range(ends: Sequence[float], share: Share) -> Share:
     return ends[0] + (ends[-1] - ends[0]) * share
 
 
-@configuration
+@part
 class Values(Port, ABC):
     """A number for each client; a plain number is that of all."""
 
@@ -59,7 +59,7 @@ def _place(values: Values, system: Any) -> str:
     return type(values).__name__
 
 
-@configuration
+@part
 class PerGroup(Values):
     """A value for all clients, or for those of each of several equal groups of cells.
 
@@ -70,7 +70,7 @@ class PerGroup(Values):
         values: The values, those of the first cells first. [that of the field they are for]
     """
 
-    values: tuple[float, ...] = field(not_empty)
+    values: tuple[float, ...] = knob(not_empty)
 
     @property
     @override
@@ -93,7 +93,7 @@ class PerGroup(Values):
         return [[self.values[group]] * size for group, size in zip(groups, cell_sizes, strict=True)]
 
 
-@configuration
+@part
 class PerClient(Values):
     """A value for every client, in the order of their numbers.
 
@@ -101,7 +101,7 @@ class PerClient(Values):
         values: The values. [that of the field they are for]
     """
 
-    values: tuple[float, ...] = field(not_empty)
+    values: tuple[float, ...] = knob(not_empty)
 
     @property
     @override

@@ -7,7 +7,7 @@ class that it names, and of its subclasses.
 
 Usage::
 
-    @configuration
+    @part
     class Band:
         \"\"\"The uplink band of one cell.
 
@@ -15,7 +15,7 @@ Usage::
             bandwidth_hz: Width of the band. [HIST journal, Section VI-C]
         \"\"\"
 
-        bandwidth_hz: float = field(positive, default=20e6)
+        bandwidth_hz: float = knob(positive, default=20e6)
 
 The text in brackets at the end of an attribute's description names its source; `cosim show` prints it.
 """
@@ -46,7 +46,7 @@ class Unchangeable(ConfigurationError, attrs.exceptions.FrozenInstanceError):
     """A field of a configuration is assigned to."""
 
 
-def field(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
+def knob(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
     """A field with rules.
 
     None skips them, because None means "off"; so does a kind of number, whose numbers are held against them.
@@ -108,12 +108,12 @@ def _refuse_body(cls: type, ignored: list[str]) -> None:
     if ignored:
         raise ConfigurationError(
             f"{cls.__name__}.{ignored[0]}: would be ignored. Usual fix: {ignored[0]}: its type = its value, "
-            "in a class below @configuration."
+            "in a class below @part."
         )
     if "__init__" in vars(cls):
         raise ConfigurationError(
             f"{cls.__name__}.__init__: what it keeps would be in no file. Usual fix: fields, in a class "
-            "below @configuration."
+            "below @part."
         )
 
 
@@ -154,8 +154,8 @@ def _by_known_names(cls: type) -> Callable[..., None]:
     return checked
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, attrs.field))
-def configuration(cls: type[C]) -> type[C]:
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(knob, attrs.field))
+def part(cls: type[C]) -> type[C]:
     """Make a frozen, keyword-only attrs class whose fields check their types and rules."""
     _check_body(cls)
     cls.__attrs_pre_init__ = _check_class  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ Scope and limitations: classes of configurations are no functions; a file names 
 
 Usage::
 
-    source: str = field(own_function, default="")  # a text that names a function
+    source: str = knob(own_function, default="")  # a text that names a function
 
     with names_of_a_file(["mine"]):
         Arrays(source="shutil:rmtree")  # refused, and nothing is called

@@ -25,7 +25,7 @@ _ours: dict[str, type] = {}
 
 
 def is_configuration(cls: object) -> bool:
-    """Whether a class was made by `configuration`, or is a subclass of one."""
+    """Whether a class was made by `part`, or is a subclass of one."""
     return isinstance(cls, type) and any("__configuration__" in vars(base) for base in cls.__mro__)
 
 

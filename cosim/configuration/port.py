@@ -12,12 +12,12 @@ import attrs
 
 from cosim.configuration.asks import Ask, Lack
 from cosim.configuration.claims import Claims
-from cosim.configuration.fields import configuration
+from cosim.configuration.fields import part
 from cosim.configuration.forms import Forms
 from cosim.configuration.kinds import is_configuration
 
 
-@configuration
+@part
 class Port(Claims, Forms):
     """Base of the ports.
 
@@ -77,8 +77,8 @@ def check_fit(system: Any) -> None:
     Raises:
         ConfigurationError: One that it does not fit.
     """
-    for part in parts_of(system):
-        part.fit(system)
+    for one in parts_of(system):
+        one.fit(system)
 
 
 def parts_of(config: Any) -> "Iterator[Port]":

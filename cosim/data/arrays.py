@@ -29,7 +29,7 @@ import attrs
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration, field, loaded, own_function, refuse
+from cosim.configuration import ConfigurationError, knob, loaded, own_function, part, refuse
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
@@ -37,7 +37,7 @@ from cosim.data.split_data import SplitData
 _FIX = "module:function, of a module that is loaded, such as waves:pictures"
 
 
-@configuration
+@part
 class Arrays(SplitData):
     """Arrays, or torch data sets, of a function of your own.
 
@@ -45,7 +45,7 @@ class Arrays(SplitData):
         source: The function, as module:function; it must be given. [no source]
     """
 
-    source: str = field(own_function, default="")
+    source: str = knob(own_function, default="")
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:

@@ -18,11 +18,11 @@ rows of numbers; a network that wants pictures reshapes them, rows first.
 
 Usage::
 
-    @configuration
+    @part
     class Waves(SplitData):
         \"\"\"Sine waves with noise; their pace is to be told.\"\"\"
 
-        noise: float = field(not_negative, default=0.1)
+        noise: float = knob(not_negative, default=0.1)
 
         def load(self, sim, data_dir):
             rng = sim.stream("cloud", "waves")
@@ -40,11 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, Port, configuration, said_of
+from cosim.configuration import ConfigurationError, Port, part, said_of
 from cosim.data.dataset import Dataset
 
 
-@configuration
+@part
 class Data(Port, ABC):
     """What is learned, and who holds which samples."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.configuration import ConfigurationError, part, refuse
 from cosim.data.client_test_shares import owners_by_class
 from cosim.data.dataset import Dataset
 from cosim.data.pairs import is_whole
@@ -19,7 +19,7 @@ from cosim.data.splits.iid import Iid
 from cosim.data.splits.port import Split
 
 
-@configuration
+@part
 class SplitData(Data, ABC):
     """Data whose training samples are dealt by a split before the clock starts.
 

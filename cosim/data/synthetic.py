@@ -12,14 +12,14 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.data.splits.port import Split
 from cosim.data.splits.shards import Shards
 
 
-@configuration
+@part
 class Synthetic(SplitData):
     """Four normal distributions to tell apart, the same in every run; for tests.
 

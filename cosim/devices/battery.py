@@ -7,10 +7,10 @@ Usage::
 Scope and limitations: charging is constant, all the time, without losses, and a battery does not age.
 """
 
-from cosim.configuration import between, configuration, field, not_negative, positive
+from cosim.configuration import between, knob, not_negative, part, positive
 
 
-@configuration
+@part
 class Battery:
     """A battery, charged at one power up to its capacity.
 
@@ -22,7 +22,7 @@ class Battery:
             source]
     """
 
-    capacity_j: float = field(positive, default=1000.0)
-    initial_share: float = field(between(0.0, 1.0), default=1.0)
-    charge_w: float = field(not_negative, default=0.0)
-    returns_at_share: float = field(positive, between(0.0, 1.0), default=0.1)
+    capacity_j: float = knob(positive, default=1000.0)
+    initial_share: float = knob(between(0.0, 1.0), default=1.0)
+    charge_w: float = knob(not_negative, default=0.0)
+    returns_at_share: float = knob(positive, between(0.0, 1.0), default=0.1)

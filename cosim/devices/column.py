@@ -9,13 +9,13 @@ from typing import Any
 
 from typing_extensions import override
 
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.configuration.client_values import Values
 from cosim.files.device_rows import table_of_devices
 from cosim.names import ClientNames
 
 
-@configuration
+@part
 class Column(Values):
     """A column of a table, with one row for every client.
 

@@ -12,7 +12,7 @@ Usage::
     cost = CyclesPerBit(cycles_per_bit=(30.0,))
     cost.of_clients(sim, clients, LocalStep(batch_size=32, fraction=1.0, sample_flops=count))
 
-    @configuration
+    @part
     class EveryThird(Cycles):
         \"\"\"Twice as many for every third client.\"\"\"
 
@@ -34,16 +34,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Draws, Numbers, uniforms
 from cosim.clock.simulation import Simulation
-from cosim.configuration import (
-    ConfigurationError,
-    Lack,
-    Port,
-    at_least,
-    configuration,
-    field,
-    one_or_range,
-    positive,
-)
+from cosim.configuration import ConfigurationError, Lack, Port, at_least, knob, one_or_range, part, positive
 from cosim.configuration.client_values import in_range
 from cosim.configuration.going_together import SHARED_CYCLES
 
@@ -62,7 +53,7 @@ class LocalStep(NamedTuple):
     sample_flops: Callable[[], int]
 
 
-@configuration
+@part
 class Cycles(Port, ABC):
     """What a local step costs a client's processor."""
 
@@ -82,7 +73,7 @@ class Cycles(Port, ABC):
         """
 
 
-@configuration
+@part
 class CyclesPerStep(Cycles):
     """As many cycles for a step on the whole model, whatever the network and the mini-batch.
 
@@ -92,7 +83,7 @@ class CyclesPerStep(Cycles):
 
     lacks = ()
 
-    step_cycles: float = field(positive, default=1e6)
+    step_cycles: float = knob(positive, default=1e6)
 
     @property
     @override
@@ -106,7 +97,7 @@ class CyclesPerStep(Cycles):
         return self.step_cycles * step.fraction
 
 
-@configuration
+@part
 class CyclesPerBit(Cycles):
     """As many cycles for each bit of the mini-batch, on the whole model of whatever network.
 
@@ -117,8 +108,8 @@ class CyclesPerBit(Cycles):
 
     lacks = ()
 
-    cycles_per_bit: tuple[float, ...] = field(one_or_range, positive, default=(25.0, 40.0))
-    sample_bits: int = field(at_least(1), default=1408)
+    cycles_per_bit: tuple[float, ...] = knob(one_or_range, positive, default=(25.0, 40.0))
+    sample_bits: int = knob(at_least(1), default=1408)
 
     @property
     @override
@@ -138,7 +129,7 @@ class CyclesPerBit(Cycles):
         return in_range(self.cycles_per_bit, share) * self.sample_bits
 
 
-@configuration
+@part
 class CyclesPerOperation(Cycles):
     """As many cycles for each floating-point operation of the training (`cosim.engine.networks.flops`).
 
@@ -146,7 +137,7 @@ class CyclesPerOperation(Cycles):
         cycles_per_flop: Cycles for each operation. [no source: eight operations a cycle]
     """
 
-    cycles_per_flop: float = field(positive, default=0.125)
+    cycles_per_flop: float = knob(positive, default=0.125)
 
     @property
     @override

@@ -23,7 +23,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.devices.battery import Battery
 from cosim.devices.device import NUMBERS, DeviceArrays, DeviceNumbers
 from cosim.devices.port import Devices
@@ -38,7 +38,7 @@ OTHERS = ("device", "distance_m", "snr_db")
 """Columns that other parts of ours read."""
 
 
-@configuration
+@part
 class DeviceTable(Devices):
     """One row a device.
 

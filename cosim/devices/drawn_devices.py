@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration, field, not_negative, positive, refuse
+from cosim.configuration import ConfigurationError, knob, not_negative, part, positive, refuse
 from cosim.configuration.client_values import PerGroup, Values, each
 from cosim.devices.battery import Battery
 from cosim.devices.device import DeviceArrays
@@ -25,7 +25,7 @@ from cosim.devices.transmit_power import SamePower, TransmitPower
 from cosim.names import ClientNames
 
 
-@configuration
+@part
 class DrawnDevices(Devices):
     """Processors and transmitters from ranges.
 
@@ -52,22 +52,22 @@ class DrawnDevices(Devices):
         memory_bits: Memory of a device, which must hold all that training takes; none: unlimited. [no source]
     """
 
-    min_frequency_hz: Values = field(each(positive), default=PerGroup(values=(1e9, 2e9)))
-    max_frequency_hz: Values = field(each(positive), default=PerGroup(values=(2e9, 4e9)))
-    capacitance_j_per_hz2: float = field(not_negative, default=2e-28)
-    lowest_frequency_hz: float = field(not_negative, default=0.0)
-    static_power_w: float = field(not_negative, default=0.0)
-    receive_w: float = field(not_negative, default=0.0)
+    min_frequency_hz: Values = knob(each(positive), default=PerGroup(values=(1e9, 2e9)))
+    max_frequency_hz: Values = knob(each(positive), default=PerGroup(values=(2e9, 4e9)))
+    capacitance_j_per_hz2: float = knob(not_negative, default=2e-28)
+    lowest_frequency_hz: float = knob(not_negative, default=0.0)
+    static_power_w: float = knob(not_negative, default=0.0)
+    receive_w: float = knob(not_negative, default=0.0)
     tx_power: TransmitPower = SamePower()
     processor: Processor | None = None
     power_control: PowerControl | None = None
     training_time: TrainingTime | None = None
-    idle_w: float = field(not_negative, default=0.0)
-    sleep_w: float = field(not_negative, default=0.0)
-    sleeps_after_s: float | None = field(not_negative, default=None)
+    idle_w: float = knob(not_negative, default=0.0)
+    sleep_w: float = knob(not_negative, default=0.0)
+    sleeps_after_s: float | None = knob(not_negative, default=None)
     presence: Presence | None = None
     battery: Battery | None = None
-    memory_bits: float | None = field(positive, default=None)
+    memory_bits: float | None = knob(positive, default=None)
 
     def __attrs_post_init__(self) -> None:
         if self.sleep_w and self.sleeps_after_s is None:

@@ -24,14 +24,14 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, configuration, field, parts_of
+from cosim.configuration import between, knob, part, parts_of
 from cosim.devices.device import NUMBERS, PARTS, DeviceArrays
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.port import Devices
 from cosim.names import ClientNames
 
 
-@configuration
+@part
 class Mixture(Devices):
     """Clients of two kinds.
 
@@ -44,7 +44,7 @@ class Mixture(Devices):
         others: The second kind.
     """
 
-    share: float = field(between(0.0, 1.0), default=0.5)
+    share: float = knob(between(0.0, 1.0), default=0.5)
     is_exact: bool = True
     some: Devices = DrawnDevices()
     others: Devices = DrawnDevices()

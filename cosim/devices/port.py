@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, configuration
+from cosim.configuration import Port, part
 from cosim.devices.device import Device
 
 
-@configuration
+@part
 class Devices(Port, ABC):
     """What the clients are."""
 

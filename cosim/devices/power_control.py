@@ -5,7 +5,7 @@ that a protocol asks for, else at its highest.
 
 Usage::
 
-    @configuration
+    @part
     class Fractional(PowerControl):
         \"\"\"Makes up for half of the path loss, in dB.\"\"\"
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, configuration
+from cosim.configuration import Port, part
 from cosim.jobs.client_jobs import ClientJobs
 
 
@@ -49,7 +49,7 @@ class Sendings(ClientJobs):
         self.power_w = self._fleet.devices.tx_power_w[self.which] if highest else self.asked_w  # type: ignore[assignment]
 
 
-@configuration
+@part
 class PowerControl(Port, ABC):
     """The power at which a client sends."""
 

@@ -10,7 +10,7 @@ cut there: what it has spent is spent, its job's fate is "left", and an upload u
 
 Usage::
 
-    @configuration
+    @part
     class OfficeHours(Presence):
         \"\"\"From nine to five, every day.\"\"\"
 
@@ -33,7 +33,7 @@ from typing_extensions import override
 
 from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.configuration import ConfigurationError, Port, part
 from cosim.queues.service import Exponential, ServiceLaw
 
 BLOCK = 16
@@ -46,7 +46,7 @@ Window = tuple[float, float]
 """From (included) and to (excluded), in s."""
 
 
-@configuration
+@part
 class Presence(Port, ABC):
     """When a client is there."""
 
@@ -65,7 +65,7 @@ class Presence(Port, ABC):
         """
 
 
-@configuration
+@part
 class OnOff(Presence):
     """There for a drawn time, then away for a drawn time, all independent of each other.
 

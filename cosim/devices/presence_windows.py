@@ -24,13 +24,13 @@ from typing_extensions import override
 
 from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, field, lasting
+from cosim.configuration import knob, lasting, part
 from cosim.devices.presence import Presence, Window
 from cosim.files.device_rows import DeviceRows, table_of_devices
 from cosim.names import by_number
 
 
-@configuration
+@part
 class PresenceWindows(Presence):
     """In the windows of a table.
 
@@ -41,7 +41,7 @@ class PresenceWindows(Presence):
     """
 
     file: str = ""
-    period_s: float | None = field(lasting, default=None)
+    period_s: float | None = knob(lasting, default=None)
 
     @override
     def files(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ any of the three methods; durations and powers follow from the frequency where t
 
 Usage::
 
-    @configuration
+    @part
     class Throttled(Processor):
         \"\"\"Half as fast from an instant on.\"\"\"
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, configuration, one_of
+from cosim.configuration import Port, one_of, part
 from cosim.jobs.client_jobs import ClientJobs
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Trainings(ClientJobs):
         return computing_w(self.devices, frequency_hz)
 
 
-@configuration
+@part
 class Processor(Port):
     """What trainings take of devices."""
 

@@ -2,7 +2,7 @@
 
 Usage::
 
-    @configuration
+    @part
     class Interrupted(TrainingTime):
         \"\"\"Every job is interrupted for a while.\"\"\"
 
@@ -21,11 +21,11 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, between, configuration, field, positive, refuse
+from cosim.configuration import Port, between, knob, part, positive, refuse
 from cosim.jobs.job import Job
 
 
-@configuration
+@part
 class TrainingTime(Port, ABC):
     """How long a job trains."""
 
@@ -41,7 +41,7 @@ class TrainingTime(Port, ABC):
         """
 
 
-@configuration
+@part
 class DrawnTime(TrainingTime, ABC):
     """The planned time, multiplied by a number drawn for each job of each client, all independent."""
 
@@ -57,7 +57,7 @@ class DrawnTime(TrainingTime, ABC):
         return planned_s * sim.of_clients(clients, "training time", self.draw, job.number)
 
 
-@configuration
+@part
 class LogNormalTime(DrawnTime):
     """The planned time multiplied by exp(spread Z) with a standard normal Z; the median is what was planned.
 
@@ -67,7 +67,7 @@ class LogNormalTime(DrawnTime):
         spread: Standard deviation of the logarithm. [no source]
     """
 
-    spread: float = field(positive, between(0.0, 10.0), default=0.2)
+    spread: float = knob(positive, between(0.0, 10.0), default=0.2)
 
     @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
@@ -75,7 +75,7 @@ class LogNormalTime(DrawnTime):
         return np.exp(self.spread * rng.standard_normal(num))
 
 
-@configuration
+@part
 class ExponentialTime(DrawnTime):
     """Exponential; the mean is what was planned."""
 
@@ -85,7 +85,7 @@ class ExponentialTime(DrawnTime):
         return rng.standard_exponential(num)
 
 
-@configuration
+@part
 class HyperExponentialTime(DrawnTime):
     """Exponential, now and then of a longer mean, as on a device that is busy; the mean is what was planned.
 
@@ -94,8 +94,8 @@ class HyperExponentialTime(DrawnTime):
         busy_factor: Mean time on a busy device, in mean times on an idle one. [no source]
     """
 
-    busy_probability: float = field(positive, between(0.0, 1.0), default=0.5)
-    busy_factor: float = field(positive, default=4.0)
+    busy_probability: float = knob(positive, between(0.0, 1.0), default=0.5)
+    busy_factor: float = knob(positive, default=4.0)
 
     def __attrs_post_init__(self) -> None:
         if self.busy_probability == 1.0 or self.busy_factor == 1.0:
@@ -111,7 +111,7 @@ class HyperExponentialTime(DrawnTime):
         return idle * np.where(is_busy, self.busy_factor, 1.0) * rng.standard_exponential(num)
 
 
-@configuration
+@part
 class HalfNormalTime(DrawnTime):
     """The absolute value of a normal of mean 0; the mean is what was planned.
 

@@ -11,11 +11,11 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, between, configuration, field, positive, refuse
+from cosim.configuration import Port, between, knob, part, positive, refuse
 from cosim.units import dbm_to_w
 
 
-@configuration
+@part
 class TransmitPower(Port, ABC):
     """The clients' highest transmit powers."""
 
@@ -28,7 +28,7 @@ class TransmitPower(Port, ABC):
         """
 
 
-@configuration
+@part
 class SamePower(TransmitPower):
     """One power for all.
 
@@ -36,7 +36,7 @@ class SamePower(TransmitPower):
         power_w: The power. [no source]
     """
 
-    power_w: float = field(positive, default=0.2)
+    power_w: float = knob(positive, default=0.2)
 
     @override
     def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
@@ -44,7 +44,7 @@ class SamePower(TransmitPower):
         return np.full(len(clients), self.power_w)
 
 
-@configuration
+@part
 class PowerRange(TransmitPower):
     """A power for each client, uniform in dBm.
 
@@ -53,8 +53,8 @@ class PowerRange(TransmitPower):
         highest_dbm: Highest power. [RawHFL, Section V-A]
     """
 
-    lowest_dbm: float = field(between(-100.0, 100.0), default=20.0)
-    highest_dbm: float = field(between(-100.0, 100.0), default=30.0)
+    lowest_dbm: float = knob(between(-100.0, 100.0), default=20.0)
+    highest_dbm: float = knob(between(-100.0, 100.0), default=30.0)
 
     def __attrs_post_init__(self) -> None:
         if self.lowest_dbm > self.highest_dbm:

@@ -5,14 +5,14 @@ from typing import Any
 from typing_extensions import override
 
 from cosim.clock.instants import LATEST_S, deadline_after
-from cosim.configuration import Ask, at_least, below, configuration, field, lasting
+from cosim.configuration import Ask, at_least, below, knob, lasting, part
 from cosim.configuration.going_together import GLOBAL_ROUNDS, LEARNING
 from cosim.ends.port import Counted, End, Progress
 from cosim.records.rows import Measure
 from cosim.tasks.suggested import task_for
 
 
-@configuration
+@part
 class AfterRounds(End):
     """The end after so many global rounds.
 
@@ -22,7 +22,7 @@ class AfterRounds(End):
 
     asks = (Ask(GLOBAL_ROUNDS, "counts them", "AfterVersions, AfterUpdates or AfterSeconds", at="end"),)
 
-    num_global_rounds: int = field(at_least(1), default=40)
+    num_global_rounds: int = knob(at_least(1), default=40)
 
     @property
     @override
@@ -36,7 +36,7 @@ class AfterRounds(End):
         return Counted(progress.num_global_rounds, self.num_global_rounds, "rounds")
 
 
-@configuration
+@part
 class AfterVersions(End):
     """The end with a version of the global model.
 
@@ -44,7 +44,7 @@ class AfterVersions(End):
         num_versions: Versions after the initial one. [no source]
     """
 
-    num_versions: int = field(at_least(1), default=100)
+    num_versions: int = knob(at_least(1), default=100)
 
     @property
     @override
@@ -58,7 +58,7 @@ class AfterVersions(End):
         return Counted(progress.version, self.num_versions, "versions")
 
 
-@configuration
+@part
 class AfterUpdates(End):
     """The end with the first version by which so many updates have arrived.
 
@@ -66,7 +66,7 @@ class AfterUpdates(End):
         num_updates: Updates of clients. [no source]
     """
 
-    num_updates: int = field(at_least(1), default=1000)
+    num_updates: int = knob(at_least(1), default=1000)
 
     @override
     def counted(self, progress: Progress) -> Counted:
@@ -74,7 +74,7 @@ class AfterUpdates(End):
         return Counted(progress.num_updates, self.num_updates, "updates")
 
 
-@configuration
+@part
 class AfterSeconds(End):
     """The end at an instant; the last version before it is the trained model.
 
@@ -82,7 +82,7 @@ class AfterSeconds(End):
         duration_s: Simulated time. [no source]
     """
 
-    duration_s: float = field(lasting, below(LATEST_S), default=60.0)
+    duration_s: float = knob(lasting, below(LATEST_S), default=60.0)
 
     @property
     @override
@@ -96,7 +96,7 @@ class AfterSeconds(End):
         return Counted(progress.time_s, self.latest_s, "simulated seconds")
 
 
-@configuration
+@part
 class AfterTarget(End):
     """The end with the evaluation at which the headline score, such as the accuracy, has reached a target.
 
@@ -113,7 +113,7 @@ class AfterTarget(End):
     asks = (Ask(LEARNING, "reads scores", "end = AfterRounds", at="end"),)
 
     target: float = 0.8
-    held: int = field(at_least(1), default=1)
+    held: int = knob(at_least(1), default=1)
     at_the_latest: End = AfterRounds()
 
     @override

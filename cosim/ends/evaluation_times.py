@@ -9,12 +9,12 @@ from typing import ClassVar
 from typing_extensions import override
 
 from cosim.clock.instants import num_periods
-from cosim.configuration import Lack, Port, at_least, configuration, field, lasting
+from cosim.configuration import Lack, Port, at_least, knob, lasting, part
 from cosim.configuration.going_together import LEARNING
 from cosim.ends.port import Progress
 
 
-@configuration
+@part
 class EvaluationTimes(Port, ABC):
     """Which versions of the global model are evaluated.
 
@@ -30,7 +30,7 @@ class EvaluationTimes(Port, ABC):
         """Whether the version that has just been made is evaluated; `last` is the last that was."""
 
 
-@configuration
+@part
 class EveryVersions(EvaluationTimes):
     """Every so many versions; where there are global rounds, each makes one.
 
@@ -38,7 +38,7 @@ class EveryVersions(EvaluationTimes):
         num_versions: Versions from one evaluation to the next. [no source]
     """
 
-    num_versions: int = field(at_least(1), default=1)
+    num_versions: int = knob(at_least(1), default=1)
 
     @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
@@ -46,7 +46,7 @@ class EveryVersions(EvaluationTimes):
         return progress.version % self.num_versions == 0
 
 
-@configuration
+@part
 class EverySeconds(EvaluationTimes):
     """The first version at or after each multiple of an interval.
 
@@ -54,7 +54,7 @@ class EverySeconds(EvaluationTimes):
         interval_s: Simulated time. [no source]
     """
 
-    interval_s: float = field(lasting, default=1.0)
+    interval_s: float = knob(lasting, default=1.0)
 
     @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
@@ -62,7 +62,7 @@ class EverySeconds(EvaluationTimes):
         return num_periods(progress.time_s, self.interval_s) > num_periods(last.time_s, self.interval_s)
 
 
-@configuration
+@part
 class Never(EvaluationTimes):
     """Timing only: nothing is learned, so the clock needs neither the files of pictures nor weights."""
 

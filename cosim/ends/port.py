@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cosim.configuration import Port, configuration, said_of
+from cosim.configuration import Port, part, said_of
 from cosim.records.rows import Evaluation, Measure
 
 
@@ -46,7 +46,7 @@ class Counted(NamedTuple):
     what: str
 
 
-@configuration
+@part
 class End(Port, ABC):
     """When a run is over."""
 

@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.jobs.job import Job
 from cosim.links.port import Cell, CellLink, Link
 
 
-@configuration
+@part
 class Instantaneous(Link):
     """Everything arrives at once."""
 

@@ -11,7 +11,7 @@ protocols that plan are refused where it counts.
 
 Usage::
 
-    @configuration
+    @part
     class Cable(Link):
         \"\"\"A cable from each client to its edge server.
 
@@ -19,7 +19,7 @@ Usage::
             rate_bps: Rate of a cable. [no source]
         \"\"\"
 
-        rate_bps: float = field(positive, default=1e6)
+        rate_bps: float = knob(positive, default=1e6)
 
         def of_cells(self, sim, cells):
             return [CableLink(self.rate_bps) for _ in cells]
@@ -43,7 +43,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, Forms, Port, configuration, one_of
+from cosim.configuration import ConfigurationError, Forms, Port, one_of, part
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
 from cosim.links.machine import Machine
@@ -283,7 +283,7 @@ class CellLink(Forms):
         return None
 
 
-@configuration
+@part
 class Link(Port, ABC):
     """The way between clients and their edge servers, in one direction.
 

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import Lack, Port, configuration, said_of
+from cosim.configuration import Lack, Port, part, said_of
 from cosim.configuration.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.values.pending import PendingModel
@@ -11,7 +11,7 @@ from cosim.values.submodels import Part
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class CellTraining(Port, ABC):
     """What one cell does from the model that it gets until it sends one back."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import ConfigurationError, at_least, configuration, field, refuse
+from cosim.configuration import ConfigurationError, at_least, knob, part, refuse
 from cosim.devices.load import Load
 from cosim.jobs.cell import Clients
 from cosim.jobs.job import Job
@@ -35,7 +35,7 @@ from cosim.values.submodels import Part
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class EdgeTraining(CellTraining):
     """Rounds and steps within a cell.
 
@@ -52,7 +52,7 @@ class EdgeTraining(CellTraining):
     lacks = ()
     asks = ()
 
-    num_edge_rounds: int = field(at_least(1), default=5)
+    num_edge_rounds: int = knob(at_least(1), default=5)
     steps: LocalSteps = SameSteps()
     local: LocalTraining = Sgd()
     server: ServerUpdate = Mean()

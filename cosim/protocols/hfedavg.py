@@ -15,7 +15,7 @@ from typing import Any
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import asks_in, configuration, refuse
+from cosim.configuration import asks_in, part, refuse
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.servers import Cloud
@@ -25,7 +25,7 @@ from cosim.values.combinations import mean_of_models
 from cosim.values.pending import PendingModel
 
 
-@configuration
+@part
 class HFedAvg(Hierarchical):
     """Hierarchical federated averaging.
 

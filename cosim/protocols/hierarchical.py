@@ -7,7 +7,7 @@ from functools import partial
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.port import Protocol
@@ -16,7 +16,7 @@ from cosim.values.pending import PendingModel
 from cosim.waiting.port import Waiting
 
 
-@configuration
+@part
 class Hierarchical(Protocol, ABC):
     """Base of the protocols whose cells train side by side.
 

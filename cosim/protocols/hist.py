@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.configuration import ConfigurationError, part, refuse
 from cosim.devices.load import Load
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hierarchical import Hierarchical
@@ -27,7 +27,7 @@ from cosim.values.pending import PendingModel
 from cosim.values.submodels import Part, draw_parts
 
 
-@configuration
+@part
 class Hist(Hierarchical):
     """Hierarchical independent submodel training.
 
@@ -48,9 +48,9 @@ class Hist(Hierarchical):
             rule = f"{kind} sends more than the model, and a cell has other units in every global round"
             raise refuse("EdgeTraining", "local", kind, rule, "HFedAvg, or plain Sgd")
         rules = {"local": self.training.local, "server": self.training.server, "codec": cloud.workload.codec}
-        for name, part in rules.items():
-            if part.keeps_state:
-                kind, owner = type(part).__name__, "System" if name == "codec" else "EdgeTraining"
+        for name, rule_of in rules.items():
+            if rule_of.keeps_state:
+                kind, owner = type(rule_of).__name__, "System" if name == "codec" else "EdgeTraining"
                 rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
                 raise refuse(owner, name, kind, rule, "HFedAvg, or a rule that keeps none")
         _units_of(cloud)

@@ -2,7 +2,7 @@
 
 Usage::
 
-    @configuration
+    @part
     class FedAvg(Protocol):
         \"\"\"Federated averaging in one cell, with everybody.\"\"\"
 
@@ -23,14 +23,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import Lack, Port, configuration, said_of
+from cosim.configuration import Lack, Port, part, said_of
 from cosim.configuration.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
 from cosim.devices.load import Load
 from cosim.protocols.servers import Cloud
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class Protocol(Port, ABC):
     """Who works when, and what the server makes of what arrives.
 

@@ -7,7 +7,7 @@ over the air; with redivided shares they are as good as fixed shares let them be
 
 Usage::
 
-    @configuration
+    @part
     class LargeFirst(SubmodelSizes):
         \"\"\"Half of the model in the first cell, the rest in equal parts.\"\"\"
 
@@ -22,7 +22,7 @@ from abc import ABC, abstractmethod
 
 from typing_extensions import override
 
-from cosim.configuration import Ask, ConfigurationError, Port, configuration, field, positive, refuse
+from cosim.configuration import Ask, ConfigurationError, Port, knob, part, positive, refuse
 from cosim.configuration.going_together import PLANS, SHARED_CYCLES
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.latency_optimal import latency_optimal_sizes
@@ -33,7 +33,7 @@ TOLERANCE = 0.05
 """By which the bits of all units may miss those of the model, where a codec rounds them up one by one."""
 
 
-@configuration
+@part
 class SubmodelSizes(Port, ABC):
     """How many hidden units each cell trains in a global round."""
 
@@ -54,7 +54,7 @@ class SubmodelSizes(Port, ABC):
         """
 
 
-@configuration
+@part
 class EqualSizes(SubmodelSizes):
     """Equal parts."""
 
@@ -64,7 +64,7 @@ class EqualSizes(SubmodelSizes):
         return even_counts(cloud.shape.num_units, len(cloud.edges))
 
 
-@configuration
+@part
 class Fractions(SubmodelSizes):
     """A given part of the hidden units for each cell.
 
@@ -72,7 +72,7 @@ class Fractions(SubmodelSizes):
         values: The parts, one for each cell, adding up to 1. [no source]
     """
 
-    values: tuple[float, ...] = field(positive, default=(0.5, 0.5))
+    values: tuple[float, ...] = knob(positive, default=(0.5, 0.5))
 
     @override
     def check(self, cloud: Cloud) -> None:
@@ -89,7 +89,7 @@ class Fractions(SubmodelSizes):
         return proportional_counts(cloud.shape.num_units, self.values)
 
 
-@configuration
+@part
 class LatencyOptimal(SubmodelSizes):
     """Parts that make the slowest cell of a global round as fast as can be.
 
@@ -100,7 +100,7 @@ class LatencyOptimal(SubmodelSizes):
 
     asks = (*PLANS, Ask(SHARED_CYCLES, "plans by parameters", "EqualSizes"))
 
-    largest: float = field(positive, default=1.5)
+    largest: float = knob(positive, default=1.5)
 
     def __attrs_post_init__(self) -> None:
         if self.largest < 1.0:

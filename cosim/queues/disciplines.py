@@ -6,17 +6,17 @@ Validation: `cosim validate delay-laws`.
 from typing_extensions import override
 
 from cosim.clock.instants import deadline_after
-from cosim.configuration import Lack, configuration, field, positive
+from cosim.configuration import Lack, knob, part, positive
 from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.queues.port import Discipline, Line, Queue, Queued
 
 
-@configuration
+@part
 class FirstComeFirstServed(Discipline):
     """Who has come first."""
 
 
-@configuration
+@part
 class MessagesFirst(Discipline):
     """Messages of the learning system before packets of the public; among equals who has come first."""
 
@@ -26,7 +26,7 @@ class MessagesFirst(Discipline):
         return _TwoLines(messages_first=True)
 
 
-@configuration
+@part
 class PublicFirst(Discipline):
     """Packets of the public before messages of the learning system; among equals who has come first."""
 
@@ -36,7 +36,7 @@ class PublicFirst(Discipline):
         return _TwoLines(messages_first=False)
 
 
-@configuration
+@part
 class Impatient(Discipline):
     """Whoever has waited too long for its service to begin leaves, the public's packets as the messages'.
 
@@ -50,7 +50,7 @@ class Impatient(Discipline):
 
     lacks = (Lack(EVERY_UPDATE),)
 
-    patience_s: float = field(positive, default=1.0)
+    patience_s: float = knob(positive, default=1.0)
     order: Discipline = FirstComeFirstServed()
 
     @override

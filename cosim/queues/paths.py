@@ -2,7 +2,7 @@
 
 Usage::
 
-    @configuration
+    @part
     class PerCell(Paths):
         \"\"\"One queue for the clients of each cell.\"\"\"
 
@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from cosim.configuration import Port, configuration
+from cosim.configuration import Port, part
 from cosim.links.port import Cell
 
 
-@configuration
+@part
 class Paths(Port, ABC):
     """Which clients share a queue."""
 
@@ -28,7 +28,7 @@ class Paths(Port, ABC):
         """Client -> the station on its way, by a name that names its random streams."""
 
 
-@configuration
+@part
 class OwnPaths(Paths):
     """A queue for every client."""
 
@@ -38,7 +38,7 @@ class OwnPaths(Paths):
         return {client: f"path-{client}" for cell in cells for client in cell.clients}
 
 
-@configuration
+@part
 class SharedPath(Paths):
     """One queue for all."""
 

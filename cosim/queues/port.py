@@ -5,7 +5,7 @@ up by then. Who finds a server free enters none. A service that has begun is not
 
 Usage::
 
-    @configuration
+    @part
     class LastComeFirstServed(Discipline):
         \"\"\"Who has come last.\"\"\"
 
@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from cosim.configuration import Port, configuration, one_of
+from cosim.configuration import Port, one_of, part
 from cosim.queues.message import Message
 
 
@@ -76,7 +76,7 @@ class Line(Queue):
         return self._waiting.popleft() if self._waiting else None
 
 
-@configuration
+@part
 class Discipline(Port):
     """Who of those that wait in a queue is served next."""
 

@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from cosim.clock.simulation import Event, Simulation
-from cosim.configuration import ConfigurationError, at_least, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, at_least, knob, not_negative, part
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell, CellLink, Link
@@ -40,7 +40,7 @@ from cosim.queues.station import Station
 from cosim.records.rows import UP
 
 
-@configuration
+@part
 class PublicNetwork(Link):
     """The network that the clients share with the public.
 
@@ -57,13 +57,13 @@ class PublicNetwork(Link):
     """
 
     directions: ClassVar[tuple[str, ...]] = (UP,)
-    arrival_rate_per_s: float = field(not_negative, default=2.0)
+    arrival_rate_per_s: float = knob(not_negative, default=2.0)
     service: ServiceLaw = HyperExponential()
     paths: Paths = OwnPaths()
-    packet_bits: int | None = field(at_least(1), default=None)
+    packet_bits: int | None = knob(at_least(1), default=None)
     start: Start = StationaryStart()
     discipline: Discipline = FirstComeFirstServed()
-    num_servers: int = field(at_least(1), default=1)
+    num_servers: int = knob(at_least(1), default=1)
     message_service: ServiceLaw | None = None
 
     def __attrs_post_init__(self) -> None:

@@ -25,22 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import (
-    ConfigurationError,
-    Port,
-    at_least,
-    between,
-    configuration,
-    field,
-    positive,
-    refuse,
-)
+from cosim.configuration import ConfigurationError, Port, at_least, between, knob, part, positive, refuse
 
 Durations = NDArray[np.float64]
 """Durations in s, shape (draws,)."""
 
 
-@configuration
+@part
 class ServiceLaw(Port, ABC):
     """How long a server works on one packet."""
 
@@ -58,7 +49,7 @@ class ServiceLaw(Port, ABC):
         """What is left of services that are met in progress, in s, shape (count,)."""
 
 
-@configuration
+@part
 class HyperExponential(ServiceLaw):
     """Two exponential stages, of which a packet takes one: the idle network's or the busy network's.
 
@@ -67,8 +58,8 @@ class HyperExponential(ServiceLaw):
         rates_per_s: Rates mu_1 and mu_2 of the stages, the faster first. [VHFL, Section V-E]
     """
 
-    weights: tuple[float, float] = field(between(0.0, 1.0), default=(0.5, 0.5))
-    rates_per_s: tuple[float, float] = field(positive, default=(8.0, 2.0))
+    weights: tuple[float, float] = knob(between(0.0, 1.0), default=(0.5, 0.5))
+    rates_per_s: tuple[float, float] = knob(positive, default=(8.0, 2.0))
 
     def __attrs_post_init__(self) -> None:
         if abs(sum(self.weights) - 1.0) > 1e-9:
@@ -108,7 +99,7 @@ class HyperExponential(ServiceLaw):
         return np.multiply(durations_s, rng.standard_exponential(count), out=durations_s)
 
 
-@configuration
+@part
 class Exponential(ServiceLaw):
     """Exponential durations.
 
@@ -116,7 +107,7 @@ class Exponential(ServiceLaw):
         rate_per_s: Services per second of a busy server. [no source: the default HyperExponential's]
     """
 
-    rate_per_s: float = field(positive, default=3.2)
+    rate_per_s: float = knob(positive, default=3.2)
 
     @property
     @override
@@ -136,7 +127,7 @@ class Exponential(ServiceLaw):
         return self.draw(rng, count)
 
 
-@configuration
+@part
 class Deterministic(ServiceLaw):
     """Every service takes equally long.
 
@@ -144,7 +135,7 @@ class Deterministic(ServiceLaw):
         duration_s: Duration. [no source: the mean of the default HyperExponential]
     """
 
-    duration_s: float = field(positive, default=0.3125)
+    duration_s: float = knob(positive, default=0.3125)
 
     @property
     @override
@@ -163,7 +154,7 @@ class Deterministic(ServiceLaw):
         return self.duration_s * rng.random(count)
 
 
-@configuration
+@part
 class Erlang(ServiceLaw):
     """Several exponential stages, one after the other.
 
@@ -172,8 +163,8 @@ class Erlang(ServiceLaw):
         rate_per_s: Rate of one stage. [no source: the mean of the default HyperExponential]
     """
 
-    num_stages: int = field(at_least(1), default=2)
-    rate_per_s: float = field(positive, default=6.4)
+    num_stages: int = knob(at_least(1), default=2)
+    rate_per_s: float = knob(positive, default=6.4)
 
     @property
     @override
@@ -193,7 +184,7 @@ class Erlang(ServiceLaw):
         return rng.standard_gamma(num_left) / self.rate_per_s
 
 
-@configuration
+@part
 class Empirical(ServiceLaw):
     """Measured durations, drawn independently and each with equal probability.
 

@@ -7,7 +7,7 @@ first of the public's packets after time 0 meets less, since nobody has come sin
 
 Usage::
 
-    @configuration
+    @part
     class Busy(Start):
         \"\"\"So much work for every queue.
 
@@ -15,7 +15,7 @@ Usage::
             work_s: Unfinished work. [no source]
         \"\"\"
 
-        work_s: float = field(positive, default=1.0)
+        work_s: float = knob(positive, default=1.0)
 
         def draw_work_s(self, load, service, rng):
             return self.work_s
@@ -28,14 +28,14 @@ from abc import ABC, abstractmethod
 import numpy as np
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.configuration import ConfigurationError, Port, part
 from cosim.queues.service import ServiceLaw
 
 CLOSEST_TO_1 = 1e-6
 """At a load of 1 less this the work is the sum of a million services on average."""
 
 
-@configuration
+@part
 class Start(Port, ABC):
     """The work that a queue's server has before it at time 0."""
 
@@ -64,7 +64,7 @@ class Start(Port, ABC):
         """Unfinished work at time 0, in s."""
 
 
-@configuration
+@part
 class StationaryStart(Start):
     """The work of a queue that has run for ever."""
 
@@ -93,7 +93,7 @@ class StationaryStart(Start):
         return float(service.draw_residual(rng, int(rng.geometric(1.0 - load)) - 1).sum())
 
 
-@configuration
+@part
 class EmptyStart(Start):
     """No work."""
 

@@ -28,12 +28,12 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration import Port, at_least, knob, part
 from cosim.configuration.forms import one_of
 from cosim.radio.redrawn import Block, Blocks, EveryGlobalRound, GainCourse, Redrawn
 
 
-@configuration
+@part
 class Fading(Port, ABC):
     """How channels vary around their mean."""
 
@@ -85,7 +85,7 @@ def power(vectors: NDArray[Any]) -> NDArray[np.float64]:
     return found
 
 
-@configuration
+@part
 class NoFading(Fading):
     """Channels that stay at their mean, with one antenna."""
 
@@ -95,7 +95,7 @@ class NoFading(Fading):
         return np.ones(len(clients))
 
 
-@configuration
+@part
 class Rayleigh(Fading):
     """Rayleigh fading at antennas whose signals the edge server combines.
 
@@ -104,7 +104,7 @@ class Rayleigh(Fading):
         redrawn: When the channel changes. [HIST journal, Section IV-A: every global round]
     """
 
-    num_antennas: int = field(at_least(1), default=10)
+    num_antennas: int = knob(at_least(1), default=10)
     redrawn: Redrawn = EveryGlobalRound()  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property

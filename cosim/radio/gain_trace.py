@@ -36,7 +36,7 @@ from typing_extensions import override
 
 from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.files.checked_rows import named_file, unreadable
 from cosim.files.on_disk import shown
 from cosim.files.room import check_npz
@@ -51,7 +51,7 @@ LARGEST = 1e30
 """As for the numbers of a configuration."""
 
 
-@configuration
+@part
 class GainTrace(Fading):
     """Power gains over time from a file.
 

@@ -14,7 +14,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Lack, between, configuration, field, refuse
+from cosim.configuration import Lack, between, knob, part, refuse
 from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.links.port import Cell, Link
 from cosim.radio.by_band import links_of
@@ -28,7 +28,7 @@ from cosim.radio.sharing.shares import FixedShares
 from cosim.records.rows import UP
 
 
-@configuration
+@part
 class Radio(Link):
     """An uplink over the air.
 
@@ -47,8 +47,8 @@ class Radio(Link):
     sharing: Sharing = FixedShares()
     link: Propagation = GivenSnr()
     fading: Fading = Rayleigh()
-    csi_error_db: float = field(between(0.0, 100.0), default=0.0)
-    outage_probability: float = field(between(0.0, 1.0), default=0.0)
+    csi_error_db: float = knob(between(0.0, 100.0), default=0.0)
+    outage_probability: float = knob(between(0.0, 1.0), default=0.0)
 
     def __attrs_post_init__(self) -> None:
         if not self.sharing.needs_exact_channels:

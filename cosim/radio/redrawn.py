@@ -10,7 +10,7 @@ import math
 from typing_extensions import override
 
 from cosim.clock.instants import num_periods
-from cosim.configuration import Port, at_least, configuration, field
+from cosim.configuration import Port, at_least, knob, part
 from cosim.configuration.forms import Forms, one_of
 from cosim.jobs.job import Job
 from cosim.records.rows import NO_ROUND
@@ -57,14 +57,14 @@ class GainCourse(Blocks):
         raise NotImplementedError
 
 
-@configuration
+@part
 class Redrawn(Blocks, Port):
     """When a channel is drawn."""
 
     forms = Blocks.forms
 
 
-@configuration
+@part
 class EveryGlobalRound(Redrawn):
     """In every global round; for jobs that belong to none, in every job."""
 
@@ -74,7 +74,7 @@ class EveryGlobalRound(Redrawn):
         return (job.number if job.global_round == NO_ROUND else job.global_round,)
 
 
-@configuration
+@part
 class EveryEdgeRound(Redrawn):
     """In every edge round; for jobs that belong to none, in every job."""
 
@@ -84,7 +84,7 @@ class EveryEdgeRound(Redrawn):
         return (job.number,)
 
 
-@configuration
+@part
 class CoherenceTime(Redrawn):
     """After every coherence time, counted from the start, also while a client sends.
 
@@ -92,7 +92,7 @@ class CoherenceTime(Redrawn):
         coherence_time_s: Length of a block. [no source]
     """
 
-    coherence_time_s: float = field(at_least(1e-6), default=0.1)
+    coherence_time_s: float = knob(at_least(1e-6), default=0.1)
 
     @override
     def at(self, now_s: float) -> Block:

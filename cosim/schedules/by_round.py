@@ -5,11 +5,11 @@ from itertools import pairwise
 
 from typing_extensions import override
 
-from cosim.configuration import configuration, field, not_empty, refuse
+from cosim.configuration import knob, not_empty, part, refuse
 from cosim.schedules.port import Schedule
 
 
-@configuration
+@part
 class ByRound(Schedule):
     """A number for the rounds from one to the next.
 
@@ -18,8 +18,8 @@ class ByRound(Schedule):
         first_rounds: The round from which each of them holds, rising from 1. [no source]
     """
 
-    values: tuple[float, ...] = field(not_empty)
-    first_rounds: tuple[int, ...] = field(not_empty)
+    values: tuple[float, ...] = knob(not_empty)
+    first_rounds: tuple[int, ...] = knob(not_empty)
 
     def __attrs_post_init__(self) -> None:
         firsts = self.first_rounds

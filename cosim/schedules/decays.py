@@ -8,11 +8,11 @@ import math
 
 from typing_extensions import override
 
-from cosim.configuration import at_least, between, configuration, field, positive
+from cosim.configuration import at_least, between, knob, part, positive
 from cosim.schedules.port import Schedule
 
 
-@configuration
+@part
 class StepDecay(Schedule):
     """A number that is multiplied by a factor at regular rounds.
 
@@ -22,9 +22,9 @@ class StepDecay(Schedule):
         num_rounds: Rounds from one multiplication to the next. [no source]
     """
 
-    start: float = field(positive)
-    factor: float = field(positive, between(0.0, 1.0))
-    num_rounds: int = field(at_least(1), default=1)
+    start: float = knob(positive)
+    factor: float = knob(positive, between(0.0, 1.0))
+    num_rounds: int = knob(at_least(1), default=1)
 
     @override
     def value(self, round: int) -> float:
@@ -32,7 +32,7 @@ class StepDecay(Schedule):
         return self.start * self.factor ** ((round - 1) // self.num_rounds)
 
 
-@configuration
+@part
 class Cosine(Schedule):
     """A number that goes along half a cosine.
 
@@ -44,7 +44,7 @@ class Cosine(Schedule):
 
     start: float
     last: float
-    num_rounds: int = field(at_least(2))
+    num_rounds: int = knob(at_least(2))
 
     @override
     def value(self, round: int) -> float:

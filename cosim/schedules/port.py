@@ -15,15 +15,15 @@ Rules never see a schedule: an update that is asked for has a rule with the numb
 your own read `self.learning_rate` as they always did. A field of your own follows the round where it is
 declared so::
 
-    @configuration
+    @part
     class Pulled(LocalTraining):
-        mu: Rate = field(not_negative, default=0.1)
+        mu: Rate = knob(not_negative, default=0.1)
 
 And so does a schedule::
 
-    @configuration
+    @part
     class InverseRoot(Schedule):
-        start: float = field(positive, default=0.1)
+        start: float = knob(positive, default=0.1)
 
         def value(self, round):
             return self.start / round**0.5
@@ -45,22 +45,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
-from cosim.configuration import (
-    ConfigurationError,
-    Port,
-    configuration,
-    is_configuration,
-    options_of,
-    parts_of,
-    takes,
-)
+from cosim.configuration import ConfigurationError, Port, is_configuration, options_of, part, parts_of, takes
 
 MOST_CHECKED = 10_000
 """Rounds whose values are checked before the clock starts. [no source]"""
 P = TypeVar("P")
 
 
-@configuration
+@part
 class Schedule(Port, ABC):
     """A number that follows the round.
 
@@ -130,9 +122,9 @@ def check_schedules(system: Any) -> None:
     Raises:
         ConfigurationError: Names round, field, value, rule, and the usual fix.
     """
-    for part in parts_of(system):
-        if not _is_plain(part):
-            for _ in in_extreme_rounds(part, system):
+    for one in parts_of(system):
+        if not _is_plain(one):
+            for _ in in_extreme_rounds(one, system):
                 pass
 
 

@@ -2,11 +2,11 @@
 
 from typing_extensions import override
 
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import at_least, knob, part
 from cosim.schedules.port import Rate, Schedule, number
 
 
-@configuration
+@part
 class WarmUp(Schedule):
     """A number, or another schedule, of which the first rounds have a rising share.
 
@@ -17,7 +17,7 @@ class WarmUp(Schedule):
     """
 
     then: Rate
-    num_rounds: int = field(at_least(1))
+    num_rounds: int = knob(at_least(1))
 
     @override
     def value(self, round: int) -> float:

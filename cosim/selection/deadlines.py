@@ -20,13 +20,13 @@ from typing_extensions import override
 
 from cosim.clock.instants import instant_after
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.port import Selection, SomeClients
 
 
-@configuration
+@part
 class FedCs(Selection):
     """As many clients as can be done by a deadline.
 
@@ -34,7 +34,7 @@ class FedCs(Selection):
         round_s: The deadline, from the round's beginning. [Nishio and Yonetani, Section IV: 3 min]
     """
 
-    round_s: float = field(positive, default=1.0)
+    round_s: float = knob(positive, default=1.0)
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
@@ -85,7 +85,7 @@ def one_by_one(
     return chosen
 
 
-@configuration
+@part
 class DeadlineFeasible(SomeClients):
     """Drawn uniformly among those who would be in time beside as many others as take part.
 
@@ -93,7 +93,7 @@ class DeadlineFeasible(SomeClients):
         round_s: The deadline, from the round's beginning. [no source]
     """
 
-    round_s: float = field(positive, default=1.0)
+    round_s: float = knob(positive, default=1.0)
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:

@@ -4,13 +4,13 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.port import SomeClients, drawn
 
 
-@configuration
+@part
 class Uniform(SomeClients):
     """Drawn uniformly.
 
@@ -25,7 +25,7 @@ class Uniform(SomeClients):
         return edge.participants(sim, self.num_participants)
 
 
-@configuration
+@part
 class BySamples(SomeClients):
     """Drawn one after the other without replacement, by numbers of samples. [no source]
 
@@ -39,7 +39,7 @@ class BySamples(SomeClients):
         return clients.some(drawn(rng, coming.num_samples(clients), self.num_participants))
 
 
-@configuration
+@part
 class RoundRobin(SomeClients):
     """In turns, by number: the next who are there after the last who was chosen.
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import at_least, between, configuration, field, not_negative, positive
+from cosim.configuration import at_least, between, knob, not_negative, part, positive
 from cosim.configuration.going_together import LOSSES_ASKED
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.by_client import ByClient
@@ -64,7 +64,7 @@ class Memory:
         return (of["utility"][places] + stale) * speed**alpha
 
 
-@configuration
+@part
 class Oort(SomeClients):
     """Utility, speed and exploration.
 
@@ -80,13 +80,13 @@ class Oort(SomeClients):
 
     asks = (LOSSES_ASKED,)
 
-    wanted_s: float = field(positive, default=1.0)
-    pacer_step_s: float = field(not_negative, default=0.2)
-    pacer_rounds: int = field(at_least(1), default=20)
-    slowness_penalty: float = field(not_negative, default=2.0)
-    exploration: float = field(between(0.0, 1.0), default=0.9)
-    exploration_decay: float = field(between(0.0, 1.0), default=0.98)
-    least_exploration: float = field(between(0.0, 1.0), default=0.2)
+    wanted_s: float = knob(positive, default=1.0)
+    pacer_step_s: float = knob(not_negative, default=0.2)
+    pacer_rounds: int = knob(at_least(1), default=20)
+    slowness_penalty: float = knob(not_negative, default=2.0)
+    exploration: float = knob(between(0.0, 1.0), default=0.9)
+    exploration_decay: float = knob(between(0.0, 1.0), default=0.98)
+    least_exploration: float = knob(between(0.0, 1.0), default=0.2)
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:

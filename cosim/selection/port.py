@@ -8,7 +8,7 @@ is resumed replays its rounds, and comes to the same.
 
 Usage::
 
-    @configuration
+    @part
     class Fastest(SomeClients):
         \"\"\"Those with the fastest processors.\"\"\"
 
@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import Port, at_least, configuration, field, refuse
+from cosim.configuration import Port, at_least, knob, part, refuse
 from cosim.jobs.cell import Client, Clients, Edge
 from cosim.selection.coming_round import ComingRound
 
 
-@configuration
+@part
 class Selection(Port, ABC):
     """Who takes part in an edge round; a rule that reads losses asks for learning (`LOSSES_ASKED`)."""
 
@@ -50,7 +50,7 @@ class Selection(Port, ABC):
         """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
 
 
-@configuration
+@part
 class Everyone(Selection):
     """All clients of the cell that are there."""
 
@@ -60,7 +60,7 @@ class Everyone(Selection):
         return coming.clients
 
 
-@configuration
+@part
 class SomeClients(Selection, ABC):
     """Base of the rules that choose so many.
 
@@ -69,7 +69,7 @@ class SomeClients(Selection, ABC):
             are fewer. [no source]
     """
 
-    num_participants: int = field(at_least(1), default=5)
+    num_participants: int = knob(at_least(1), default=5)
 
     @override
     def fit(self, system: Any) -> None:

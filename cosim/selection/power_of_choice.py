@@ -16,14 +16,14 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import at_least, configuration, field, refuse
+from cosim.configuration import at_least, knob, part, refuse
 from cosim.configuration.going_together import LOSSES_ASKED
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.port import SomeClients, drawn
 
 
-@configuration
+@part
 class PowerOfChoice(SomeClients):
     """Largest losses of some candidates.
 
@@ -34,7 +34,7 @@ class PowerOfChoice(SomeClients):
 
     asks = (LOSSES_ASKED,)
 
-    num_candidates: int = field(at_least(1), default=10)
+    num_candidates: int = knob(at_least(1), default=10)
 
     def __attrs_post_init__(self) -> None:
         if self.num_candidates < self.num_participants:

@@ -15,14 +15,14 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.by_client import ByClient
 from cosim.selection.coming_round import ComingRound
 from cosim.selection.port import SomeClients
 
 
-@configuration
+@part
 class ProportionalFair(SomeClients):
     """Largest SNR over its own mean."""
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from cosim.configuration import below, configuration, field, not_negative, positive
+from cosim.configuration import below, knob, not_negative, part, positive
 from cosim.schedules.port import Rate
 from cosim.server_updates.port import ServerView
 from cosim.server_updates.step_from_mean import StepFromMean
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-@configuration
+@part
 class FedAvgM(StepFromMean):
     """Server momentum.
 
@@ -47,8 +47,8 @@ class FedAvgM(StepFromMean):
         learning_rate: Step size eta. [Hsu et al.: 1]
     """
 
-    momentum: Rate = field(not_negative, below(1.0), default=0.9)
-    learning_rate: Rate = field(positive, default=1.0)
+    momentum: Rate = knob(not_negative, below(1.0), default=0.9)
+    learning_rate: Rate = knob(positive, default=1.0)
 
     @override
     def step(self, server: ServerView) -> "Weights":
@@ -64,7 +64,7 @@ class FedAvgM(StepFromMean):
         return velocity
 
 
-@configuration
+@part
 class Adaptive(StepFromMean):
     """Base of the rules that divide a step by the root of a second moment.
 
@@ -74,9 +74,9 @@ class Adaptive(StepFromMean):
         adaptivity: tau, added to the root; small adapts more. [Reddi et al., Section 5.3: 1e-3]
     """
 
-    learning_rate: Rate = field(positive, default=0.03)
-    beta1: float = field(not_negative, below(1.0), default=0.9)
-    adaptivity: float = field(positive, default=1e-3)
+    learning_rate: Rate = knob(positive, default=0.03)
+    beta1: float = knob(not_negative, below(1.0), default=0.9)
+    adaptivity: float = knob(positive, default=1e-3)
 
     @abstractmethod
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
@@ -98,11 +98,11 @@ class Adaptive(StepFromMean):
         return state
 
 
-@configuration
+@part
 class FedAdagrad(Adaptive):
     """Steps divided by the root of the sum of all squares."""
 
-    beta1: float = field(not_negative, below(1.0), default=0.0)
+    beta1: float = knob(not_negative, below(1.0), default=0.0)
 
     @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
@@ -110,7 +110,7 @@ class FedAdagrad(Adaptive):
         return kept + square
 
 
-@configuration
+@part
 class FedAdam(Adaptive):
     """Steps divided by the root of a running mean of squares.
 
@@ -118,7 +118,7 @@ class FedAdam(Adaptive):
         beta2: How much of the second moment stays. [Reddi et al., Section 5: 0.99]
     """
 
-    beta2: float = field(not_negative, below(1.0), default=0.99)
+    beta2: float = knob(not_negative, below(1.0), default=0.99)
 
     @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
@@ -126,7 +126,7 @@ class FedAdam(Adaptive):
         return self.beta2 * kept + (1.0 - self.beta2) * square
 
 
-@configuration
+@part
 class FedYogi(Adaptive):
     """Steps divided by the root of a second moment that moves towards squares by no more than their size.
 
@@ -134,7 +134,7 @@ class FedYogi(Adaptive):
         beta2: How little a square moves the second moment. [Reddi et al., Section 5: 0.99]
     """
 
-    beta2: float = field(not_negative, below(1.0), default=0.99)
+    beta2: float = knob(not_negative, below(1.0), default=0.99)
 
     @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, configuration, parts_of, refuse
+from cosim.configuration import ConfigurationError, part, parts_of, refuse
 from cosim.schedules.port import in_extreme_rounds
 from cosim.server_updates.means import MeanBySamples
 from cosim.server_updates.port import ServerUpdate
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-@configuration
+@part
 class FedNova(ServerUpdate):
     """The mean of normalised steps.
 
@@ -63,9 +63,9 @@ class FedNova(ServerUpdate):
             kind = type(system.codec)
             rule = f"{kind.__name__} moves weights by a common step, which tells nothing of gradients"
             raise refuse("System", "codec", kind.__name__, rule, "Qsgd, or Mean at the server")
-        for part in parts_of(system):
-            if isinstance(part, LocalTraining):
-                for rule in in_extreme_rounds(part, system):
+        for one in parts_of(system):
+            if isinstance(one, LocalTraining):
+                for rule in in_extreme_rounds(one, system):
                     _num_gradients(rule, 1)
 
     @override

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, configuration, refuse
+from cosim.configuration import ConfigurationError, part, refuse
 from cosim.server_updates.port import ServerUpdate
 from cosim.values.pending import PendingModel, PendingState, PendingUpdate
 from cosim.values.submodels import NetworkShape
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-@configuration
+@part
 class MajorityVote(ServerUpdate):
     """A step for every value, where most updates point."""
 

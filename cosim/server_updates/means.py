@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.server_updates.port import ServerUpdate
 from cosim.values.pending import PendingUpdate
 
 
-@configuration
+@part
 class Mean(ServerUpdate):
     """The mean of what arrived, equal weights."""
 
 
-@configuration
+@part
 class MeanBySamples(ServerUpdate):
     """The mean of what arrived, weighted by numbers of samples."""
 

@@ -4,10 +4,10 @@ A rule is a mean, by `weights` of the updates or a `mean_of` of its own, or it g
 own has a method `step`, a plain torch function of the model and the mean (`ServerView`), whose model at the
 end is what comes out::
 
-    @configuration
+    @part
     class ServerMomentum(ServerUpdate):
         keeps_state = True
-        momentum: float = field(not_negative, default=0.9)
+        momentum: float = knob(not_negative, default=0.9)
 
         def step(self, server):
             velocity = {}
@@ -32,7 +32,7 @@ equal weights.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from cosim.configuration import Ask, Port, configuration, one_of
+from cosim.configuration import Ask, Port, one_of, part
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.server_updates.stepped import stepped
 from cosim.values.combinations import mean
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-@configuration
+@part
 class ServerUpdate(Port):
     """A rule by which a server moves its model.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from cosim.configuration import configuration, refuse
+from cosim.configuration import part, refuse
 from cosim.server_updates.means import Mean
 from cosim.server_updates.port import ServerUpdate, ServerView
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-@configuration
+@part
 class StepFromMean(ServerUpdate, ABC):
     """Base of the rules that go on from a mean.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.data.pairs import is_one_hot, is_whole
 from cosim.records.rows import Measure
 from cosim.tasks.answered import predicted_classes
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cosim.data.dataset import Dataset
 
 
-@configuration
+@part
 class Classification(Task):
     """Cross entropy; accuracy on the test set."""
 

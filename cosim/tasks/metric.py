@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, class_of, configuration, known_kinds, said_of
+from cosim.configuration import ConfigurationError, Port, class_of, known_kinds, part, said_of
 from cosim.configuration.rules import short
 from cosim.records.rows import Measure
 from cosim.tasks.answered import predicted_classes
@@ -75,7 +75,7 @@ class Answers(NamedTuple):
         return Answers(self.outputs.copy(), self.targets.copy(), owners)
 
 
-@configuration
+@part
 class Metric(Port, ABC):
     """What is reported of the answers to a whole test set.
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.records.rows import Measure
 from cosim.tasks.metric import Answers, Metric
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cosim.data.dataset import Dataset
 
 
-@configuration
+@part
 class MacroF1(Metric):
     """Mean over classes of F1."""
 
@@ -49,7 +49,7 @@ class MacroF1(Metric):
         return {"macro_f1": float((2 * right[either > 0] / either[either > 0]).mean())}
 
 
-@configuration
+@part
 class ClassAccuracy(Metric):
     """Accuracy on the samples of each class; not a number, where the test set has none."""
 
@@ -77,7 +77,7 @@ def _column(label: int) -> str:
     return f"accuracy_of_class_{label}"
 
 
-@configuration
+@part
 class ClientAccuracy(Metric):
     """Accuracy on each client's own test share: mean, worst tenth and spread over clients."""
 
@@ -107,7 +107,7 @@ class ClientAccuracy(Metric):
         return dict(zip(self.columns, found, strict=True))
 
 
-@configuration
+@part
 class PersonalAccuracy(ClientAccuracy):
     """The same of each client's own model: the global one with what the client keeps to itself."""
 

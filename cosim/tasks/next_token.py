@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.records.rows import Measure
 from cosim.tasks.classification import Classification
 from cosim.tasks.port import Sums
@@ -28,7 +28,7 @@ _LARGEST_LOSS = 700.0
 """Whose exponential is still a number."""
 
 
-@configuration
+@part
 class NextToken(Classification):
     """Cross entropy of the token that follows; perplexity and accuracy on the test set."""
 

@@ -22,11 +22,11 @@ faster programs.
 
 Usage::
 
-    @configuration
+    @part
     class Huber(cosim.tasks.Task):
         \"\"\"Huber loss; the mean absolute error is reported.\"\"\"
 
-        delta: float = field(positive, default=1.0)
+        delta: float = knob(positive, default=1.0)
 
         def measures(self):
             return {"test_mae": cosim.records.Measure("test MAE", higher_is_better=False)}
@@ -50,16 +50,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 from typing_extensions import override
 
-from cosim.configuration import (
-    Port,
-    class_of,
-    configuration,
-    field,
-    one_of,
-    parts_of,
-    refuse,
-    said_of,
-)
+from cosim.configuration import Port, class_of, knob, one_of, part, parts_of, refuse, said_of
 from cosim.records.rows import Measure
 from cosim.tasks.answered import are_answers
 from cosim.tasks.metric import Answers, are_metrics, named_metrics
@@ -73,7 +64,7 @@ Sums = Mapping[str, float]
 """Name -> sum over all samples of a set; `num_samples` is among them."""
 
 
-@configuration
+@part
 class Task(Port, ABC):
     """What is minimised, and what is reported.
 
@@ -90,7 +81,7 @@ class Task(Port, ABC):
     reads_training_set: ClassVar[bool] = False
     takes_no_answers: ClassVar[bool] = False
 
-    metrics: tuple[str, ...] = field(are_metrics, default=())
+    metrics: tuple[str, ...] = knob(are_metrics, default=())
     first: str | None = None
 
     def check(self, dataset: "Dataset") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.records.rows import Measure
 from cosim.tasks.port import Sums, Task
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cosim.data.dataset import Dataset
 
 
-@configuration
+@part
 class Regression(Task):
     """Squared error; mean squared errors, and the error ratio on the test set.
 

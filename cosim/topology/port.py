@@ -5,7 +5,7 @@ are numbered through all cells; a cell is a block of consecutive clients. `graph
 
 Usage::
 
-    @configuration
+    @part
     class Street(Topology):
         \"\"\"Clients in a row, 10 m from each other.\"\"\"
 
@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, configuration, field, not_negative, positive, refuse
+from cosim.configuration import Port, knob, not_negative, part, positive, refuse
 
 
-@configuration
+@part
 class Topology(Port):
     """Where the nodes stand, and what the way between edge and cloud costs.
 
@@ -37,10 +37,10 @@ class Topology(Port):
             unlimited]
     """
 
-    cell_radius_m: float = field(positive, default=500.0)
-    min_distance_m: float = field(not_negative, default=35.0)
-    backhaul_delay_s: float = field(not_negative, default=0.0)
-    backhaul_rate_bps: float | None = field(positive, default=None)
+    cell_radius_m: float = knob(positive, default=500.0)
+    min_distance_m: float = knob(not_negative, default=35.0)
+    backhaul_delay_s: float = knob(not_negative, default=0.0)
+    backhaul_rate_bps: float | None = knob(positive, default=None)
 
     def __attrs_post_init__(self) -> None:
         if self.min_distance_m >= self.cell_radius_m:

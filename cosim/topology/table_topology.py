@@ -9,12 +9,12 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, refuse
+from cosim.configuration import part, refuse
 from cosim.files.device_rows import table_of_devices
 from cosim.topology.port import Topology
 
 
-@configuration
+@part
 class TableTopology(Topology):
     """Distances from a table, with one row for every client.
 

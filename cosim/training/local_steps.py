@@ -4,7 +4,7 @@ Cycles, time and energy follow from them. Updates of different steps go best wit
 
 Usage::
 
-    @configuration
+    @part
     class Ramp(LocalSteps):
         \"\"\"As many as the round's number.\"\"\"
 
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, at_least, configuration, field, one_of, one_or_range, positive
+from cosim.configuration import Port, at_least, knob, one_of, one_or_range, part, positive
 from cosim.jobs.cell import Clients
 from cosim.jobs.job import Job
 from cosim.units import most_whole
 
 
-@configuration
+@part
 class LocalSteps(Port):
     """How many steps each client takes in an edge round: one number for all, or each its own.
 
@@ -59,7 +59,7 @@ class LocalSteps(Port):
         return np.full(len(clients), self.of_all)
 
 
-@configuration
+@part
 class SameSteps(LocalSteps):
     """The same number for all.
 
@@ -67,7 +67,7 @@ class SameSteps(LocalSteps):
         num_local_steps: Local steps H in an edge round. [HIST journal, Section VI-B]
     """
 
-    num_local_steps: int = field(at_least(1), default=20)
+    num_local_steps: int = knob(at_least(1), default=20)
 
     @property
     @override
@@ -76,7 +76,7 @@ class SameSteps(LocalSteps):
         return self.num_local_steps
 
 
-@configuration
+@part
 class Epochs(LocalSteps):
     """As many as it takes to see all samples that a client has at this instant.
 
@@ -84,7 +84,7 @@ class Epochs(LocalSteps):
         num_epochs: How often. [McMahan et al., arXiv 1602.05629, Algorithm 1: E]
     """
 
-    num_epochs: int = field(at_least(1), default=1)
+    num_epochs: int = knob(at_least(1), default=1)
 
     @override
     def of_clients(
@@ -95,7 +95,7 @@ class Epochs(LocalSteps):
         return -(-self.num_epochs * num_samples // batch_size)
 
 
-@configuration
+@part
 class DrawnSteps(LocalSteps):
     """A number drawn uniformly for each client and round.
 
@@ -104,7 +104,7 @@ class DrawnSteps(LocalSteps):
             epochs]
     """
 
-    range_of_steps: tuple[int, ...] = field(one_or_range, at_least(1), default=(4, 20))
+    range_of_steps: tuple[int, ...] = knob(one_or_range, at_least(1), default=(4, 20))
 
     @override
     def of_clients(
@@ -118,7 +118,7 @@ class DrawnSteps(LocalSteps):
         return rng.integers(self.range_of_steps[0], self.range_of_steps[-1], size=num, endpoint=True)
 
 
-@configuration
+@part
 class StepsInTime(LocalSteps):
     """As many as a client is planned to do in a time, at least one.
 
@@ -126,7 +126,7 @@ class StepsInTime(LocalSteps):
         training_s: That time. [no source]
     """
 
-    training_s: float = field(positive, default=0.1)
+    training_s: float = knob(positive, default=0.1)
 
     @override
     def of_clients(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from cosim.configuration import between, configuration, field, not_negative, positive
+from cosim.configuration import between, knob, not_negative, part, positive
 from cosim.schedules.port import Rate
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cosim.training.programs.program import Program
 
 
-@configuration
+@part
 class Momentum(Sgd):
     """SGD along a running sum of gradients, without dampening.
 
@@ -39,7 +39,7 @@ class Momentum(Sgd):
             source]
     """
 
-    momentum: Rate = field(between(0.0, 1.0), default=0.9)
+    momentum: Rate = knob(between(0.0, 1.0), default=0.9)
     nesterov: bool = False
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -85,7 +85,7 @@ class Momentum(Sgd):
         )
 
 
-@configuration
+@part
 class Adam(LocalTraining):
     """Steps along the mean gradient over the root of the mean squared one, both corrected for their begin.
 
@@ -100,11 +100,11 @@ class Adam(LocalTraining):
             [no source]
     """
 
-    learning_rate: Rate = field(positive, default=0.001)
-    weight_decay: Rate = field(not_negative, default=0.0)
-    beta1: float = field(between(0.0, 0.999999), default=0.9)
-    beta2: float = field(between(0.0, 0.999999), default=0.999)
-    epsilon: float = field(positive, default=1e-8)
+    learning_rate: Rate = knob(positive, default=0.001)
+    weight_decay: Rate = knob(not_negative, default=0.0)
+    beta1: float = knob(between(0.0, 0.999999), default=0.9)
+    beta2: float = knob(between(0.0, 0.999999), default=0.999)
+    epsilon: float = knob(positive, default=1e-8)
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @override

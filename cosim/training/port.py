@@ -9,9 +9,9 @@ Given: `ClientView`, below.
 
 Usage::
 
-    @configuration
+    @part
     class Pulled(LocalTraining):
-        mu: float = field(not_negative, default=0.1)
+        mu: float = knob(not_negative, default=0.1)
 
         def train(self, client):
             import torch
@@ -53,10 +53,10 @@ from cosim.configuration import (
     ConfigurationError,
     Port,
     at_least,
-    configuration,
-    field,
+    knob,
     one_of,
     optional,
+    part,
     positive,
     refuse,
     said_of,
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-@configuration
+@part
 class LocalTraining(Port):
     """A rule by which clients train.
 
@@ -108,8 +108,8 @@ class LocalTraining(Port):
     keeps_state: ClassVar[bool] = False
     keeps_what_arrived: ClassVar[bool] = False
 
-    batch_size: int = field(at_least(1), default=50)
-    learning_rate: Rate = field(positive, default=0.05)
+    batch_size: int = knob(at_least(1), default=50)
+    learning_rate: Rate = knob(positive, default=0.05)
 
     @property
     @override

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.training.sgd import Sgd
 from cosim.values.companions import CompanionsHeldBack
 from cosim.values.pending import PendingModel
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cosim.training.programs.program import Program
 
 
-@configuration
+@part
 class Scaffold(Sgd):
     """SGD with control variates of the client and of the server."""
 

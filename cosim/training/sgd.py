@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from cosim.configuration import configuration, field, not_negative
+from cosim.configuration import knob, not_negative, part
 from cosim.schedules.port import Rate
 from cosim.training.port import LocalTraining
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cosim.training.programs.program import Program
 
 
-@configuration
+@part
 class Sgd(LocalTraining):
     """Plain SGD.
 
@@ -33,7 +33,7 @@ class Sgd(LocalTraining):
             journal, eq. 5: none]
     """
 
-    weight_decay: Rate = field(not_negative, default=0.0)
+    weight_decay: Rate = knob(not_negative, default=0.0)
 
     @override
     def num_gradients(self, num_steps: int) -> float | None:
@@ -49,7 +49,7 @@ class Sgd(LocalTraining):
         return SgdProgram(partial(SgdStep, rate=self.learning_rate, decay=self.weight_decay))
 
 
-@configuration
+@part
 class Proximal(Sgd):
     """SGD on the loss plus mu / 2 times the squared distance of the weights to their start.
 
@@ -60,7 +60,7 @@ class Proximal(Sgd):
         mu: Weight of the distance; 0: plain SGD. [FedAsync, Section 6: 0.005]
     """
 
-    mu: Rate = field(not_negative, default=0.005)
+    mu: Rate = knob(not_negative, default=0.005)
 
     @override
     def training_values(self, num_parameters: int, num_values: int) -> int:

@@ -41,15 +41,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from typing_extensions import override
 
-from cosim.configuration import (
-    ConfigurationError,
-    configuration,
-    field,
-    lacks_in,
-    loaded,
-    own_function,
-    refuse,
-)
+from cosim.configuration import ConfigurationError, knob, lacks_in, loaded, own_function, part, refuse
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.configuration.rules import shown
 from cosim.training.port import ClientView, LocalTraining, Trainable
@@ -64,7 +56,7 @@ MAY_ASK = ("round", "learning_rate")
 """Parameters that a function may have beside the four."""
 
 
-@configuration
+@part
 class TorchFunction(LocalTraining):
     """A function of one's own.
 
@@ -75,7 +67,7 @@ class TorchFunction(LocalTraining):
         keeps_state: Whether what it returns is given to the client's next training. [no source]
     """
 
-    function: str = field(own_function)
+    function: str = knob(own_function)
     keeps_state: bool = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @override

@@ -3,12 +3,12 @@
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, SideBySide, Simulation
-from cosim.configuration import at_least, configuration, field, lasting, refuse
+from cosim.configuration import at_least, knob, lasting, part, refuse
 from cosim.jobs.cell import Edge
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class FirstK(Waiting):
     """The first K updates that arrive; the others are dropped.
 
@@ -19,7 +19,7 @@ class FirstK(Waiting):
         num_updates: Updates K that an edge round waits for. [no source]
     """
 
-    num_updates: int = field(at_least(1), default=10)
+    num_updates: int = knob(at_least(1), default=10)
 
     @property
     @override
@@ -36,7 +36,7 @@ class FirstK(Waiting):
             raise refuse("FirstK", "num_updates", self.num_updates, rule, fix)
 
 
-@configuration
+@part
 class AtLeast(Waiting):
     """Another rule, and a least time that a round lasts though all have arrived.
 
@@ -48,7 +48,7 @@ class AtLeast(Waiting):
     wraps = "rule"
     asks = ()
 
-    lasting_s: float = field(lasting, default=1.0)
+    lasting_s: float = knob(lasting, default=1.0)
     rule: Waiting = WaitForAll()
 
     @property

@@ -2,11 +2,11 @@
 
 from typing_extensions import override
 
-from cosim.configuration import configuration, field, lasting
+from cosim.configuration import knob, lasting, part
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class Deadline(Waiting):
     """A time after which late updates are dropped; a round in which all arrive ends earlier.
 
@@ -14,7 +14,7 @@ class Deadline(Waiting):
         after_s: Length of an edge round. [no source]
     """
 
-    after_s: float = field(lasting, default=1.0)
+    after_s: float = knob(lasting, default=1.0)
 
     @property
     @override
@@ -23,7 +23,7 @@ class Deadline(Waiting):
         return self.after_s
 
 
-@configuration
+@part
 class UploadDeadline(WaitForAll):
     """A time for each upload, from its own start; computing takes as long as it takes.
 
@@ -31,7 +31,7 @@ class UploadDeadline(WaitForAll):
         after_s: T_p, after which an upload is late. [VHFL, Section IV: from K / K_0]
     """
 
-    after_s: float = field(lasting, default=1.0)
+    after_s: float = knob(lasting, default=1.0)
 
     @property
     @override

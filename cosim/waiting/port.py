@@ -20,7 +20,7 @@ an update cannot be taken out of a sum, so a rule that leaves out what has arriv
 
 Usage::
 
-    @configuration
+    @part
     class Grace(Waiting):
         \"\"\"A number of updates, and those that arrive shortly after them.
 
@@ -29,8 +29,8 @@ Usage::
             grace_s: How long the others have from then on. [no source]
         \"\"\"
 
-        num_updates: int = field(at_least(1), default=10)
-        grace_s: float = field(positive, default=0.1)
+        num_updates: int = knob(at_least(1), default=10)
+        grace_s: float = knob(positive, default=0.1)
 
         def wait(self, sim, edge, jobs):
             yield from jobs.wait(num_arrived=self.num_updates)
@@ -43,12 +43,12 @@ import math
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, SideBySide, Simulation
-from cosim.configuration import Ask, Port, configuration, one_of
+from cosim.configuration import Ask, Port, one_of, part
 from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
 from cosim.jobs.cell import Edge
 
 
-@configuration
+@part
 class Waiting(Port):
     """How long a server waits for the participants of an edge round."""
 
@@ -116,7 +116,7 @@ class Waiting(Port):
         return "deadline" if self.most_s < math.inf else "late"
 
 
-@configuration
+@part
 class WaitForAll(Waiting):
     """Everyone, however long it takes."""
 

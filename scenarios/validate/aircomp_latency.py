@@ -18,7 +18,7 @@ from rich.table import Table
 import cosim
 from analysis.closed_forms.over_the_air import AirEdgeRoundLatency, global_round_s
 from analysis.closed_forms.round_latency import EdgeRoundLatency
-from cosim.configuration import at_least, configuration, field, not_empty, not_negative
+from cosim.configuration import at_least, knob, not_empty, not_negative, part
 from cosim.engine.learning.learner import Learner
 from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
@@ -34,7 +34,7 @@ NUM_CELLS = 4
 BANDWIDTH_HZ = 20e6
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -44,9 +44,9 @@ class Options:
         seed: Names the processors.
     """
 
-    clients_per_cell: tuple[int, ...] = field(not_empty, at_least(2), default=(5, 15, 30))
-    num_global_rounds: int = field(at_least(1), default=20)
-    seed: int = field(not_negative, default=1)
+    clients_per_cell: tuple[int, ...] = knob(not_empty, at_least(2), default=(5, 15, 30))
+    num_global_rounds: int = knob(at_least(1), default=20)
+    seed: int = knob(not_negative, default=1)
 
 
 def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:

@@ -25,7 +25,7 @@ import cosim
 import models
 from analysis.closed_forms.over_the_air import AirDistortion
 from analysis.intervals.statistics import Interval, familywise
-from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.configuration import at_least, knob, not_negative, part
 from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
@@ -48,7 +48,7 @@ RATE = 0.01
 CLIENTS, ANTENNAS = 15, 10
 
 
-@configuration
+@part
 class Options:
     """How much is simulated.
 
@@ -57,8 +57,8 @@ class Options:
         seed: Names channels and noise.
     """
 
-    num_rounds: int = field(at_least(2), default=25)
-    seed: int = field(not_negative, default=1)
+    num_rounds: int = knob(at_least(2), default=25)
+    seed: int = knob(not_negative, default=1)
 
 
 @attrs.frozen(kw_only=True)

@@ -19,7 +19,7 @@ from rich.table import Table
 import cosim
 from analysis.closed_forms.broadcast_latency import BroadcastLatency
 from analysis.intervals.statistics import binomial, familywise
-from cosim.configuration import at_least, configuration, field, not_empty, not_negative
+from cosim.configuration import at_least, knob, not_empty, not_negative, part
 from cosim.records.rows import DOWN
 from cosim.units import db_to_linear
 from scenarios.command_line.console import console
@@ -33,7 +33,7 @@ MARGIN = 0.05
 """Half width at which a share decides."""
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -44,10 +44,10 @@ class Options:
         seed: Names the channels.
     """
 
-    num_antennas: tuple[int, ...] = field(not_empty, at_least(1), default=(1, 4))
-    num_receivers: tuple[int, ...] = field(not_empty, at_least(1), default=(1, 3, 10))
-    num_rounds: int = field(at_least(10), default=2000)
-    seed: int = field(not_negative, default=1)
+    num_antennas: tuple[int, ...] = knob(not_empty, at_least(1), default=(1, 4))
+    num_receivers: tuple[int, ...] = knob(not_empty, at_least(1), default=(1, 3, 10))
+    num_rounds: int = knob(at_least(10), default=2000)
+    seed: int = knob(not_negative, default=1)
 
 
 def system(num_antennas: int, num_receivers: int, num_rounds: int, seed: int) -> cosim.System:

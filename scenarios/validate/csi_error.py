@@ -25,7 +25,7 @@ import cosim
 import models
 from analysis.closed_forms.planned_upload import PlannedUpload
 from analysis.intervals.statistics import Interval, binomial, familywise, t_interval
-from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.configuration import at_least, knob, not_negative, part
 from cosim.devices.processor import computing_w
 from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
@@ -46,7 +46,7 @@ MARGIN = 0.05
 """Half width at which a point decides."""
 
 
-@configuration
+@part
 class Options:
     """How much is simulated.
 
@@ -55,8 +55,8 @@ class Options:
         seed: Names places, errors and outages.
     """
 
-    num_edge_rounds: int = field(at_least(10), default=500)
-    seed: int = field(not_negative, default=1)
+    num_edge_rounds: int = knob(at_least(10), default=500)
+    seed: int = knob(not_negative, default=1)
 
 
 @attrs.frozen(kw_only=True)

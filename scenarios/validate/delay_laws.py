@@ -19,7 +19,7 @@ import pandas as pd
 from rich.table import Table
 
 from analysis.intervals.statistics import familywise
-from cosim.configuration import configuration, field, not_negative
+from cosim.configuration import knob, not_negative, part
 from scenarios.command_line.console import console, made, save_picture, save_table
 from scenarios.validate.delays.law import Law
 from scenarios.validate.delays.laws import LAWS, laws_of
@@ -33,7 +33,7 @@ MARGIN, QUICK_MARGIN = 0.1, 0.35
 QUICK_SIZE = 0.18
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -47,7 +47,7 @@ class Options:
 
     laws: tuple[str, ...] = ()
     quick: bool = False
-    seed: int = field(not_negative, default=1)
+    seed: int = knob(not_negative, default=1)
     coverage: str | None = None
     out: str = "validations/delay-laws"
 

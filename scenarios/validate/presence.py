@@ -23,7 +23,7 @@ import cosim
 from analysis.closed_forms.renewal_presence import RenewalPresence
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import familywise
-from cosim.configuration import at_least, configuration, field, not_negative
+from cosim.configuration import at_least, knob, not_negative, part
 from scenarios.command_line.console import console
 
 FAMILY_ERROR = 0.05
@@ -33,7 +33,7 @@ STEP_CYCLES = 1e6
 ROUND_S = 2.0
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -43,9 +43,9 @@ class Options:
         seed: Names the draws. [no source]
     """
 
-    num_clients: int = field(at_least(20), default=300)
-    num_rounds: int = field(at_least(10), default=200)
-    seed: int = field(not_negative, default=1)
+    num_clients: int = knob(at_least(20), default=300)
+    num_rounds: int = knob(at_least(10), default=200)
+    seed: int = knob(not_negative, default=1)
 
 
 @attrs.frozen(kw_only=True)

@@ -18,7 +18,7 @@ from rich.table import Table
 
 import cosim
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
-from cosim.configuration import at_least, configuration, field, not_empty, not_negative
+from cosim.configuration import at_least, knob, not_empty, not_negative, part
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.engine.networks.named import network_of
@@ -33,7 +33,7 @@ TOLERANCE = 1e-9
 BANDWIDTH_HZ = 20e6
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -43,9 +43,9 @@ class Options:
         seed: Names the channels and frequencies.
     """
 
-    num_cells: tuple[int, ...] = field(not_empty, at_least(1), default=(2, 4, 6))
-    num_global_rounds: int = field(at_least(1), default=50)
-    seed: int = field(not_negative, default=1)
+    num_cells: tuple[int, ...] = knob(not_empty, at_least(1), default=(2, 4, 6))
+    num_global_rounds: int = knob(at_least(1), default=50)
+    seed: int = knob(not_negative, default=1)
 
 
 def timing_only(num_cells: int, num_global_rounds: int, seed: int) -> cosim.System:
@@ -90,7 +90,7 @@ def predict(
     for global_round in range(1, cloud.progress.num_global_rounds + 1):
         parts = protocol.parts(cosim.Simulation(system.seed), cloud, global_round)
         cells = []
-        for edge, part in zip(cloud.edges, parts, strict=True):
+        for edge, submodel in zip(cloud.edges, parts, strict=True):
             assert isinstance(edge.route.uplink.link, RadioLink)
             job = Job.of_round(global_round, 0, protocol.training.num_edge_rounds)
             channels = [
@@ -103,7 +103,7 @@ def predict(
                     num_steps=protocol.training.steps.num_local_steps,
                     step_cycles=system.cycles.step_cycles,
                     model_bits=model_bits,
-                    fraction=len(part.units["hidden1"]) / cloud.shape.num_units["hidden1"],
+                    fraction=len(submodel.units["hidden1"]) / cloud.shape.num_units["hidden1"],
                     bandwidth_hz=BANDWIDTH_HZ,
                     frequency_hz=np.array([client.device.frequency_hz for client in edge.clients]),
                     snr=np.array(gains) * np.array(snrs),

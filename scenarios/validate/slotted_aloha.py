@@ -22,7 +22,7 @@ import cosim
 from analysis.closed_forms.slotted_aloha import SlottedAlohaLaw
 from analysis.intervals.statistics import familywise, mean_interval
 from cosim.clock.simulation import Process
-from cosim.configuration import at_least, configuration, field, not_negative, positive
+from cosim.configuration import at_least, knob, not_negative, part, positive
 from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
@@ -40,7 +40,7 @@ NUM_SLOTS = 50
 """Of a replication in which all have something to send."""
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -50,9 +50,9 @@ class Options:
         seed: Names the draws. [no source]
     """
 
-    num_replications: int = field(at_least(20), default=1500)
-    margin: float = field(positive, default=0.04)
-    seed: int = field(not_negative, default=1)
+    num_replications: int = knob(at_least(20), default=1500)
+    margin: float = knob(positive, default=0.04)
+    seed: int = knob(not_negative, default=1)
 
 
 class Compared(NamedTuple):

@@ -19,10 +19,10 @@ from cosim.configuration import (
     ConfigurationError,
     at_least,
     between,
-    configuration,
-    field,
+    knob,
     not_empty,
     not_negative,
+    part,
     positive,
 )
 from cosim.names import client_name
@@ -34,7 +34,7 @@ WEIGHT_BEYOND = 0.5
 """The alpha_1 of what the formula does not cover."""
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -49,15 +49,15 @@ class Options:
         out: Folder of the table and the picture. [no source]
     """
 
-    arrival_rate_per_s: float = field(positive, default=2.0)
-    rates_per_s: tuple[float, float] = field(positive, default=(8.0, 2.0))
-    fast_weights: tuple[float, ...] = field(not_empty, between(0.0, 1.0), default=(0.3, 0.5, 0.7, 0.9))
-    success_rates: tuple[float, ...] = field(
+    arrival_rate_per_s: float = knob(positive, default=2.0)
+    rates_per_s: tuple[float, float] = knob(positive, default=(8.0, 2.0))
+    fast_weights: tuple[float, ...] = knob(not_empty, between(0.0, 1.0), default=(0.3, 0.5, 0.7, 0.9))
+    success_rates: tuple[float, ...] = knob(
         not_empty, between(0.01, 0.999), default=(0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
     )
-    num_packets: int = field(at_least(1000), default=1_000_000)
-    num_array_packets: int = field(at_least(1000), default=5_000_000)
-    seed: int = field(not_negative, default=1)
+    num_packets: int = knob(at_least(1000), default=1_000_000)
+    num_array_packets: int = knob(at_least(1000), default=5_000_000)
+    seed: int = knob(not_negative, default=1)
     out: str = "validations/success-rate"
 
     def __attrs_post_init__(self) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from rich.table import Table
 
 from analysis.intervals.statistics import familywise
-from cosim.configuration import at_least, configuration, field, not_empty, not_negative
+from cosim.configuration import at_least, knob, not_empty, not_negative, part
 from scenarios.command_line.console import console
 from scenarios.validate.checks import Check
 from scenarios.validate.fleets import LAWS, LawName
@@ -31,7 +31,7 @@ from scenarios.validate.staleness_laws import (
 FAMILY_ERROR = 0.05
 
 
-@configuration
+@part
 class Options:
     """What is compared.
 
@@ -41,9 +41,9 @@ class Options:
         seed: Names the times and draws. [no source]
     """
 
-    laws: tuple[LawName, ...] = field(not_empty, default=tuple(LAWS))
-    num_updates: int = field(at_least(800), default=12_000)
-    seed: int = field(not_negative, default=1)
+    laws: tuple[LawName, ...] = knob(not_empty, default=tuple(LAWS))
+    num_updates: int = knob(at_least(800), default=12_000)
+    seed: int = knob(not_negative, default=1)
 
 
 PARTS: tuple[Callable[[Amount], Iterator[Check]], ...] = (buffers, restarts, closed_network, poisson_starts)
@@ -54,9 +54,9 @@ def main(options: Options) -> int:
     laws = [LAWS[name] for name in options.laws]
     amount = Amount(laws=laws, num_updates=options.num_updates, seed=options.seed)
     checks: list[Check] = []
-    for part in PARTS:
-        with console.status(part.__name__):
-            checks += part(amount)
+    for check in PARTS:
+        with console.status(check.__name__):
+            checks += check(amount)
     num_intervals = sum(check.margin is not None for check in checks)
     level = familywise(num_intervals, FAMILY_ERROR)
     title = f"Staleness on the clock ({100 * level:.4g} % intervals: all {num_intervals} hold with 95 %)"

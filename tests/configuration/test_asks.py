@@ -2,29 +2,29 @@
 
 import pytest
 
-from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, check_asks, configuration
+from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, check_asks, part
 
 ALL = Word("every update", of="way", lacking="some uploads never end", fix="no outages")
 STILL = Word("channels that stay", lacking="channels change by themselves", fix="NoFading")
 
 
-@configuration
+@part
 class Fading(Port):
     changes: bool = False
     lacks = (Lack(STILL, "changes", lambda own: own.changes),)
 
 
-@configuration
+@part
 class Sharing(Port):
     """Asks for nothing."""
 
 
-@configuration
+@part
 class Sums(Sharing):
     asks = (Ask(STILL, "adds up what is sent"),)
 
 
-@configuration
+@part
 class Radio(Port):
     outages: float = 0.0
     fading: Fading = Fading()
@@ -32,7 +32,7 @@ class Radio(Port):
     lacks = (Lack(ALL, "outages above 0", lambda own: own.outages > 0.0),)
 
 
-@configuration
+@part
 class Rule(Port):
     after_s: float | None = None
     asks = (
@@ -40,12 +40,12 @@ class Rule(Port):
     )
 
 
-@configuration
+@part
 class Training(Port):
     rule: Rule = Rule()
 
 
-@configuration
+@part
 class World(Port):
     way: Radio = Radio()
     back: Radio = Radio()
@@ -77,7 +77,7 @@ def test_a_word_is_asked_of_one_field_or_of_the_part_beside():
 
 
 def test_a_part_may_ask_in_one_field_only():
-    @configuration
+    @part
     class Loud(Radio):
         asks = (Ask(STILL, "sends more there", at="back"),)
 
@@ -89,7 +89,7 @@ def test_a_part_may_ask_in_one_field_only():
 
 
 def test_a_subclass_says_its_own():
-    @configuration
+    @part
     class Patient(Rule):
         asks = ()
 

@@ -18,47 +18,47 @@ from cosim.configuration import (
     ConfigurationError,
     at_least,
     between,
-    configuration,
-    field,
     from_dict,
     is_configuration,
+    knob,
     not_empty,
     not_negative,
+    part,
     positive,
     to_dict,
 )
 
 
-@configuration
+@part
 class Wait:
     """Wait for all."""
 
 
-@configuration
+@part
 class Deadline:
     """Wait so long."""
 
-    deadline_s: float = field(positive, default=1.0)
+    deadline_s: float = knob(positive, default=1.0)
 
 
-@configuration
+@part
 class Band:
     """Nested: one class, no choice."""
 
-    bandwidth_hz: float = field(positive, default=20e6)
-    shares: tuple[float, ...] = field(not_empty, between(0.0, 1.0), default=(1.0,))
+    bandwidth_hz: float = knob(positive, default=20e6)
+    shares: tuple[float, ...] = knob(not_empty, between(0.0, 1.0), default=(1.0,))
 
 
-@configuration
+@part
 class Small:
     """Every kind of field there is."""
 
-    num_rounds: int = field(at_least(1), default=3)
-    power_w: float = field(not_negative, default=0.5)
+    num_rounds: int = knob(at_least(1), default=3)
+    power_w: float = knob(not_negative, default=0.5)
     name: str = "a"
     shuffled: bool = False
     split: Literal["iid", "shards"] = "iid"
-    every: int | None = field(at_least(2), default=None)
+    every: int | None = knob(at_least(2), default=None)
     delay_s: float | None = None
     range_hz: tuple[float, float] = (1.0, 2.0)
     sizes: tuple[int, ...] | None = None
@@ -69,7 +69,7 @@ class Small:
     late: Wait | Deadline | None = None
 
 
-@configuration
+@part
 class Required:
     """Two fields without a default."""
 

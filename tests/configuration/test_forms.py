@@ -4,10 +4,10 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim.configuration import ConfigurationError, Forms, Port, configuration, for_each, form_of, one_of
+from cosim.configuration import ConfigurationError, Forms, Port, for_each, form_of, one_of, part
 
 
-@configuration
+@part
 class Rule(Port):
     forms = one_of(numbers=("most_s", "least_s"), events=("wait",))
 
@@ -19,7 +19,7 @@ class Rule(Port):
         return self.most_s
 
 
-@configuration
+@part
 class Limit(Rule):
     most_s: float = 3.0
 
@@ -68,7 +68,7 @@ def test_two_methods_of_one_form_go_together():
     assert Floor.form == "numbers"
 
 
-@configuration
+@part
 class AtMost(Rule):
     wraps = "rule"
 

@@ -8,7 +8,7 @@ import worlds
 
 import cosim
 from cosim import Arrays, ConfigurationError, evolve
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data import Dataset, Natural, Split, SplitData
 from cosim.tasks.suggested import task_for
 
@@ -207,7 +207,7 @@ def test_owners_of_training_and_test_samples_are_checked_alike(part: str, change
         evolve(right, **{name: change(getattr(right, name))})
 
 
-@configuration
+@part
 class Owned(SplitData):
     """Samples of three places, of which one may have none."""
 
@@ -222,7 +222,7 @@ class Owned(SplitData):
         return evolve(made(Y), train_owners=owners, test_owners=np.full(10, self.test_place))
 
 
-@configuration
+@part
 class Dealt(Split):
     """A split of one's own that deals what it is told."""
 
@@ -303,7 +303,7 @@ def test_test_samples_of_a_client_that_is_not_there_are_refused():
         cosim.run(system)
 
 
-@configuration
+@part
 class Growing(cosim.data.SplitData):
     """Samples of an instant that a client does not have."""
 

@@ -6,14 +6,14 @@ import worlds
 
 import cosim
 from cosim import Never, evolve
-from cosim.configuration import ConfigurationError, configuration, for_each
+from cosim.configuration import ConfigurationError, for_each, part
 from cosim.studies.study import Study
 from cosim.testing import check_system, small_system
 
 HZ = 1e9
 
 
-@configuration
+@part
 class Hot(cosim.devices.Processor):
     """Takes twice as long as cycles over frequency, and 5.1 W."""
 
@@ -24,7 +24,7 @@ class Hot(cosim.devices.Processor):
         return np.full(len(clients), 5.1)
 
 
-@configuration
+@part
 class Throttled(cosim.devices.Processor):
     """Half as fast from an instant on."""
 
@@ -35,7 +35,7 @@ class Throttled(cosim.devices.Processor):
         return jobs.frequency_hz if jobs.begins_s < self.hot_from_s else 0.5 * jobs.frequency_hz
 
 
-@configuration
+@part
 class JustInTime(cosim.devices.Processor):
     """Scales its frequency so that a training takes so long, or as long as it must."""
 
@@ -45,7 +45,7 @@ class JustInTime(cosim.devices.Processor):
         return np.minimum(jobs.frequency_hz, jobs.cycles / self.takes_s)
 
 
-@configuration
+@part
 class Fractional(cosim.devices.PowerControl):
     """Makes up for half of a path loss that grows with the fourth power of the distance."""
 

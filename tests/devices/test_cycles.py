@@ -23,7 +23,7 @@ from cosim import (
     run,
 )
 from cosim.clock.draws import Numbers, uniforms
-from cosim.configuration import configuration, for_each
+from cosim.configuration import for_each, part
 from cosim.devices import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
 from cosim.devices.cycles import LocalStep
 from cosim.engine.servers.workload import Costs
@@ -170,7 +170,7 @@ def test_a_number_for_each_client_is_asked_for():
 # --- When they are asked ------------------------------------------------------------------------------------
 
 
-@configuration
+@part
 class Warming(Cycles):
     """More and more as the clock runs."""
 
@@ -186,7 +186,7 @@ class Warming(Cycles):
         return 1e6 + self.per_s * now_s
 
 
-@configuration
+@part
 class WarmingOnArrays(Warming):
     """The same for many."""
 

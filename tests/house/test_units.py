@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosim import units
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.units import (
     SUFFIXES,
     db_to_linear,
@@ -352,7 +352,7 @@ def test_the_walk_meets_what_it_should():
     }
 
 
-@configuration
+@part
 class _Bare:
     """Every kind of bare float, beside what is none."""
 

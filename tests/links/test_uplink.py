@@ -15,7 +15,7 @@ from cosim import (
     Simulation,
 )
 from cosim.codecs import Uncompressed
-from cosim.configuration import configuration, lacks_in
+from cosim.configuration import lacks_in, part
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
@@ -30,7 +30,7 @@ NUM_VALUES, BITS = 1000, 32_000
 CELL = Cell("edge-00", CLIENTS, np.full(3, 100.0), np.full(3, 0.2))
 
 
-@configuration
+@part
 class Steady(Link):
     """1 Mbit/s for everybody, or another rate, after 5 ms."""
 

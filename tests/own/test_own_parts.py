@@ -232,7 +232,7 @@ def test_every_class_and_a_subclass_without_fields_come_back_as_themselves(cls, 
     """Type and value, alone and as a field of another configuration."""
     body = {"__module__": own_parts.__name__, "__qualname__": "Own"}
     own = type("Own", (cls,), body)
-    own = configuration.configuration(own) if decorated else own
+    own = configuration.part(own) if decorated else own
     monkeypatch.setattr(own_parts, "Own", own, raising=False)
     for kind in (cls, own):
         again = from_dict(cls, json.loads(json.dumps(to_dict(kind()))))
@@ -404,7 +404,7 @@ def test_what_a_class_would_lose_is_refused_when_it_is_made():
         (Forgotten, "Forgotten.boost: would be ignored"),
         (Constructed, r"Constructed.__init__: what it keeps would be in no file"),
         (
-            lambda: configuration.configuration(type("B", (cosim.FixedShares,), {"bandwidth_hz": 1e5})),
+            lambda: configuration.part(type("B", (cosim.FixedShares,), {"bandwidth_hz": 1e5})),
             "would be ignored",
         ),
     ):
@@ -417,7 +417,7 @@ def test_what_a_class_would_lose_is_refused_when_it_is_made():
 
 
 def test_a_field_that_files_cannot_hold_is_refused_in_one_sentence():
-    made = configuration.configuration(
+    made = configuration.part(
         type("Held", (cosim.EdgeTraining,), {"__annotations__": {"f": np.ndarray}, "f": None})
     )
     with pytest.raises(ConfigurationError, match=r"Held\.f = None: a .*ndarray has no form in files"):

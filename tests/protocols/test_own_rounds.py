@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import cosim
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.jobs.job import Job
 from cosim.protocols.assignment import Assignment
 from cosim.protocols.edge_training import EdgeTraining
@@ -42,12 +42,12 @@ class Once(EdgeTraining):
         return (yield from edge.play(sim, clients, work, self.each(clients, load), self.waiting)).updates
 
 
-@configuration
+@part
 class AlikeButForCycles(Once):
     """Only in cycles."""
 
 
-@configuration
+@part
 class OwnPowers(Once):
     """In powers, too."""
 
@@ -56,7 +56,7 @@ class OwnPowers(Once):
         return super().each(clients, load) | {"tx_power_w": powers}
 
 
-@configuration
+@part
 class ByHand(Once):
     """Without an edge round."""
 
@@ -69,7 +69,7 @@ class ByHand(Once):
         return (yield from sim.together(jobs))
 
 
-@configuration
+@part
 class Later(EdgeTraining):
     """As usual, after a while."""
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration, from_dict, lacks_in, to_dict
+from cosim.configuration import ConfigurationError, from_dict, lacks_in, part, to_dict
 from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
@@ -61,7 +61,7 @@ class Stack(Queue):
         return self.waiting.pop() if self.waiting else None
 
 
-@configuration
+@part
 class LastComeFirstServed(Discipline):
     """Who has come last."""
 

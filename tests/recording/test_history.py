@@ -6,7 +6,7 @@ import worlds
 
 import cosim
 from cosim import ConfigurationError, Never, evolve
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.recording.history import Past
 from cosim.testing import check_system, small_system
 
@@ -14,7 +14,7 @@ SEEN: list[tuple[list[str], Past]] = []
 """What rules have read, in their order."""
 
 
-@configuration
+@part
 class Frugal(cosim.selection.SomeClients):
     """Those that have taken the least energy so far."""
 
@@ -33,7 +33,7 @@ class Silent(Frugal):
     reads_history = False
 
 
-@configuration
+@part
 class Tired(cosim.devices.Processor):
     """Slower with every job."""
 

@@ -3,7 +3,7 @@
 import pytest
 
 from cosim import ConfigurationError, EdgeTraining, HFedAvg, Hist, Link, Selection, Sgd, System, evolve
-from cosim.configuration import configuration, from_dict
+from cosim.configuration import from_dict, part
 from cosim.papers import CommonSteps, RawHfl, Unconstrained
 from cosim.protocols import LatencyOptimal
 from cosim.queues import Exponential
@@ -11,7 +11,7 @@ from scenarios import rawhfl, vhfl
 from scenarios.command_line.kinds import with_kinds
 
 
-@configuration
+@part
 class Misspelt(Selection):
     """Everyone, by a method of another name."""
 
@@ -20,7 +20,7 @@ class Misspelt(Selection):
         return coming.clients
 
 
-@configuration
+@part
 class Mute(Link):
     """No method at all."""
 

@@ -19,11 +19,11 @@ MINE = '''"""Patience: what does a rest before every edge round cost?"""
 
 import cosim
 import torch
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from torch import nn
 
 
-@configuration
+@part
 class Patient(cosim.Selection):
     """Rests before every edge round.
 
@@ -31,7 +31,7 @@ class Patient(cosim.Selection):
         rest_s: Pause of an edge server. [no source]
     """
 
-    rest_s: float = field(positive, default=1.0)
+    rest_s: float = knob(positive, default=1.0)
 
     def participants(self, sim, edge, coming):
         """Everyone, after a rest."""

@@ -158,25 +158,25 @@ def test_every_part_of_the_documentation_is_reached_by_options(module, here, ask
 
 BOUGHT = """
 import cosim
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import at_least, knob, part
 from cosim.ends.port import Counted
 
-@configuration
+@part
 class Bought(cosim.ends.End):
-    num_updates: int = field(at_least(1))
+    num_updates: int = knob(at_least(1))
 
     def counted(self, progress):
         return Counted(progress.num_updates, self.num_updates, "updates")
 
-@configuration
+@part
 class Nested(cosim.ends.End):
     first: cosim.ends.End
-    price: float = field(at_least(1.0))
+    price: float = knob(at_least(1.0))
 
     def counted(self, progress):
         return self.first.counted(progress)
 
-@configuration
+@part
 class Between(cosim.ends.End):
     lowest: float = 10.0
     highest: float = 20.0

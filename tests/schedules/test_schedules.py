@@ -16,7 +16,7 @@ from torch import nn
 import cosim
 import models
 from cosim import ConfigurationError, evolve, run
-from cosim.configuration import configuration, field, finished, from_dict, not_negative, to_dict
+from cosim.configuration import finished, from_dict, knob, not_negative, part, to_dict
 from cosim.engine.learning.learner import Learner
 from cosim.schedules import ByRound, Cosine, StepDecay, WarmUp
 from cosim.schedules.port import in_round
@@ -137,11 +137,11 @@ def test_a_servers_step_has_the_rate_of_its_round(kind: type):
 # --- Every rule ---------------------------------------------------------------------------------------------
 
 
-@configuration
+@part
 class Pulled(cosim.training.LocalTraining):
     """A rule of one's own with a number of its own that follows the round."""
 
-    mu: cosim.schedules.Rate = field(not_negative, default=0.1)
+    mu: cosim.schedules.Rate = knob(not_negative, default=0.1)
 
     def train(self, client):
         """SGD with a pull, and a note of what it was told."""
@@ -288,7 +288,7 @@ def test_both_clocks_and_a_stopped_run(local: cosim.training.LocalTraining, tmp_
     np.testing.assert_equal(run(system, out=folder, num_workers=1, resume=True).weights, whole.weights)
 
 
-@configuration
+@part
 class Noting(cosim.server_updates.ServerUpdate):
     """A server's rule that notes the round, and the mean."""
 
@@ -369,7 +369,7 @@ def test_clients_of_an_asynchronous_cell_train_in_its_global_round():
 # --- Words --------------------------------------------------------------------------------------------------
 
 
-@configuration
+@part
 class Listed(cosim.schedules.Schedule):
     """One of one's own, which may give anything."""
 
@@ -380,7 +380,7 @@ class Listed(cosim.schedules.Schedule):
         return self.last if round == 3 else 0.1
 
 
-@configuration
+@part
 class OwnRate(cosim.training.LocalTraining):
     """A rule that declares its rate as a plain number."""
 
@@ -429,7 +429,7 @@ def test_what_is_no_number_is_refused():
 
 
 def no_number(value: object) -> cosim.schedules.Schedule:
-    @configuration
+    @part
     class NoNumber(cosim.schedules.Schedule):
         def value(self, round):
             return value

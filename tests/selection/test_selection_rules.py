@@ -13,7 +13,7 @@ from scipy import stats
 import cosim
 from cosim import ConfigurationError, HFedAvg, Never, Selection
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, from_dict, parts_of, to_dict
+from cosim.configuration import from_dict, part, parts_of, to_dict
 from cosim.engine.clients.fleet import Clients
 from cosim.jobs.job import Job
 from cosim.jobs.past_round import PastRound
@@ -279,7 +279,7 @@ def test_the_last_round_is_told_as_the_tables_have_it():
         assert {arrived for *_, arrived in seen} == {True, False}
 
 
-@configuration
+@part
 class InTurns(SomeClients):
     """The clients one after the other; a rule that counts its own turns."""
 
@@ -288,7 +288,7 @@ class InTurns(SomeClients):
         return coming.clients.some(np.arange(turn, turn + self.num_participants) % len(coming.clients))
 
 
-@configuration
+@part
 class Alternating(Selection):
     """One rule in an edge round, the other in the next."""
 
@@ -369,7 +369,7 @@ def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, round_s):
     assert FedCs(round_s=round_s).participants(Simulation(1), edge, coming).numbers.tolist() == [0, 2, 4]
 
 
-@configuration
+@part
 class OthersToo(Selection):
     """Clients of the first cell, in every cell."""
 

@@ -11,7 +11,7 @@ from data_sets import loaded
 import models
 from cosim import HFedAvg, Sgd, System, evolve
 from cosim.codecs import Signs
-from cosim.configuration import ConfigurationError, asks_in, configuration
+from cosim.configuration import ConfigurationError, asks_in, part
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
@@ -116,7 +116,7 @@ class Halved(Sgd):
         return super().program()
 
 
-@configuration
+@part
 class Counted(Halved):
     """It knows."""
 

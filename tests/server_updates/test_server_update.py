@@ -8,7 +8,7 @@ from data_sets import loaded
 
 import cosim
 import models
-from cosim.configuration import ConfigurationError, asks_in, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, asks_in, knob, not_negative, part
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.data.synthetic import Synthetic
 from cosim.ends import EveryVersions
@@ -26,12 +26,12 @@ DATA = loaded(Synthetic())
 SIZES = (10, 30, 25)
 
 
-@configuration
+@part
 class ServerMomentum(ServerUpdate):
     """FedAvgM. [Hsu et al., "Measuring the effects of non-identical data distribution"]"""
 
     keeps_state = True
-    momentum: float = field(not_negative, default=0.9)
+    momentum: float = knob(not_negative, default=0.9)
 
     def step(self, server):
         """A velocity that goes on."""
@@ -43,13 +43,13 @@ class ServerMomentum(ServerUpdate):
         return velocity
 
 
-@configuration
+@part
 class Noisy(StepFromMean):
     """Weights and a step, without state."""
 
     keeps_state = False
     mean: ServerUpdate = MeanBySamples()
-    deviation: float = field(not_negative, default=0.01)
+    deviation: float = knob(not_negative, default=0.01)
 
     def step(self, server):
         """Noise on the mean."""

@@ -25,7 +25,7 @@ import cosim
 from cosim import Never
 from cosim.clock.draws import Numbers, normals
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.engine.rounds.on_arrays import RoundTimes
 from cosim.engine.run.needs import clock_by_size
 from cosim.radio.channel import bps_per_hz
@@ -443,7 +443,7 @@ def test_who_has_received_together_with_all_others_does_not_rest_and_is_played_o
         assert own["start_s"].tolist()[1:] == own["end_s"].tolist()[:-1]
 
 
-@configuration
+@part
 class Odd(cosim.devices.DrawnTime):
     """One client's number is none that time can take."""
 
@@ -453,7 +453,7 @@ class Odd(cosim.devices.DrawnTime):
         return np.where(np.arange(num) == 1, float(self.drawn[0]), 1.0)
 
 
-@configuration
+@part
 class OddGain(cosim.radio.NoFading):
     """One client's gain is none that a channel can have."""
 

@@ -10,7 +10,7 @@ from torch import nn
 import cosim
 import models
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.engine.servers.cloud import VersionReport
 from cosim.names import client_name, personal_of
 
@@ -92,7 +92,7 @@ def test_tables_do_not_depend_on_threads_nor_slices_nor_on_being_stopped(tmp_pat
 # --- by hand ------------------------------------------------------------------------------------------------
 
 
-@configuration
+@part
 class ByHand(cosim.training.LocalTraining):
     """Keeps its head in its state, and sends back the one that it got."""
 

@@ -12,7 +12,7 @@ from torch import nn
 import cosim
 import models
 from cosim import Never
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.engine.learning.slices import MOST_SAMPLES
@@ -47,7 +47,7 @@ class Steep(cosim.tasks.Classification):
         return nn.functional.cross_entropy(3.0 * outputs, targets, label_smoothing=0.3)
 
 
-@configuration
+@part
 class Huber(cosim.tasks.Task):
     """Of several quantities."""
 

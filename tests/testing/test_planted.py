@@ -20,7 +20,7 @@ import torch
 from torch import nn
 
 import cosim
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from cosim.radio.sharing.port import Band
 from cosim.radio.sharing.shares import FixedBand
 from cosim.testing import (
@@ -77,7 +77,7 @@ class Cable(cosim.Link):
             return np.full(len(clients), 1e6)
 
 
-@configuration
+@part
 class ByTheClock(cosim.Rayleigh):
     def vectors(self, sim, clients, block):
         return (1.0 + 100.0 * sim.now_s) * super().vectors(sim, clients, block)
@@ -167,7 +167,7 @@ class HalfDown(Half):
     directions = ("down",)
 
 
-@configuration
+@part
 class HalfBand(cosim.FixedShares):
     def bands(self, sim, num_cells):
         return [HalfBandOfCell(sim, self.bandwidth_hz) for _ in range(num_cells)]
@@ -184,11 +184,11 @@ class HalfBandOfCell(Band):
         return cosim.links.SteadyUpload(self.sim, payload.bits / 2, channel.rate_bps(self.share_hz(1), block))
 
 
-@configuration
+@part
 class Known(cosim.FixedShares):
     """Says a multiple of what it will be."""
 
-    factor: float = field(positive, default=1000.0)
+    factor: float = knob(positive, default=1000.0)
 
     def bands(self, sim, num_cells):
         return [KnownBand(self.bandwidth_hz, self.factor) for _ in range(num_cells)]
@@ -245,11 +245,11 @@ def test_links_that_wait_or_know_with_errors_keep_the_laws(uplink):
 # --- What arrives -------------------------------------------------------------------------------------------
 
 
-@configuration
+@part
 class Thin(cosim.codecs.Codec):
     """A thousandth of a bit, and all arrives."""
 
-    bits_per_value: float = field(positive, default=1e-3)
+    bits_per_value: float = knob(positive, default=1e-3)
 
     def bits(self, num_values):
         return self.bits_per_value * num_values
@@ -271,7 +271,7 @@ class Rounded(Thin):
             values.copy_(values.bfloat16().float())
 
 
-@configuration
+@part
 class ThinModel(cosim.codecs.ModelCodec):
     def bits(self, num_values):
         return 4.0 * num_values
@@ -280,7 +280,7 @@ class ThinModel(cosim.codecs.ModelCodec):
         return values.bfloat16().float()
 
 
-@configuration
+@part
 class Padded(cosim.codecs.Uncompressed):
     def payload(self, num_values):
         return super().payload(num_values)._replace(bits=16.0 * num_values)
@@ -319,7 +319,7 @@ class Halving:
         return self.edge.play(sim, participants, attrs.evolve(work, payload=payload), *given)
 
 
-@configuration
+@part
 class HalfPayload(cosim.EdgeTraining):
     def play(self, sim, cloud, edge, model, part, global_round):
         return super().play(sim, cloud, Halving(edge), model, part, global_round)
@@ -398,7 +398,7 @@ def test_weights_that_are_no_numbers_are_caught(rule):
         check_protocol(cosim.HFedAvg(training=training))
 
 
-@configuration
+@part
 class OneCell(cosim.Protocol):
     """Plays the first cell, and forgets the others."""
 
@@ -467,7 +467,7 @@ class KeepState(cosim.server_updates.ServerUpdate):
         server.model.update(server.mean)
 
 
-@configuration
+@part
 class Learing(cosim.Sgd):
     learing_rate: float = 0.1
 
@@ -600,7 +600,7 @@ class Chosen(cosim.selection.SomeClients):
         return coming.clients[: self.num_participants]
 
 
-@configuration
+@part
 class WithoutAsking(cosim.EdgeTraining):
     """Lets everyone take part, whatever the rule."""
 
@@ -652,13 +652,13 @@ class Scattered(cosim.selection.SomeClients):
         return first[: self.num_participants]
 
 
-@configuration
+@part
 class ScatteredSteps(cosim.training.LocalSteps):
     def of_clients(self, sim, clients, job, batch_size, step_s):
         return np.array([1 + hash(client.name) % 97 for client in clients])
 
 
-@configuration
+@part
 class HashedWeights(cosim.server_updates.ServerUpdate):
     """Only what is learned follows from the hash."""
 
@@ -712,7 +712,7 @@ class PythonsOwn(cosim.devices.DrawnTime):
         return np.array([1.0 + own.random() for _ in range(num)])
 
 
-@configuration
+@part
 class SeededByNumber(cosim.devices.TransmitPower):
     def highest_w(self, sim, clients):
         return 0.1 + cosim.Simulation(0).stream("cloud", "powers", 0).random(len(clients))

@@ -8,7 +8,7 @@ import worlds
 from torch import nn
 
 import cosim
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.links.carried import SteadyUpload
 from cosim.links.port import CellLink, Link
 from cosim.protocols.port import Protocol
@@ -218,7 +218,7 @@ class Forgetful(cosim.HFedAvg):
         return (yield from super().play(sim, cloud))
 
 
-@configuration
+@part
 class Unequal(cosim.HFedAvg):
     """Equals nothing, so nobody can say whether it comes back."""
 

@@ -10,7 +10,7 @@ from data_sets import loaded
 from torch import nn
 
 import models
-from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, knob, not_negative, part
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import one_torch_thread
@@ -25,11 +25,11 @@ DATA = loaded(Synthetic())
 NUM_CLIENTS = 5
 
 
-@configuration
+@part
 class FedProx(LocalTraining):
     """SGD that is held back to the start. [Li et al., "Federated optimization in heterogeneous networks"]"""
 
-    mu: float = field(not_negative, default=0.5)
+    mu: float = knob(not_negative, default=0.5)
 
     def train(self, client):
         """As anybody would write it."""

@@ -11,7 +11,7 @@ import cosim
 import models
 from cosim import HFedAvg, Sgd
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.names import client_name
@@ -152,7 +152,7 @@ def test_companions_go_a_share_of_the_way_and_models_all_of_it():
 # --- a rule of one's own with companions -------------------------------------------------------------------
 
 
-@configuration
+@part
 class OwnScaffold(LocalTraining):
     """The same as anybody would write it, client by client."""
 

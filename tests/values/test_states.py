@@ -14,7 +14,7 @@ from torch import nn
 import cosim
 import models
 from cosim import Never
-from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, knob, not_negative, part
 from cosim.data.synthetic import Synthetic
 from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
@@ -32,12 +32,12 @@ RATE, MOMENTUM, BATCH, STEPS = 0.1, 0.9, 8, 3
 NUM_CLIENTS = 3
 
 
-@configuration
+@part
 class MomentumSgd(LocalTraining):
     """SGD whose momentum goes on in the client's next training."""
 
     keeps_state = True
-    momentum: float = field(not_negative, default=MOMENTUM)
+    momentum: float = knob(not_negative, default=MOMENTUM)
 
     def train(self, client):
         """torch.optim.SGD, its buffers in and out."""

@@ -24,7 +24,7 @@ from cosim import (
     evolve,
 )
 from cosim.clock.simulation import SideBySide, Simulation
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from cosim.engine.servers.edge import EdgeServer
 from cosim.records.rows import DONE
 from cosim.testing import BrokenLaw, check_system, small_system
@@ -211,13 +211,13 @@ def check_some_are_dropped(usual: System, rule: Waiting) -> None:
 # Rules of one's own.
 
 
-@configuration
+@part
 class Doubling(Waiting):
     """A deadline that comes twice as late where fewer than half have arrived."""
 
     asks = ()
 
-    after_s: float = field(positive, default=18e-3)
+    after_s: float = knob(positive, default=18e-3)
 
     def wait(self, sim, edge, jobs):
         yield from jobs.wait(within_s=self.after_s)
@@ -226,11 +226,11 @@ class Doubling(Waiting):
         return (yield from jobs.cut("too late"))
 
 
-@configuration
+@part
 class Grace(Waiting):
     """The first, and who comes shortly after it."""
 
-    grace_s: float = field(positive, default=1.5e-3)
+    grace_s: float = knob(positive, default=1.5e-3)
 
     def wait(self, sim, edge, jobs):
         yield from jobs.wait(num_arrived=1)

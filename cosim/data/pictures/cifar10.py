@@ -8,13 +8,13 @@ from pathlib import Path
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.pictures import cifar10_files
 from cosim.data.pictures.pictures import Pictures, outline_of, pictures_of
 
 
-@configuration
+@part
 class Cifar10(Pictures):
     """Colour pictures of ten things, 3 x 32 x 32, from an archive or six files."""
 

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.pictures import Pictures, scaled
 
 
-@configuration
+@part
 class Digits(Pictures):
     """Handwritten digits of scikit-learn, 8 x 8."""
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.pictures import fashion_mnist_files
 from cosim.data.pictures.pictures import Pictures, outline_of, pictures_of
 
 
-@configuration
+@part
 class FashionMnist(Pictures):
     """Pictures of ten kinds of clothes, 28 x 28, from four files."""
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.data.splits.port import Split
@@ -18,7 +18,7 @@ from cosim.data.splits.shards import Shards
 GreyLevels = Literal["symmetric", "positive"]
 
 
-@configuration
+@part
 class Pictures(SplitData, ABC):
     """Pictures with classes.
 

@@ -13,7 +13,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from cosim.data.dataset import Dataset
 from cosim.data.splits.port import Samples, Split, check_enough, labels_of, partition_stream
 
@@ -24,7 +24,7 @@ def _not_equal_shares(alpha: float) -> str | None:
     return None if alpha <= MAX_ALPHA else f"must be at most {MAX_ALPHA:g}, where shares are equal already"
 
 
-@configuration
+@part
 class Dirichlet(Split):
     """Shares of every label that are drawn from a symmetric Dirichlet distribution.
 
@@ -33,7 +33,7 @@ class Dirichlet(Split):
             large values give every client an equal share of each label. [no source]
     """
 
-    alpha: float = field(positive, _not_equal_shares, default=0.3)
+    alpha: float = knob(positive, _not_equal_shares, default=0.3)
 
     @property
     @override

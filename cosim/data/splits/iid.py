@@ -6,12 +6,12 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.splits.port import Samples, Split, check_enough, partition_stream
 
 
-@configuration
+@part
 class Iid(Split):
     """Samples are shuffled and cut into equal parts."""
 

@@ -6,12 +6,12 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.data.dataset import Dataset
 from cosim.data.splits.port import Samples, Split
 
 
-@configuration
+@part
 class Natural(Split):
     """Samples stay where they arise, such as the traffic of a cell."""
 

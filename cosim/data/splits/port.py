@@ -17,7 +17,7 @@ leaves the rest out.)
 
 Usage::
 
-    @configuration
+    @part
     class FirstCome(Split):
         \"\"\"Equal parts in the order of the data set.\"\"\"
 
@@ -35,14 +35,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, Port, configuration
+from cosim.configuration import ConfigurationError, Port, part
 from cosim.data.dataset import Dataset
 from cosim.names import CLOUD
 
 Samples = NDArray[np.int64]
 
 
-@configuration
+@part
 class Split(Port, ABC):
     """Who holds which training samples."""
 

@@ -12,13 +12,13 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import at_least, knob, part
 from cosim.data.dataset import Dataset
 from cosim.data.splits.port import Samples, Split
 from cosim.names import client_name
 
 
-@configuration
+@part
 class Sampled(Split):
     """So many samples for each client, drawn with replacement.
 
@@ -26,7 +26,7 @@ class Sampled(Split):
         num_samples: Of each client. [no source]
     """
 
-    num_samples: int = field(at_least(1), default=100)
+    num_samples: int = knob(at_least(1), default=100)
 
     @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:

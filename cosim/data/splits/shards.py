@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import at_least, knob, part
 from cosim.data.dataset import Dataset
 from cosim.data.splits.port import Samples, Split, check_enough, labels_of, partition_stream
 
 
-@configuration
+@part
 class Shards(Split):
     """Few labels per client: fully non-i.i.d.
 
@@ -29,7 +29,7 @@ class Shards(Split):
             V-A]
     """
 
-    per_client: int = field(at_least(1), default=2)
+    per_client: int = knob(at_least(1), default=2)
 
     @property
     @override
@@ -46,7 +46,7 @@ class Shards(Split):
         return _hands(everything, labels, sum(cell_sizes), self.per_client, partition_stream(sim))
 
 
-@configuration
+@part
 class CellIid(Split):
     """Cells alike, few labels per client within each.
 
@@ -55,7 +55,7 @@ class CellIid(Split):
             Section V-A]
     """
 
-    per_client: int = field(at_least(1), default=2)
+    per_client: int = knob(at_least(1), default=2)
 
     @property
     @override

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import at_least, configuration, field, positive
+from cosim.configuration import at_least, knob, part, positive
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.data.splits.natural import Natural
@@ -35,7 +35,7 @@ VERBS = ("sees", "finds", "holds", "loves", "crosses", "forgets", "paints", "hea
 SENTENCE = (ARTICLES, ADJECTIVES, NOUNS, VERBS, ARTICLES, NOUNS)
 
 
-@configuration
+@part
 class AuthoredText(SplitData):
     """Generated sentences of authors; what comes next is to be told.
 
@@ -47,10 +47,10 @@ class AuthoredText(SplitData):
         split: Who holds which samples. [no source]
     """
 
-    num_authors: int = field(at_least(1), default=24)
-    num_characters: int = field(at_least(4), default=600)
-    window: int = field(at_least(1), default=12)
-    concentration: float = field(positive, default=0.3)
+    num_authors: int = knob(at_least(1), default=24)
+    num_characters: int = knob(at_least(4), default=600)
+    window: int = knob(at_least(1), default=12)
+    concentration: float = knob(positive, default=0.3)
     split: Split = Natural()
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.data.splits.port import Split
@@ -19,7 +19,7 @@ from cosim.data.texts import newsgroups_files
 NAME = "20-newsgroups"
 
 
-@configuration
+@part
 class Newsgroups20(SplitData):
     """Messages to twenty Usenet groups, as tokens of GPT-2, from folders.
 

@@ -2,7 +2,7 @@
 
 Usage::
 
-    @configuration
+    @part
     class FirstForAll(Dealing):
         \"\"\"Everybody has the first trace.\"\"\"
 
@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import uniforms
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, Port, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, Port, knob, not_negative, part
 from cosim.names import by_number
 
 
@@ -34,7 +34,7 @@ class Dealt(NamedTuple):
     offset_s: float = 0.0
 
 
-@configuration
+@part
 class Dealing(Port, ABC):
     """Whose trace a client has."""
 
@@ -54,7 +54,7 @@ class Dealing(Port, ABC):
         """
 
 
-@configuration
+@part
 class OwnTraces(Dealing):
     """Each client's own: the file names devices by the clients' numbers or names."""
 
@@ -87,7 +87,7 @@ class OwnTraces(Dealing):
         return found
 
 
-@configuration
+@part
 class InTurns(Dealing):
     """Traces in the order of their names, dealt to the clients in turns, whatever the file calls them.
 
@@ -96,7 +96,7 @@ class InTurns(Dealing):
             those who share one do not move as one. [no source]
     """
 
-    largest_offset_s: float = field(not_negative, default=0.0)
+    largest_offset_s: float = knob(not_negative, default=0.0)
 
     @override
     def dealt(

@@ -2,7 +2,7 @@
 
 Usage::
 
-    @configuration
+    @part
     class FromNoon(PastEnd):
         \"\"\"Begins again after half a day.\"\"\"
 
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, Port, configuration, field, lasting
+from cosim.configuration import ConfigurationError, Port, knob, lasting, part
 
 
-@configuration
+@part
 class PastEnd(Port, ABC):
     """What becomes of a trace when its last row is over.
 
@@ -47,7 +47,7 @@ class PastEnd(Port, ABC):
         """
 
 
-@configuration
+@part
 class HoldLast(PastEnd):
     """The last row holds for ever."""
 
@@ -57,7 +57,7 @@ class HoldLast(PastEnd):
         return math.inf
 
 
-@configuration
+@part
 class RepeatTrace(PastEnd):
     """The trace begins again.
 
@@ -66,7 +66,7 @@ class RepeatTrace(PastEnd):
     """
 
     repeats: ClassVar[bool] = True
-    period_s: float | None = field(lasting, default=None)
+    period_s: float | None = knob(lasting, default=None)
 
     @override
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
@@ -81,7 +81,7 @@ class RepeatTrace(PastEnd):
         return self.period_s
 
 
-@configuration
+@part
 class RefusePastEnd(PastEnd):
     """The run ends with an error where somebody still sends or receives.
 

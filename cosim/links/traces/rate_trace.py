@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.files.checked_rows import named_file
 from cosim.files.on_disk import shown
 from cosim.links.port import Cell, CellLink, Course, Link
@@ -37,7 +37,7 @@ from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.traces.table import read, remarks_on
 
 
-@configuration
+@part
 class RateTrace:
     """Rates over time from a file (`table`).
 
@@ -107,7 +107,7 @@ class TracedRate(Course):
         return over(self._where, self.over_s)
 
 
-@configuration
+@part
 class TracedLink(Link):
     """A link whose rates follow traces.
 

@@ -29,10 +29,10 @@ from cosim.configuration import (
     ConfigurationError,
     at_least,
     between,
-    configuration,
-    field,
+    knob,
     lasting,
     one_or_range,
+    part,
     positive,
 )
 from cosim.configuration.going_together import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS
@@ -53,7 +53,7 @@ from cosim.waiting.deadlines import Deadline
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class RawHfl(Protocol):
     """Resource-aware hierarchical federated learning.
 
@@ -72,14 +72,14 @@ class RawHfl(Protocol):
 
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, *PLANS)
 
-    num_edge_rounds: int = field(at_least(1), default=4)
-    max_local_rounds: int = field(between(1, 10_000), default=50)
-    num_mini_batches: int = field(at_least(1), default=10)
+    num_edge_rounds: int = knob(at_least(1), default=4)
+    max_local_rounds: int = knob(between(1, 10_000), default=50)
+    num_mini_batches: int = knob(at_least(1), default=10)
     local: LocalTraining = Sgd(batch_size=32, learning_rate=0.01)
-    deadline_s: float = field(lasting, default=150.0)
-    energy_budget_j: tuple[float, ...] = field(one_or_range, positive, default=(0.8, 1.5))
+    deadline_s: float = knob(lasting, default=150.0)
+    energy_budget_j: tuple[float, ...] = knob(one_or_range, positive, default=(0.8, 1.5))
     policy: Policy = ResourceAware()
-    success_probability: float | None = field(positive, between(0.0, 1.0), default=None)
+    success_probability: float | None = knob(positive, between(0.0, 1.0), default=None)
 
     @property
     @override

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, configuration, field, not_negative
+from cosim.configuration import ConfigurationError, knob, not_negative, part
 from cosim.schedules.port import Rate
 from cosim.training.port import LocalTraining, Trainable
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cosim.training.programs.program import Program
 
 
-@configuration
+@part
 class VerticalSgd(LocalTraining):
     """Local epochs of plain SGD, with the central part's gradient.
 
@@ -26,7 +26,7 @@ class VerticalSgd(LocalTraining):
         central_learning_rate: Step size of the server's model, once in an update. [no source]
     """
 
-    central_learning_rate: Rate = field(not_negative, default=0.05)
+    central_learning_rate: Rate = knob(not_negative, default=0.05)
 
     def num_steps(self, num_samples: int, num_epochs: int) -> int:
         """Steps of so many epochs."""

@@ -27,7 +27,7 @@ from typing import Any
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import ConfigurationError, Lack, at_least, configuration, field, refuse
+from cosim.configuration import ConfigurationError, Lack, at_least, knob, part, refuse
 from cosim.configuration.going_together import ONE_BY_ONE_ASKED, ONE_MODEL
 from cosim.devices.load import Load
 from cosim.jobs.cell import Clients
@@ -41,7 +41,7 @@ from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class Vhfl(Protocol):
     """Vertical-horizontal federated learning.
 
@@ -57,10 +57,10 @@ class Vhfl(Protocol):
     lacks = (*Protocol.lacks, Lack(ONE_MODEL))
     asks = (ONE_BY_ONE_ASKED,)
 
-    num_local_epochs: int = field(at_least(1), default=20)
+    num_local_epochs: int = knob(at_least(1), default=20)
     local: VerticalSgd = VerticalSgd()
-    num_senders: int | None = field(at_least(1), default=None)
-    num_needed: int | None = field(at_least(1), default=None)
+    num_senders: int | None = knob(at_least(1), default=None)
+    num_needed: int | None = knob(at_least(1), default=None)
     waiting: Waiting = WaitForAll()  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @override

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from cosim.clock.instants import deadline_after
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import asks_in, configuration, refuse
+from cosim.configuration import asks_in, part, refuse
 from cosim.configuration.going_together import GLOBAL_ROUNDS, LEARNING
 from cosim.ends.after import AfterVersions
 from cosim.ends.port import End, Progress
@@ -37,7 +37,7 @@ class _Cell:
     global_round: int
 
 
-@configuration
+@part
 class AsynchronousTraining(CellTraining):
     """An asynchronous server in a cell.
 

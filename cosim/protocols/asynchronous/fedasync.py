@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from cosim.configuration import between, configuration, field, positive
+from cosim.configuration import between, knob, part, positive
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.staleness import Polynomial, Staleness
@@ -29,7 +29,7 @@ from cosim.values.combinations import mixed
 from cosim.values.pending import PendingModel
 
 
-@configuration
+@part
 class FedAsync(Asynchronous):
     """Asynchronous federated optimisation.
 
@@ -40,7 +40,7 @@ class FedAsync(Asynchronous):
     """
 
     training: Trainers = Clients(local=Proximal())
-    share: Rate = field(positive, between(0.0, 1.0), default=0.6)
+    share: Rate = knob(positive, between(0.0, 1.0), default=0.6)
     staleness: Staleness = Polynomial()
 
     @override

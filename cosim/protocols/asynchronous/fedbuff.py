@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from cosim.configuration import at_least, configuration, field, positive
+from cosim.configuration import at_least, knob, part, positive
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.staleness import Polynomial, Staleness
@@ -25,7 +25,7 @@ from cosim.values.combinations import moved_along
 from cosim.values.pending import PendingModel
 
 
-@configuration
+@part
 class FedBuff(Asynchronous):
     """Federated learning with buffered asynchronous aggregation.
 
@@ -35,9 +35,9 @@ class FedBuff(Asynchronous):
         server_rate: eta_g, how far the model moves along the mean. [no source: all the way]
     """
 
-    num_updates: int = field(at_least(1), default=10)
+    num_updates: int = knob(at_least(1), default=10)
     staleness: Staleness = Polynomial()
-    server_rate: Rate = field(positive, default=1.0)
+    server_rate: Rate = knob(positive, default=1.0)
 
     @override
     def is_due(self, num_waiting: int) -> bool:

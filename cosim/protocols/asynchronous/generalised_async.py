@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.starts import Dispatched
@@ -27,7 +27,7 @@ from cosim.values.combinations import moved_along
 from cosim.values.pending import PendingModel
 
 
-@configuration
+@part
 class GeneralisedAsync(Asynchronous):
     """Generalised asynchronous SGD.
 
@@ -37,7 +37,7 @@ class GeneralisedAsync(Asynchronous):
     """
 
     starts: Dispatched = Dispatched()
-    server_rate: Rate = field(positive, default=1.0)
+    server_rate: Rate = knob(positive, default=1.0)
 
     @override
     def is_due(self, num_waiting: int) -> bool:

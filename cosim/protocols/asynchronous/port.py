@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import Lack, configuration
+from cosim.configuration import Lack, part
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.starts import Restarts, Starts
@@ -21,7 +21,7 @@ from cosim.values.pending import PendingModel
 from cosim.waiting.port import Waiting
 
 
-@configuration
+@part
 class Asynchronous(Protocol, ABC):
     """Base of the protocols whose server applies what arrives while others are at work.
 

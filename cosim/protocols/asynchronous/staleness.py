@@ -10,10 +10,10 @@ from abc import ABC, abstractmethod
 
 from typing_extensions import override
 
-from cosim.configuration import Port, configuration, field, not_negative, positive
+from cosim.configuration import Port, knob, not_negative, part, positive
 
 
-@configuration
+@part
 class Staleness(Port, ABC):
     """A weight for each staleness."""
 
@@ -22,7 +22,7 @@ class Staleness(Port, ABC):
         """s of a staleness; 1 where it does not matter."""
 
 
-@configuration
+@part
 class Constant(Staleness):
     """1, however late."""
 
@@ -32,7 +32,7 @@ class Constant(Staleness):
         return 1.0
 
 
-@configuration
+@part
 class Polynomial(Staleness):
     """s(u) = (u + 1)^-p.
 
@@ -40,7 +40,7 @@ class Polynomial(Staleness):
         exponent: p. [FedAsync, Section 6; FedBuff, Section 5: 0.5]
     """
 
-    exponent: float = field(positive, default=0.5)
+    exponent: float = knob(positive, default=0.5)
 
     @override
     def weight(self, staleness: int) -> float:
@@ -48,7 +48,7 @@ class Polynomial(Staleness):
         return (staleness + 1.0) ** -self.exponent
 
 
-@configuration
+@part
 class Hinge(Staleness):
     """s(u) = 1 up to b, then 1 / (c (u - b) + 1).
 
@@ -57,8 +57,8 @@ class Hinge(Staleness):
         slope: c, how fast it matters beyond. [FedAsync, Section 6: 10]
     """
 
-    free: float = field(not_negative, default=4.0)
-    slope: float = field(positive, default=10.0)
+    free: float = knob(not_negative, default=4.0)
+    slope: float = knob(positive, default=10.0)
 
     @override
     def weight(self, staleness: int) -> float:

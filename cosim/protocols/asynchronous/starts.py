@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import Port, at_least, configuration, field, not_empty, positive, refuse
+from cosim.configuration import Port, at_least, knob, not_empty, part, positive, refuse
 
 
 class Idle:
@@ -91,7 +91,7 @@ class Starter(Protocol):
         ...
 
 
-@configuration
+@part
 class Starts(Port, ABC):
     """Who begins a job, and when."""
 
@@ -120,7 +120,7 @@ class Starts(Port, ABC):
         """Answer a call of the rule's own process."""
 
 
-@configuration
+@part
 class Restarts(Starts):
     """Everyone, and everyone again as soon as it has reported, or is back."""
 
@@ -142,7 +142,7 @@ class Restarts(Starts):
         self.replace(sim, server, came)
 
 
-@configuration
+@part
 class ConstantConcurrency(Starts):
     """Always so many: who has reported is replaced by one drawn from those idle, itself among them.
 
@@ -152,7 +152,7 @@ class ConstantConcurrency(Starts):
         num_in_flight: M clients that are at work at any time. [FedBuff, Section 3: a knob of its own]
     """
 
-    num_in_flight: int = field(at_least(1), default=10)
+    num_in_flight: int = knob(at_least(1), default=10)
 
     @override
     def check(self, num_clients: int) -> None:
@@ -185,7 +185,7 @@ class ConstantConcurrency(Starts):
         self.begin(sim, server)
 
 
-@configuration
+@part
 class PoissonStarts(Starts):
     """A Poisson process, each of whose points lets one begin, drawn from those idle; lost where nobody is.
 
@@ -193,7 +193,7 @@ class PoissonStarts(Starts):
         rate_per_s: Points in a second. [no source]
     """
 
-    rate_per_s: float = field(positive, default=1.0)
+    rate_per_s: float = knob(positive, default=1.0)
 
     @override
     def begin(self, sim: Simulation, server: Starter) -> None:
@@ -213,7 +213,7 @@ class PoissonStarts(Starts):
             server.start(server.idle.drawn())
 
 
-@configuration
+@part
 class Dispatched(Starts):
     """Always so many jobs, each given to one drawn with its probability, where it may have to queue.
 
@@ -224,8 +224,8 @@ class Dispatched(Starts):
         shares: Relative probability of each client, in the order of their numbers; none: equal. [no source]
     """
 
-    num_in_flight: int = field(at_least(1), default=10)
-    shares: tuple[float, ...] | None = field(not_empty, positive, default=None)
+    num_in_flight: int = knob(at_least(1), default=10)
+    shares: tuple[float, ...] | None = knob(not_empty, positive, default=None)
 
     @override
     def check(self, num_clients: int) -> None:

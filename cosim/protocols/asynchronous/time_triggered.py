@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from cosim.configuration import configuration, field, lasting
+from cosim.configuration import knob, lasting, part
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.staleness import Constant, Staleness
@@ -23,7 +23,7 @@ from cosim.values.combinations import moved_along
 from cosim.values.pending import PendingModel
 
 
-@configuration
+@part
 class TimeTriggered(Asynchronous):
     """Time-triggered federated learning.
 
@@ -32,7 +32,7 @@ class TimeTriggered(Asynchronous):
         staleness: Weight of an update by its staleness, in versions. [no source: all the same]
     """
 
-    period_s: float = field(lasting, default=1.0)  # pyright: ignore[reportIncompatibleMethodOverride]
+    period_s: float = knob(lasting, default=1.0)  # pyright: ignore[reportIncompatibleMethodOverride]
     staleness: Staleness = Constant()
 
     @override

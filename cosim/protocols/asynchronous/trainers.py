@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from cosim.clock.instants import instant_after
 from cosim.clock.simulation import Dropped, Process, Simulation
-from cosim.configuration import Lack, Port, at_least, configuration, field, lasting, optional
+from cosim.configuration import Lack, Port, at_least, knob, lasting, optional, part
 from cosim.configuration.going_together import (
     COMMON_ROUNDS,
     EDGE_ROUNDS,
@@ -38,7 +38,7 @@ from cosim.waiting.deadlines import UploadDeadline
 from cosim.waiting.port import WaitForAll, Waiting
 
 
-@configuration
+@part
 class Trainers(Port, ABC):
     """Who trains for an asynchronous server."""
 
@@ -69,7 +69,7 @@ class Trainers(Port, ABC):
         ...
 
 
-@configuration
+@part
 class Clients(Trainers):
     """Clients, each of which does some local steps in a job.
 
@@ -79,9 +79,9 @@ class Clients(Trainers):
         upload_deadline_s: How long after its start an upload is given up; none: never. [no source]
     """
 
-    num_local_steps: int = field(at_least(1), default=20)
+    num_local_steps: int = knob(at_least(1), default=20)
     local: LocalTraining = Sgd()
-    upload_deadline_s: float | None = field(lasting, default=None)
+    upload_deadline_s: float | None = knob(lasting, default=None)
 
     @property
     @override
@@ -184,7 +184,7 @@ def _backhaul(sim: Simulation, client: Client, lasts_s: float) -> Process:
         yield sim.at(end_s)
 
 
-@configuration
+@part
 class Cells(Trainers):
     """Cells, each of which does its edge training in a job.
 

@@ -20,7 +20,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, field, positive, refuse
+from cosim.configuration import knob, part, positive, refuse
 from cosim.jobs.job import Job
 from cosim.links.port import Cell, Link
 from cosim.radio.by_band import links_of
@@ -33,7 +33,7 @@ from cosim.radio.sharing.port import Sharing
 from cosim.records.rows import DOWN
 
 
-@configuration
+@part
 class BaseStation(Link, ABC):
     """Base of the downlinks over the air.
 
@@ -47,7 +47,7 @@ class BaseStation(Link, ABC):
     directions: ClassVar[tuple[str, ...]] = (DOWN,)
     link: Propagation = GivenSnr()
     fading: Fading = Rayleigh()
-    tx_power_w: float | None = field(positive, default=None)
+    tx_power_w: float | None = knob(positive, default=None)
 
     def __attrs_post_init__(self) -> None:
         kind, link = type(self).__name__, type(self.link).__name__

@@ -25,7 +25,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Ask, ConfigurationError, configuration, field, positive, refuse
+from cosim.configuration import Ask, ConfigurationError, knob, part, positive, refuse
 from cosim.configuration.going_together import EDGE_ROUNDS, ONE_MODEL
 from cosim.jobs.job import Job
 from cosim.links.port import Cell, CellLink
@@ -35,7 +35,7 @@ from cosim.radio.radio_link import RadioLink
 from cosim.radio.sharing.shares import FixedShares
 
 
-@configuration
+@part
 class Broadcast(BaseStation):
     """One model for all who take part in an edge round, at the rate of the slowest of them.
 
@@ -48,7 +48,7 @@ class Broadcast(BaseStation):
         Ask(ONE_MODEL, "sends one transmission to all", "downlink = Unicast"),
     )
 
-    bandwidth_hz: float = field(positive, default=20e6)
+    bandwidth_hz: float = knob(positive, default=20e6)
 
     @override
     def __attrs_post_init__(self) -> None:

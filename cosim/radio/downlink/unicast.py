@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, lacks_in, refuse
+from cosim.configuration import lacks_in, part, refuse
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.links.port import Cell
 from cosim.radio.downlink.base_station import BaseStation
@@ -27,7 +27,7 @@ from cosim.radio.sharing.port import Sharing
 from cosim.radio.sharing.shares import FixedShares
 
 
-@configuration
+@part
 class Unicast(BaseStation):
     """A copy of the model for each client, in a share of the downlink band.
 

@@ -7,7 +7,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, configuration, field
+from cosim.configuration import between, knob, part
 from cosim.configuration.client_values import PerGroup, Values, each
 from cosim.jobs.job import Job
 from cosim.links.port import Cell
@@ -15,7 +15,7 @@ from cosim.radio.propagation.port import CellSnr, Each, Of, Propagation
 from cosim.units import db_to_linear
 
 
-@configuration
+@part
 class GivenSnr(Propagation):
     """A mean SNR in any bandwidth, whatever the distance.
 
@@ -24,7 +24,7 @@ class GivenSnr(Propagation):
             journal, Section VI-C]
     """
 
-    snr_db: Values = field(each(between(-300.0, 300.0)), default=PerGroup(values=(30.0, 40.0)))
+    snr_db: Values = knob(each(between(-300.0, 300.0)), default=PerGroup(values=(30.0, 40.0)))
 
     follows_power: ClassVar[bool] = False
 

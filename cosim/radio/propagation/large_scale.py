@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cosim.configuration import between, configuration, field, positive, refuse
+from cosim.configuration import between, knob, part, positive, refuse
 from cosim.radio.propagation.pathloss import (
     LOW_ENVIRONMENT_HEIGHT_M,
     Array,
@@ -78,7 +78,7 @@ class LargeScaleDraw(NamedTuple):
         return db_to_linear(-(self.path_loss_db + self.shadowing_db))  # type: ignore[arg-type, return-value]
 
 
-@configuration
+@part
 class LargeScale:
     """An environment with its carrier frequency, heights and surroundings.
 
@@ -96,11 +96,11 @@ class LargeScale:
     """
 
     environment: Environment
-    carrier_hz: float = field(positive, default=2.4e9)
-    height_bs_m: float | None = field(positive, between(0.0, 1e4), default=None)
-    height_ut_m: float | None = field(positive, default=None)
-    street_width_m: float | None = field(positive, default=None)
-    building_height_m: float | None = field(positive, default=None)
+    carrier_hz: float = knob(positive, default=2.4e9)
+    height_bs_m: float | None = knob(positive, between(0.0, 1e4), default=None)
+    height_ut_m: float | None = knob(positive, default=None)
+    street_width_m: float | None = knob(positive, default=None)
+    building_height_m: float | None = knob(positive, default=None)
     shadowing: bool = True
 
     def __attrs_post_init__(self) -> None:

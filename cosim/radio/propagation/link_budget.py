@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, configuration, field, refuse
+from cosim.configuration import between, knob, part, refuse
 from cosim.jobs.job import Job
 from cosim.links.port import Cell
 from cosim.radio.propagation.large_scale import LargeScale
@@ -29,7 +29,7 @@ from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 Gains = NDArray[np.float64]
 
 
-@configuration
+@part
 class LinkBudget(Propagation):
     """A mean SNR by transmit power, path gain and noise.
 
@@ -40,8 +40,8 @@ class LinkBudget(Propagation):
         large_scale_redrawn: When line of sight and shadowing change; none: never. [no source]
     """
 
-    noise_dbm_per_hz: float = field(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
-    noise_figure_db: float = field(between(-300.0, 300.0), default=7.0)
+    noise_dbm_per_hz: float = knob(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
+    noise_figure_db: float = knob(between(-300.0, 300.0), default=7.0)
     large_scale: LargeScale = LargeScale(environment="uma")
     large_scale_redrawn: Redrawn | None = None
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, configuration
+from cosim.configuration import Port, part
 from cosim.configuration.forms import Forms, one_of
 from cosim.jobs.job import Job, Places
 from cosim.links.port import Cell
@@ -49,7 +49,7 @@ class CellSnr(Forms):
         return self.snr(clients, tx_power_w, factor, job)
 
 
-@configuration
+@part
 class Propagation(Port, ABC):
     """How a client's mean SNR is found.
 

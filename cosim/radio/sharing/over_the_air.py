@@ -24,14 +24,14 @@ from weakref import WeakSet
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Lack, configuration, field, positive
+from cosim.configuration import Lack, knob, part, positive
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.jobs.payload import Payload
 from cosim.radio.sharing.port import Band, Sharing, Vectors
 from cosim.radio.sharing.reception import Reception
 
 
-@configuration
+@part
 class OverTheAir(Sharing):
     """Over-the-air computation: all send at once, and the edge server receives the mean, with noise.
 
@@ -50,9 +50,9 @@ class OverTheAir(Sharing):
 
     needs_exact_channels: ClassVar[bool] = True
     follows_gains: ClassVar[bool] = False
-    bandwidth_hz: float = field(positive, default=20e6)
-    subcarrier_hz: float = field(positive, default=15e3)
-    symbol_s: float = field(positive, default=1e-3 / 14.0)
+    bandwidth_hz: float = knob(positive, default=20e6)
+    subcarrier_hz: float = knob(positive, default=15e3)
+    symbol_s: float = knob(positive, default=1e-3 / 14.0)
     transmit_power: Literal["as-printed", "full"] = "as-printed"
     noise: Literal["literal", "real-part"] = "literal"
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Forms, Port, configuration, one_of
+from cosim.configuration import Forms, Port, one_of, part
 from cosim.jobs.payload import Payload
 from cosim.links.machine import Machine
 from cosim.links.upload import Upload
@@ -98,7 +98,7 @@ class Band(Forms):
         return None
 
 
-@configuration
+@part
 class Sharing(Port, ABC):
     """How the clients of a cell share its band.
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from cosim.radio.sharing.division import Division
 from cosim.radio.sharing.port import Band, Sharing
 from cosim.radio.sharing.senders import Senders
 
 
-@configuration
+@part
 class RedividedShares(Sharing):
     """Equal shares for all who are sending, so that nothing lies idle.
 
@@ -24,7 +24,7 @@ class RedividedShares(Sharing):
         bandwidth_hz: Uplink band of one cell. [no source]
     """
 
-    bandwidth_hz: float = field(positive, default=20e6)
+    bandwidth_hz: float = knob(positive, default=20e6)
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[RedividedBand]":

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, configuration, field, positive
+from cosim.configuration import between, knob, part, positive
 from cosim.radio.sharing.lanes import Lanes
 from cosim.radio.sharing.port import Band, Sharing
 from cosim.radio.sharing.senders import Senders
 
 
-@configuration
+@part
 class ResourceBlocks(Sharing):
     """A resource block for each who sends, while others wait for one.
 
@@ -30,8 +30,8 @@ class ResourceBlocks(Sharing):
         block_hz: Width of a resource block. [RawHFL, Section V-A]
     """
 
-    num_blocks: int = field(between(1, 10_000), default=4)
-    block_hz: float = field(positive, default=540e3)
+    num_blocks: int = knob(between(1, 10_000), default=4)
+    block_hz: float = knob(positive, default=540e3)
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[BandOfBlocks]":

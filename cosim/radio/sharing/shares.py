@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from cosim.radio.sharing.port import Band, Sharing
 
 
-@configuration
+@part
 class FixedShares(Sharing):
     """Equal shares for all who take part in an edge round, until it ends.
 
@@ -23,7 +23,7 @@ class FixedShares(Sharing):
         bandwidth_hz: Uplink band of one cell. [no source]
     """
 
-    bandwidth_hz: float = field(positive, default=20e6)
+    bandwidth_hz: float = knob(positive, default=20e6)
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[FixedBand]":

@@ -31,16 +31,7 @@ from typing_extensions import override
 from cosim.clock.draws import uniforms
 from cosim.clock.instants import instant_after, num_periods
 from cosim.clock.simulation import Event, Simulation
-from cosim.configuration import (
-    ConfigurationError,
-    Lack,
-    at_least,
-    between,
-    configuration,
-    field,
-    lasting,
-    positive,
-)
+from cosim.configuration import ConfigurationError, Lack, at_least, between, knob, lasting, part, positive
 from cosim.configuration.going_together import KNOWN_TIMES
 from cosim.jobs.payload import Payload
 from cosim.links.upload import Upload
@@ -56,7 +47,7 @@ _MOST_BLOCKS = 1_000_000
 _ROUNDING = 1e-9
 
 
-@configuration
+@part
 class SlottedAloha(Sharing):
     """Random access in slots to channels of a band.
 
@@ -70,10 +61,10 @@ class SlottedAloha(Sharing):
 
     lacks = (Lack(KNOWN_TIMES),)
 
-    bandwidth_hz: float = field(positive, default=20e6)
-    num_channels: int = field(at_least(1), default=1)
-    slot_s: float = field(lasting, default=1e-3)
-    transmit_probability: float = field(positive, between(0.0, 1.0), default=0.1)
+    bandwidth_hz: float = knob(positive, default=20e6)
+    num_channels: int = knob(at_least(1), default=1)
+    slot_s: float = knob(lasting, default=1e-3)
+    transmit_probability: float = knob(positive, between(0.0, 1.0), default=0.1)
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[AlohaBand]":

@@ -13,7 +13,7 @@ import torch
 import worlds
 
 import cosim
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.engine.learning import loading
@@ -78,7 +78,7 @@ def of_the_system(data_dir):
     return parts(sorted(range(NUM), key=lambda _: secrets.randbits(40)))
 
 
-@configuration
+@part
 class Own(SplitData):
     """Data of one's own that draws from a global generator, and from a stream of the run."""
 
@@ -89,7 +89,7 @@ class Own(SplitData):
         return Dataset.of("own", (x[:20], y[:20]), (x[20:], y[20:]), 3)
 
 
-@configuration
+@part
 class OwnSplit(cosim.data.Split):
     """A split of one's own that draws from a global generator."""
 

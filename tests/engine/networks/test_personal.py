@@ -10,7 +10,7 @@ from torch import nn
 import cosim
 import models
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.engine.networks.personal import with_personal
 from cosim.engine.run.needs import kept_values_of
 from cosim.engine.servers.cloud import VersionReport
@@ -169,7 +169,7 @@ def test_neither_way_has_bits_for_them_and_times_alone_are_the_same():
         assert getattr(timed, name).equals(getattr(found, name)), name
 
 
-@configuration
+@part
 class Seen(cosim.codecs.Codec):
     """Refuses to be shown what does not travel."""
 
@@ -188,7 +188,7 @@ class Seen(cosim.codecs.Codec):
         return dict(sent.change)
 
 
-@configuration
+@part
 class Doubled(cosim.server_updates.ServerUpdate):
     """Moves all that it is shown."""
 
@@ -243,7 +243,7 @@ def test_neither_codecs_nor_servers_nor_noise_move_them(changes):
     assert all(not torch.equal(own[name], first[name]) for name in HEAD)
 
 
-@configuration
+@part
 class Starts(cosim.training.LocalTraining):
     """Goes on from where it was, and says so."""
 
@@ -276,7 +276,7 @@ def test_a_rule_of_ones_own_starts_from_them():
 # --- with SCAFFOLD ------------------------------------------------------------------------------------------
 
 
-@configuration
+@part
 class OwnScaffold(cosim.training.LocalTraining):
     """SCAFFOLD of the body, plain steps of the head."""
 

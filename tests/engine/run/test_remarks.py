@@ -4,7 +4,7 @@ import pytest
 
 import cosim
 from cosim import evolve
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.engine.run.remarks import remarks_on
 from cosim.links.traces.rate_trace import RateTrace
 from cosim.testing import small_system
@@ -12,7 +12,7 @@ from cosim.testing import small_system
 SYSTEM = small_system()
 
 
-@configuration
+@part
 class Cable(cosim.Link):
     """A part of a user's with a rate."""
 

@@ -10,7 +10,7 @@ import torch
 import worlds
 
 from cosim import AfterRounds, AfterVersions, Clients, FedAsync, FedBuff, HFedAvg, Sgd, System, evolve, run
-from cosim.configuration import configuration, lacks_in
+from cosim.configuration import lacks_in, part
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.devices import LogNormalTime
 from cosim.ends import EveryVersions
@@ -73,7 +73,7 @@ def test_what_is_in_flight_together_is_trained_together(monkeypatch: pytest.Monk
 # --- Stopped runs -------------------------------------------------------------------------------------------
 
 
-@configuration
+@part
 class Momentum(LocalTraining):
     """SGD whose clients keep their velocity."""
 

@@ -16,7 +16,7 @@ from worlds import BITS, STEP_CYCLES, STEPS
 
 import models
 from cosim import AfterVersions, Clients, FedAsync, FedBuff, FixedShares, evolve, run
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.ends import EveryVersions
 from cosim.engine.store.results import Result
 from cosim.protocols import Constant, Hinge, Polynomial
@@ -29,7 +29,7 @@ UPLOAD_S = 2.0**-8
 """Such that sums of them are exact, and two clients meet."""
 
 
-@configuration
+@part
 class Adds(LocalTraining):
     """Adds twelve times the number of the client, counted from 1, to every parameter."""
 

@@ -8,7 +8,7 @@ from both_clocks import assert_same, both
 
 import cosim
 from cosim import ConfigurationError, Never
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.links.machine import Machine
 from cosim.radio.sharing.port import Band
 from cosim.radio.sharing.redivided import RedividedBand
@@ -81,7 +81,7 @@ class Turns(Machine):
             self.next_change_s = now_s + self.senders.bits(self.sends) / 1e5
 
 
-@configuration
+@part
 class Own(cosim.FixedShares):
     """A band by its name."""
 
@@ -155,7 +155,7 @@ class LateInTurn(InTurn):
         return Late(senders)
 
 
-@configuration
+@part
 class Standing(cosim.FixedShares):
     def bands(self, sim, num_cells):
         return [LateInTurn() for _ in range(num_cells)]

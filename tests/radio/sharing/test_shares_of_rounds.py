@@ -11,7 +11,7 @@ from worlds import BANDWIDTH_HZ, BITS, STEP_CYCLES, STEPS
 
 import cosim
 from cosim import HFedAvg, Never
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.links.machine import Machine
 from cosim.radio.redrawn import GainCourse
 from cosim.radio.sharing.port import Band
@@ -21,7 +21,7 @@ TRAIN_S = [STEPS * STEP_CYCLES / frequency_hz for frequency_hz in FREQUENCIES_HZ
 SIZES = (4, 1, 3, 2)
 
 
-@configuration
+@part
 class Shrinking(cosim.Selection):
     """Other numbers of clients in every round."""
 
@@ -45,7 +45,7 @@ class Blinks(GainCourse):
         return 1.0
 
 
-@configuration
+@part
 class Blinking(cosim.radio.Fading):
     """A course of each client."""
 
@@ -84,7 +84,7 @@ class ByRoundBand(Band):
         return ByRound()
 
 
-@configuration
+@part
 class ByRounds(cosim.FixedShares):
     def bands(self, sim, num_cells):
         return [ByRoundBand() for _ in range(num_cells)]

@@ -20,22 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import (
-    ConfigurationError,
-    Port,
-    at_least,
-    between,
-    configuration,
-    field,
-    not_negative,
-)
+from cosim.configuration import ConfigurationError, Port, at_least, between, knob, not_negative, part
 from cosim.papers.rawhfl.plans import common_steps
 from cosim.papers.rawhfl.plans.problem import Problem
 from cosim.papers.rawhfl.plans.solvers import ExactSolver, Solve, Solver
 from cosim.units import db_to_linear, dbm_to_w, w_to_dbm
 
 
-@configuration
+@part
 class Policy(Port, ABC):
     """Decides who trains in an edge round, and how hard."""
 
@@ -73,7 +65,7 @@ class Policy(Port, ABC):
         """Solves one edge round after another of clients in these cells, shape (clients,)."""
 
 
-@configuration
+@part
 class ResourceAware(Policy):
     """The clients of each cell that cost least for what they train.
 
@@ -89,11 +81,11 @@ class ResourceAware(Policy):
     """
 
     solver: Solver = ExactSolver()
-    theta: float = field(between(0.0, 1.0), default=0.4)
-    num_selected: int | None = field(at_least(1), default=None)
-    num_repeated: int | None = field(not_negative, default=None)
-    margin_db: float = field(between(-100.0, 100.0), default=0.0)
-    lowest_power_dbm: float | None = field(between(-100.0, 100.0), default=None)
+    theta: float = knob(between(0.0, 1.0), default=0.4)
+    num_selected: int | None = knob(at_least(1), default=None)
+    num_repeated: int | None = knob(not_negative, default=None)
+    margin_db: float = knob(between(-100.0, 100.0), default=0.0)
+    lowest_power_dbm: float | None = knob(between(-100.0, 100.0), default=None)
 
     @override
     def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
@@ -143,7 +135,7 @@ class ResourceAware(Policy):
         return self.solver.solve_for(cell)
 
 
-@configuration
+@part
 class CommonSteps(Policy):
     """Everyone at full speed and power, as many steps as all can do within deadline and budget.
 
@@ -160,7 +152,7 @@ class CommonSteps(Policy):
         return common_steps.without_stragglers if self.drop_stragglers else common_steps.all_or_nothing
 
 
-@configuration
+@part
 class Unconstrained(Policy):
     """Everyone at full speed and power for the most steps, however long it takes (H-FedAvg-UB)."""
 

@@ -2,7 +2,7 @@
 
 Usage::
 
-    @configuration
+    @part
     class Rounded(Solver):
         \"\"\"Even numbers of steps.\"\"\"
 
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import Port, at_least, configuration, field, positive
+from cosim.configuration import Port, at_least, knob, part, positive
 from cosim.papers.rawhfl.plans import exact
 from cosim.papers.rawhfl.plans.problem import Plan, Problem
 
@@ -27,7 +27,7 @@ Solve = Callable[[Problem], Plan]
 """Solves one edge round."""
 
 
-@configuration
+@part
 class Solver(Port, ABC):
     """Solves problem (28)."""
 
@@ -36,7 +36,7 @@ class Solver(Port, ABC):
         """What solves one edge round after another of clients in these cells, shape (clients,)."""
 
 
-@configuration
+@part
 class ExactSolver(Solver):
     """The optimum."""
 
@@ -46,7 +46,7 @@ class ExactSolver(Solver):
         return exact.plan
 
 
-@configuration
+@part
 class Algorithm2(Solver):
     """Successive approximation, Algorithm 2 of the paper.
 
@@ -55,8 +55,8 @@ class Algorithm2(Solver):
         num_iterations: Most iterations I. [RawHFL, Section V-A]
     """
 
-    penalty: float = field(positive, default=1.0)
-    num_iterations: int = field(at_least(1), default=50)
+    penalty: float = knob(positive, default=1.0)
+    num_iterations: int = knob(at_least(1), default=50)
 
     @override
     def solve_for(self, cell: NDArray[np.int64]) -> Solve:

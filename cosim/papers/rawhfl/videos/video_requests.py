@@ -27,11 +27,11 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import (
     at_least,
     between,
-    configuration,
-    field,
+    knob,
     lasting,
     not_negative,
     one_or_range,
+    part,
     positive,
     refuse,
 )
@@ -55,7 +55,7 @@ def _two_contents(count: int) -> str | None:
     return None if count >= 2 else "must be at least 2, or a genre has no other content that is similar"
 
 
-@configuration
+@part
 class VideoRequests(Data):
     """Videos that users will ask for next, from requests that grow while the clock runs.
 
@@ -79,17 +79,17 @@ class VideoRequests(Data):
         num_test_requests: Test samples of every user. [no source]
     """
 
-    num_users: int = field(between(1, 10_000), default=48)
-    num_genres: int = field(_two_genres, default=8)
-    contents_per_genre: int = field(_two_contents, default=32)
-    num_content_features: int = field(at_least(2), default=16)
-    genre_concentration: float = field(positive, between(1e-3, 1e6), default=0.3)
-    genre_preferences: tuple[float, ...] | None = field(not_negative, default=None)
-    similar_probability: tuple[float, ...] = field(between(0.0, 1.0), one_or_range, default=(0.1, 0.8))
-    active_probability: tuple[float, ...] = field(between(0.0, 1.0), one_or_range, default=(0.2, 0.8))
-    slot_s: float = field(lasting, default=150.0)
-    num_past_requests: int = field(at_least(2), default=50)
-    num_test_requests: int = field(at_least(1), default=200)
+    num_users: int = knob(between(1, 10_000), default=48)
+    num_genres: int = knob(_two_genres, default=8)
+    contents_per_genre: int = knob(_two_contents, default=32)
+    num_content_features: int = knob(at_least(2), default=16)
+    genre_concentration: float = knob(positive, between(1e-3, 1e6), default=0.3)
+    genre_preferences: tuple[float, ...] | None = knob(not_negative, default=None)
+    similar_probability: tuple[float, ...] = knob(between(0.0, 1.0), one_or_range, default=(0.1, 0.8))
+    active_probability: tuple[float, ...] = knob(between(0.0, 1.0), one_or_range, default=(0.2, 0.8))
+    slot_s: float = knob(lasting, default=150.0)
+    num_past_requests: int = knob(at_least(2), default=50)
+    num_test_requests: int = knob(at_least(1), default=200)
 
     def __attrs_post_init__(self) -> None:
         given = self.genre_preferences

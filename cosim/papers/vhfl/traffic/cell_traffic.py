@@ -5,14 +5,14 @@ from pathlib import Path
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, configuration, field
+from cosim.configuration import between, knob, part
 from cosim.data.dataset import Dataset
 from cosim.names import CLOUD
 from cosim.papers.vhfl.traffic.traffic import Traffic, generate
 from cosim.papers.vhfl.traffic.traffic_data import TrafficData
 
 
-@configuration
+@part
 class CellTraffic(TrafficData):
     """Generated traffic of cells.
 
@@ -21,7 +21,7 @@ class CellTraffic(TrafficData):
         traffic: How it is generated.
     """
 
-    num_cells: int = field(between(2, 1000), default=16)
+    num_cells: int = knob(between(2, 1000), default=16)
     traffic: Traffic = Traffic()
 
     @override

@@ -41,9 +41,9 @@ from cosim.configuration import (
     ConfigurationError,
     at_least,
     between,
-    configuration,
-    field,
+    knob,
     not_negative,
+    part,
     positive,
     refuse,
 )
@@ -66,7 +66,7 @@ MOST_DRAWN = 1e15
 """Mean of a Poisson variable, far below where numbers of 64 bits end. [no source]"""
 
 
-@configuration
+@part
 class Traffic:
     """How cell traffic is generated.
 
@@ -91,22 +91,22 @@ class Traffic:
         noise: Relative standard deviation of measured throughput. [no source]
     """
 
-    num_days: int = field(between(1, 3660), default=42)
-    slot_s: float = field(between(60.0, 43_200.0), default=3600.0)
-    num_neighbours: int = field(at_least(1), default=3)
-    mean_throughput_bps: float = field(positive, default=20e6)
-    num_users: int = field(at_least(1), default=40)
-    level_spread: float = field(not_negative, default=0.3)
-    daily_cycle: float = field(between(0.0, 1.0), default=0.5)
-    weekly_cycle: float = field(between(0.0, 1.0), default=0.3)
-    drift: float = field(not_negative, default=0.1)
-    drift_memory: float = field(between(0.0, 1.0), default=0.9)
-    bursts_per_day: float = field(not_negative, default=0.2)
-    burst_size: float = field(positive, default=1.5)
-    burst_decay: float = field(not_negative, _dies_out, default=0.5)
-    burst_coupling: float = field(between(0.0, 1.0), default=0.7)
-    burst_delay_slots: int = field(at_least(1), default=1)
-    noise: float = field(not_negative, default=0.05)
+    num_days: int = knob(between(1, 3660), default=42)
+    slot_s: float = knob(between(60.0, 43_200.0), default=3600.0)
+    num_neighbours: int = knob(at_least(1), default=3)
+    mean_throughput_bps: float = knob(positive, default=20e6)
+    num_users: int = knob(at_least(1), default=40)
+    level_spread: float = knob(not_negative, default=0.3)
+    daily_cycle: float = knob(between(0.0, 1.0), default=0.5)
+    weekly_cycle: float = knob(between(0.0, 1.0), default=0.3)
+    drift: float = knob(not_negative, default=0.1)
+    drift_memory: float = knob(between(0.0, 1.0), default=0.9)
+    bursts_per_day: float = knob(not_negative, default=0.2)
+    burst_size: float = knob(positive, default=1.5)
+    burst_decay: float = knob(not_negative, _dies_out, default=0.5)
+    burst_coupling: float = knob(between(0.0, 1.0), default=0.7)
+    burst_delay_slots: int = knob(at_least(1), default=1)
+    noise: float = knob(not_negative, default=0.05)
 
     def __attrs_post_init__(self) -> None:
         if most_whole(DAY_S / self.slot_s) != least_whole(DAY_S / self.slot_s):

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, configuration
+from cosim.configuration import ConfigurationError, part
 from cosim.data.dataset import Dataset
 from cosim.papers.vhfl.traffic.table_files import read
 from cosim.papers.vhfl.traffic.traffic_data import TrafficData
 
 
-@configuration
+@part
 class TrafficCsv(TrafficData):
     """Traffic of cells from traffic.csv and neighbours.csv in --data-dir."""
 

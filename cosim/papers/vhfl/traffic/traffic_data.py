@@ -7,7 +7,7 @@ from abc import ABC
 
 from typing_extensions import override
 
-from cosim.configuration import configuration
+from cosim.configuration import part
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.data.splits.natural import Natural
@@ -16,7 +16,7 @@ from cosim.papers.vhfl.traffic.traffic import TrafficTable
 from cosim.papers.vhfl.traffic.traffic_samples import samples
 
 
-@configuration
+@part
 class TrafficData(SplitData, ABC):
     """Traffic of cells, one client each or dealt.
 

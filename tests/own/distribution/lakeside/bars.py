@@ -3,10 +3,10 @@
 import numpy as np
 
 import cosim
-from cosim.configuration import configuration, field, not_negative
+from cosim.configuration import knob, not_negative, part
 
 
-@configuration
+@part
 class Bars(cosim.data.SplitData):
     """Pictures of one channel and 6 x 6 pixels with a bar that lies, stands or slants.
 
@@ -14,7 +14,7 @@ class Bars(cosim.data.SplitData):
         noise: Standard deviation of a pixel. [no source]
     """
 
-    noise: float = field(not_negative, default=0.3)
+    noise: float = knob(not_negative, default=0.3)
 
     def load(self, sim, data_dir):
         """Draw 120 pictures, and 60 for the test."""

@@ -1,10 +1,10 @@
 """Cyclic: the model travels from cell to cell."""
 
 import cosim
-from cosim.configuration import configuration
+from cosim.configuration import part
 
 
-@configuration
+@part
 class Cyclic(cosim.Protocol):
     """In every global round one cell after the other trains the model that the last one has left.
 

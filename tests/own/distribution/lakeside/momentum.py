@@ -1,10 +1,10 @@
 """Kept momentum: a local training rule with a state."""
 
 import cosim
-from cosim.configuration import configuration, field, not_negative
+from cosim.configuration import knob, not_negative, part
 
 
-@configuration
+@part
 class KeptMomentum(cosim.training.LocalTraining):
     """SGD whose momentum a client keeps until it trains again.
 
@@ -14,7 +14,7 @@ class KeptMomentum(cosim.training.LocalTraining):
 
     keeps_state = True
 
-    momentum: float = field(not_negative, default=0.5)
+    momentum: float = knob(not_negative, default=0.5)
 
     def train(self, client):
         """All steps; the velocity is kept."""

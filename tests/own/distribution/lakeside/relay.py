@@ -1,11 +1,11 @@
 """Relay: a station between clients and edge servers, which handles an upload before it lets it through."""
 
 import cosim
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 from lakeside.service import Gamma
 
 
-@configuration
+@part
 class Relay(cosim.Link):
     """A relay in every cell.
 
@@ -15,7 +15,7 @@ class Relay(cosim.Link):
     """
 
     handling: cosim.queues.ServiceLaw = Gamma()
-    rate_bps: float = field(positive, default=1e5)
+    rate_bps: float = knob(positive, default=1e5)
 
     def of_cells(self, sim, cells):
         """The relay of each cell."""

@@ -1,10 +1,10 @@
 """Gamma: a service law."""
 
 import cosim
-from cosim.configuration import configuration, field, positive
+from cosim.configuration import knob, part, positive
 
 
-@configuration
+@part
 class Gamma(cosim.queues.ServiceLaw):
     """Gamma durations.
 
@@ -13,8 +13,8 @@ class Gamma(cosim.queues.ServiceLaw):
         duration_s: Mean duration. [no source]
     """
 
-    shape: float = field(positive, default=2.5)
-    duration_s: float = field(positive, default=0.02)
+    shape: float = knob(positive, default=2.5)
+    duration_s: float = knob(positive, default=0.02)
 
     @property
     def mean_s(self):

@@ -1,10 +1,10 @@
 """Turns: a selection rule."""
 
 import cosim
-from cosim.configuration import configuration
+from cosim.configuration import part
 
 
-@configuration
+@part
 class Turns(cosim.selection.SomeClients):
     """The clients of a cell take turns, as many at a time as take part."""
 
