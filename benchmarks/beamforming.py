@@ -86,7 +86,7 @@ def randomised(channels: Channels) -> Beams:
 
 
 def slsqp(channels: Channels) -> Beams:
-    """scipy on max t with |a^H h_i|^2 >= t and |a|^2 <= 1, with derivatives."""
+    """Scipy on max t with |a^H h_i|^2 >= t and |a|^2 <= 1, with derivatives."""
     m, found = channels.shape[2], []
     for h, start in zip(channels, principal(channels), strict=True):
         h = h / np.sqrt((np.abs(h) ** 2).sum(axis=1).min())

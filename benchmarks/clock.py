@@ -95,6 +95,7 @@ def large_cell(num_edge_rounds: int, sharing: Sharing) -> cosim.System:
 
 
 def main() -> None:
+    """Read the options, measure and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

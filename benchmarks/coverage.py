@@ -109,6 +109,7 @@ class Coverage(NamedTuple):
 
 
 def coverage(intervals: Sequence[Interval], truth: float) -> Coverage:
+    """Shares of intervals that are flagged, and that contain the truth."""
     flagged = np.array([interval.too_noisy for interval in intervals])
     covered = np.array([interval.contains(truth) for interval in intervals])
     num_unflagged = int(np.sum(~flagged))
@@ -117,16 +118,19 @@ def coverage(intervals: Sequence[Interval], truth: float) -> Coverage:
 
 
 def ar1(rng: np.random.Generator, num_observations: int) -> np.ndarray:
+    """Autoregressive series with coefficient 0.9 that starts far from its mean."""
     noise = rng.standard_normal(num_observations)
     noise[0] = 20.0
     return np.asarray(lfilter([1.0], [1.0, -0.9], noise))
 
 
 def mm1(rng: np.random.Generator, num_packets: int) -> np.ndarray:
+    """Waiting times in s of an M/M/1 queue at half load."""
     return waiting_s(np.cumsum(rng.exponential(1.0, num_packets)), rng.exponential(0.5, num_packets))
 
 
 def print_series(num_replications: int, rng: np.random.Generator) -> None:
+    """Print the coverage of intervals for means and series."""
     print("                              flag   all unfl.")
     means = rng.standard_exponential((num_replications, 10, 50)).mean(axis=2)
     print(f"t, 10 exponential means      {coverage([t_interval(row) for row in means], 1.0)}")
@@ -141,15 +145,18 @@ def print_series(num_replications: int, rng: np.random.Generator) -> None:
 
 
 def beta(mean: float, deviation: float) -> Callable[[np.random.Generator, tuple[int, int]], np.ndarray]:
+    """Beta law of a mean and a deviation."""
     both = mean * (1.0 - mean) / deviation**2 - 1.0
     return lambda rng, shape: rng.beta(mean * both, (1.0 - mean) * both, shape)
 
 
 def half_zeros(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Half of the values zero, the others from a beta law with mean 0.1."""
     return np.where(rng.random(shape) < 0.5, 0.0, rng.beta(2.0, 18.0, shape))
 
 
 def print_shares(num_replications: int, rng: np.random.Generator) -> None:
+    """Print the coverage of intervals for shares."""
     laws = {
         "beta, mean 0.9, deviation 0.02 ": (0.9, beta(0.9, 0.02)),
         "beta, mean 0.95, deviation 0.04": (0.95, beta(0.95, 0.04)),
@@ -193,6 +200,7 @@ def per_packet(queue: Queue, sojourns_s: np.ndarray) -> tuple[np.ndarray, tuple[
 
 
 def print_regenerative(num_replications: int, num_packets: int, rng: np.random.Generator) -> None:
+    """Print the coverage of regenerative intervals, load by load."""
     print("\n                     mean sojourn              90 % in time              99 % in time")
     print("load  cycles        " + "   plain  flag   all unfl."[1:] * 3 + "   runs")
     for queue in (Queue(*load) for load in LOADS):
@@ -214,6 +222,7 @@ def print_regenerative(num_replications: int, num_packets: int, rng: np.random.G
 def print_row(
     queue: Queue, label: str, runs: list[tuple[np.ndarray, np.ndarray]], truths: tuple[float, ...]
 ) -> None:
+    """Print the row of one load and number of cycles."""
     cells = []
     for index, truth in enumerate(truths):
         plain = coverage([plain_regenerative(sums[:, index], lengths) for sums, lengths in runs], truth)
@@ -223,6 +232,7 @@ def print_row(
 
 
 def main() -> None:
+    """Read the options and print all tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

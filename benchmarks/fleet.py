@@ -102,6 +102,7 @@ def draw(costs: dict[str, dict[int, Cost]], file: Path) -> None:
 
 
 def main() -> None:
+    """Read the options, measure and print."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,0 +1,1 @@
+"""Scenarios: one question each; reproductions, validations and the command line."""

@@ -1,0 +1,1 @@
+"""Closed forms: theory that simulations are checked against."""

@@ -33,8 +33,9 @@ import numpy as np
 
 
 def airtime_s(num_parameters: float, bandwidth_hz: float, subchannel_hz: float, symbol_s: float) -> float:
-    """Eq. 37: a submodel of |p_j|_1 parameters, one parameter per symbol and sub-channel, from any number of
-    clients at once.
+    """Latency of a sum over the air, eq. 37.
+
+    A submodel of |p_j|_1 parameters, one parameter per symbol and sub-channel, from any number of clients.
 
     Args:
         num_parameters: |p_j|_1.

@@ -117,7 +117,7 @@ class Sojourn:
         return -sum(p / s for p, s in zip(self._mixture, self.roots_per_s, strict=True))
 
     def success_rate(self, waiting_time_s: ArrayLike) -> Numbers:
-        """gamma of eq. 25: the probability that a sojourn lasts at most T_p, in T_p's shape."""
+        """`gamma` of eq. 25: the probability that a sojourn lasts at most T_p, in T_p's shape."""
         (p1, p2), (s1, s2) = self._mixture, self.roots_per_s
         time_s = np.maximum(waiting_time_s, 0.0)
         return -(p1 * np.expm1(s1 * time_s) + p2 * np.expm1(s2 * time_s))

@@ -1,0 +1,1 @@
+"""Intervals: how far to trust a mean of simulated values."""

@@ -1,0 +1,1 @@
+"""Reports: one HTML page about runs."""

@@ -48,6 +48,6 @@ class Cosine(Schedule):
 
     @override
     def value(self, round: int) -> float:
-        """last + (start - last) (1 + cos(pi t)) / 2 at the share t of the way."""
+        """`last + (start - last) (1 + cos(pi t)) / 2` at the share `t` of the way."""
         done = min(1.0, (round - 1) / (self.num_rounds - 1))
         return self.last + (self.start - self.last) * (1.0 + math.cos(math.pi * done)) / 2.0

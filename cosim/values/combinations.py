@@ -220,7 +220,7 @@ class Change(NamedTuple):
 def moved_along(
     model: PendingModel, changes: Sequence[Change], weights: Sequence[float], divisor: float
 ) -> PendingModel:
-    """model + sum of weight / divisor times (result - start), where each change has a start of its own.
+    """Model plus the sum of weight / divisor times (result - start), each change with a start of its own.
 
     Where all start from the model itself and the weights add up to the divisor, nothing of it remains, and
     this is the mean of the results to the last bit. Running statistics and state are averaged (`linear`).

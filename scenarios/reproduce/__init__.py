@@ -1,0 +1,1 @@
+"""Reproductions: figures and tables of papers, with each claim beside the value found here."""

@@ -1,0 +1,1 @@
+"""Validations: the clock against closed forms, and against a wrong theory."""

@@ -11,7 +11,7 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 
 def test_by_hand():
-    """rho = 0.6; wait 3 x 0.07 / 0.8."""
+    """`rho = 0.6`; wait 3 x 0.07 / 0.8."""
     queue = PollaczekKhinchine(arrival_rate_per_s=3.0, mean_service_s=0.2, mean_square_service_s2=0.07)
     assert queue.load == pytest.approx(0.6, **EXACTLY)
     assert queue.mean_waiting_s == pytest.approx(0.2625, **EXACTLY)

@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused(broken, rule):
 
 @pytest.mark.parametrize(("eta", "holds"), [(0.999 / 72, True), (1.001 / 72, False)])
 def test_the_theorem_has_a_largest_learning_rate(eta, holds):
-    """beta E L = 72 beats 2 sqrt(5) beta L = 80.5 only where E is above 4.5."""
+    """`beta E L = 72` beats 2 sqrt(5) beta L = 80.5 only where E is above 4.5."""
     c = alike(2, 3, learning_rate=eta, num_edge_rounds=4)
     limit = 1.0 / max(72.0, 2.0 * math.sqrt(5.0) * 18.0)
     assert c.is_within_theorem == (eta < limit)

@@ -43,7 +43,7 @@ def test_two_genres_by_hand():
 
 
 def test_three_genres_by_hand():
-    """p (1 - p) is 0.24, 0.21 and 0.09; the best guesses are right in 0.6 x 3/4, 0.6 x 6/7 and 0.4."""
+    """`p (1 - p)` is 0.24, 0.21 and 0.09; the best guesses are right in 0.6 x 3/4, 0.6 x 6/7 and 0.4."""
     three = prediction(0.4, (0.6, 0.3, 0.1))
     np.testing.assert_allclose(three.genre_law, np.array([24, 21, 9]) / 54, **EXACTLY)
     np.testing.assert_allclose(three.next_law[0], [0.45, 0.4, 0.15], **EXACTLY)

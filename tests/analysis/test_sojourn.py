@@ -66,7 +66,7 @@ def inverted(function, time_s):
 
 
 def theorem_2(law, time_s):
-    """gamma and 1 - gamma as eqs. 25 and 26 print them; equal roots are parted by 1e-18."""
+    """`gamma` and 1 - gamma as eqs. 25 and 26 print them; equal roots are parted by 1e-18."""
     with mpmath.workdps(60):
         (a1, a2), (m1, m2) = map(mpmath.mpf, law.weights), map(mpmath.mpf, law.rates_per_s)
         arrivals, a1 = mpmath.mpf(law.arrival_rate_per_s), 1 - a2

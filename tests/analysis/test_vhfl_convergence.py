@@ -45,7 +45,7 @@ def test_convex_by_hand():
 
 
 def test_lost_uploads_by_hand():
-    """gamma = 0.75: 4.5 uploads, so 12/4.5 x 0.75 = 2 in place of 1.5."""
+    """`gamma = 0.75`: 4.5 uploads, so 12/4.5 x 0.75 = 2 in place of 1.5."""
     lossy = attrs.evolve(BOUND, success_rate=0.75)
     assert lossy.num_uploads_in_time == pytest.approx(4.5, **EXACTLY)
     assert lossy.mean_square_gradient(9) == pytest.approx(1.0 + 4.0 / 3.0 * 8.0, **EXACTLY)

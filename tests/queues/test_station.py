@@ -354,7 +354,7 @@ def test_the_first_packet_after_time_0_waits_less():
     ],
 )
 def test_the_mean_work_at_the_start_is_pollaczek_khinchines(law, second_s2):
-    """lambda E[B^2] / (2 (1 - rho)), and the server is busy with probability rho."""
+    """`lambda E[B^2] / (2 (1 - rho))`, and the server is busy with probability rho."""
     sim = Simulation(seed=5)
     works_s = np.array(
         [

@@ -34,7 +34,7 @@ ETA, TAU = 0.25, 0.5
 
 
 def by_hand(rule) -> float:
-    """x <- x + eta m / (sqrt v + tau), twice."""
+    """`x <- x + eta m / (sqrt v + tau)`, twice."""
     x, m, v = X, 0.0, TAU**2
     for one, other in UPDATES:
         d = (one + other) / 2 - x

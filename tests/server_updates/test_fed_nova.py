@@ -74,7 +74,7 @@ def updates(
     ("rule", "shares"), [(FedNova(), (0.25, 0.75)), (FedNova(weighted=Mean()), (0.5, 0.5))]
 )
 def test_two_rounds_by_hand(rule, shares):
-    """x - tau_eff sum p_i (x - y_i) / tau_i, of what each client makes of x alone."""
+    """`x - tau_eff sum p_i (x - y_i) / tau_i`, of what each client makes of x alone."""
     learner, steps = Learner(models.build("relu-12-6-4"), DATA, num_workers=1), (2, 7)
     model = learner.initial_model(key=3)
     x = {name: values.astype(float) for name, values in learner.weights(model).items()}
@@ -93,7 +93,7 @@ def test_two_rounds_by_hand(rule, shares):
 
 @pytest.mark.parametrize(("training", "optimizer_of"), TORCH)
 def test_each_way_is_divided_by_the_gradients_in_it(training, optimizer_of):
-    """x - tau_eff sum p_i (x - y_i) / |a_i|, with |a_i| from the steps of torch.optim."""
+    """`x - tau_eff sum p_i (x - y_i) / |a_i|`, with |a_i| from the steps of torch.optim."""
     learner, steps, shares = Learner(models.build("relu-12-6-4"), DATA, num_workers=1), (2, 7), (0.25, 0.75)
     norms = [gradients_of(optimizer_of, number) for number in steps]
     assert [training.num_gradients(number) for number in steps] == pytest.approx(norms, rel=1e-12)

@@ -43,7 +43,7 @@ class Age:
 
     @property
     def load(self) -> float:
-        """rho."""
+        """Utilisation, `rho`."""
         return self.arrival_rate_per_s / self.service_rate_per_s
 
     @property

@@ -50,7 +50,7 @@ class EqualServices:
 
     @property
     def load(self) -> float:
-        """rho."""
+        """Utilisation, `rho`."""
         return self.arrival_rate_per_s * self.service_s
 
     @property

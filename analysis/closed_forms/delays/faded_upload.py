@@ -60,7 +60,7 @@ class FadedUpload:
 
     @property
     def success_rate(self) -> float:
-        """p."""
+        """Probability that an upload arrives before the deadline, `p`."""
         return float(self.arrives_within(self.deadline_s))
 
     @property

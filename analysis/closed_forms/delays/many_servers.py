@@ -60,7 +60,7 @@ class ManyServers:
 
     @property
     def spare_rate_per_s(self) -> float:
-        """c mu - lambda."""
+        """Service rate that arrivals leave over, `c mu - lambda`."""
         return self.num_servers * self.service_rate_per_s - self.arrival_rate_per_s
 
     @property

@@ -71,6 +71,6 @@ class TwoPriorities:
 
     @property
     def conserved_s(self) -> float:
-        """rho W_0 / (1 - rho), the sum of the classes' waiting by their loads in any order."""
+        """`rho W_0 / (1 - rho)`, the sum of the classes' waiting by their loads in any order."""
         load = sum(self.loads)
         return load * self.mean_rest_s / (1.0 - load)

@@ -1,0 +1,1 @@
+"""Pictures: data sets of images."""

@@ -1,0 +1,1 @@
+"""Splits: which samples each client has."""

@@ -1,0 +1,1 @@
+"""Texts: data sets of characters and tokens."""

@@ -52,7 +52,7 @@ class Kept(NamedTuple):
     model: PendingModel
 
     def or_better(self, later: "Kept", column: str | None) -> "Kept":
-        """This one, or a later one that is better in a column; None: the later one."""
+        """Return the better of this and a later model, by a column; the later one where `column` is None."""
         if column is None or not self._counts(column):
             return later
         value, other = self.evaluation.scores[column], later.evaluation.scores[column]

@@ -1,0 +1,1 @@
+"""Traces: rates of links from files."""

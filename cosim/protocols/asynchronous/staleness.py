@@ -19,7 +19,7 @@ class Staleness(Port, ABC):
 
     @abstractmethod
     def weight(self, staleness: int) -> float:
-        """s of a staleness; 1 where it does not matter."""
+        """Weight `s` of an update of a staleness; 1 where staleness does not matter."""
 
 
 @part

@@ -1,0 +1,1 @@
+"""Downlink: how a radio sends models to clients."""

@@ -1,0 +1,1 @@
+"""Propagation: mean SNR of each client."""

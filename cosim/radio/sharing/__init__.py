@@ -1,0 +1,1 @@
+"""Sharing: how clients of a cell use one band."""

@@ -1,5 +1,6 @@
-"""Fig. 8c of the HIST journal paper: simulated time to 80 % for N cells, HIST with and without optimised
-sizes, and HFedAvg.
+"""Fig. 8c of the HIST journal paper: simulated time to 80 % by the number of cells.
+
+HIST with and without optimised sizes, and HFedAvg.
 
 60 clients, dealt as evenly as they go; E = 5, H = 20; the first half of the cells is slow. The quick form has
 N = 4 and a target of 65 %.

@@ -167,7 +167,7 @@ class Together(Law):
 
     @property
     def alone_s(self) -> tuple[float, ...]:
-        """x of each."""
+        """Airtime of each client when it has the whole band."""
         return tuple(self.payload_bits / (BANDWIDTH_HZ * math.log2(1.0 + snr)) for snr in self.snrs)
 
     @staticmethod

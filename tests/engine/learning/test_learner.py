@@ -360,7 +360,7 @@ def test_other_ways_to_combine_need_no_change_of_the_learner():
 
 
 def test_accumulated_gradients_move_the_model_by_the_paper_formula():
-    """w - eta sum (alpha_u / p_u) g_u with g_u = (w - w_u) / eta, RawHFL eq. 15, in float64."""
+    """`w - eta sum (alpha_u / p_u) g_u` with g_u = (w - w_u) / eta, RawHFL eq. 15, in float64."""
     learner = a_learner("mlp-12-9-4")
     start = mean([an_update(learner.initial_model(key=3), 9)])
     updates = [an_update(start, i) for i in range(3)]

@@ -293,8 +293,10 @@ def test_the_start_is_feasible(seed):
 
 
 def test_a_late_point_gets_faster_in_both():
-    """Both times shrink by the same factor (clients 0 to 7); at the highest f sending alone makes up for it
-    (8 to 15), at the highest P training alone (the others)."""
+    """Both times shrink by the same factor (clients 0 to 7).
+
+    At the highest f sending alone makes up for it (8 to 15), at the highest P training alone (the others).
+    """
     client = np.arange(NUM_CLIENTS)
     both, sending, training = client < 8, (client >= 8) & (client < 16), client >= 16
     problem = a_drop(1, snr_per_w=np.full(NUM_CLIENTS, 1e4), energy_budget_j=np.full(NUM_CLIENTS, 1e9))

@@ -147,7 +147,7 @@ def test_the_covariance_is_what_the_value_says():
 
 
 def test_the_bound_of_two_orthogonal_clients():
-    """l g_1 = (1 - l) g_2 makes both eigenvalues g_1 g_2 / (g_1 + g_2)."""
+    """`l g_1 = (1 - l) g_2` makes both eigenvalues g_1 g_2 / (g_1 + g_2)."""
     channels = np.diag([1.0, math.sqrt(3.0)]).astype(complex)
     assert bound(channels, [3.0, 1.0]) == pytest.approx(0.75, rel=1e-11)
     assert bound(channels, [1.0, 1.0]) == pytest.approx(1.0, rel=1e-11)

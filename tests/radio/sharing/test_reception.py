@@ -82,7 +82,7 @@ def without_noise(system: System) -> dict[str, np.ndarray]:
 
 
 def weakest_gain(system: System, clients: range, edge_round: int = 0) -> float:
-    """min |h_i|^2 over a cell, from the streams' own numbers."""
+    """`min |h_i|^2` over a cell, from the streams' own numbers."""
     sim = Simulation(system.seed)
     gains = []
     for number in clients:

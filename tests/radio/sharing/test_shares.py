@@ -253,7 +253,7 @@ def test_two_fading_uploads_with_fixed_shares_do_not_meet():
 
 
 def test_two_fading_uploads_with_redivided_shares_by_hand():
-    """a sends alone for two blocks, then both for one; b is cut then, and a is alone again."""
+    """Client a sends alone for two blocks, then both for one; b is cut then, and a is alone again."""
     jobs = {"a": Job(0.0, 4_000_000, snr=3.0), "b": Job(0.5, 9_000_000, snr=3.0, cut_s=0.75)}
     a_bps = [1e6 * math.log2(1.0 + 3.0 * gain_of("a", block)) for block in range(40)]
     shares = [1.0, 1.0, 0.5] + [1.0] * 37
