@@ -1,4 +1,4 @@
-"""Column: a number for each client, from a column of a table of devices (`cosim.files.device_rows`).
+"""Column: a number for each client, from a column of a table of devices (`cosim.files.tables.devices`).
 
 Usage: `GivenSnr(snr_db=Column(file="phones.csv", column="snr_db"))`.
 """
@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from cosim.configuration import part
 from cosim.configuration.client_values import Values
-from cosim.files.device_rows import table_of_devices
+from cosim.files.tables.devices import table_of_devices
 from cosim.names import ClientNames
 
 
@@ -33,7 +33,7 @@ class Column(Values):
     @override
     def numbers(self) -> tuple[float, ...]:
         """Those of all rows."""
-        return tuple(table_of_devices(Column, self.file).values(self.column, least=-1e30).tolist())
+        return tuple(table_of_devices(Column, self.file).table.numbers(self.column, least=-1e30).tolist())
 
     @override
     def files(self) -> tuple[str, ...]:
@@ -49,6 +49,8 @@ class Column(Values):
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         """Everybody's own value."""
         rows = table_of_devices(Column, self.file)
-        own = rows.by_client(ClientNames(0, sum(cell_sizes)), rows.values(self.column, least=-1e30)).tolist()
+        own = rows.by_client(
+            ClientNames(0, sum(cell_sizes)), rows.table.numbers(self.column, least=-1e30)
+        ).tolist()
         ends = list(accumulate(cell_sizes))
         return [own[end - size : end] for end, size in zip(ends, cell_sizes, strict=True)]

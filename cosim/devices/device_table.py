@@ -31,7 +31,7 @@ from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import Presence
 from cosim.devices.processor import Processor
 from cosim.devices.training_time import TrainingTime
-from cosim.files.device_rows import DeviceRows, table_of_devices
+from cosim.files.tables.devices import DeviceRows, table_of_devices
 from cosim.names import ClientNames
 
 OTHERS = ("device", "distance_m", "snr_db")
@@ -71,8 +71,8 @@ class DeviceTable(Devices):
         columns = {}
         for attribute in attrs.fields(DeviceNumbers):
             name, usual = attribute.name, attribute.default
-            if usual is attrs.NOTHING or name in rows.columns:
-                own = rows.by_client(clients, rows.values(name, gaps=usual == math.inf))
+            if usual is attrs.NOTHING or name in rows.table.columns:
+                own = rows.by_client(clients, rows.table.numbers(name, gaps=usual == math.inf))
                 columns[name] = np.where(np.isnan(own), math.inf, own)
         return DeviceArrays(
             **columns,
@@ -89,7 +89,7 @@ class DeviceTable(Devices):
         Raises:
             ConfigurationError: The first.
         """
-        for column in rows.columns:
+        for column in rows.table.columns:
             close = difflib.get_close_matches(column, known, n=1, cutoff=0.8)
             if close and column not in known and column not in OTHERS:
                 raise ConfigurationError(
@@ -101,11 +101,13 @@ class DeviceTable(Devices):
 def _batteries(rows: DeviceRows, clients: ClientNames) -> list[Battery | None] | None:
     """Those of everybody; an empty capacity is none."""
     prefix, capacity = "battery_", "battery_capacity_j"
-    if capacity not in rows.columns:
+    if capacity not in rows.table.columns:
         return None
-    names = [attribute.name for attribute in attrs.fields(Battery) if prefix + attribute.name in rows.columns]
+    names = [
+        attribute.name for attribute in attrs.fields(Battery) if prefix + attribute.name in rows.table.columns
+    ]
     columns = [
-        rows.by_client(clients, rows.values(prefix + name, gaps=prefix + name == capacity)).tolist()
+        rows.by_client(clients, rows.table.numbers(prefix + name, gaps=prefix + name == capacity)).tolist()
         for name in names
     ]
     each = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]

@@ -9,7 +9,7 @@
 Rows come in any order. Windows of a device that overlap or meet are joined. After its last window a device
 does not come back, unless the table has a period. Every client has a row, and every row is a client's.
 
-Scope and limitations: whole tables in memory (`cosim.files.device_rows`).
+Scope and limitations: whole tables in memory (`cosim.files.tables.devices`).
 
 Validation: tests/devices/test_presence_windows.py.
 """
@@ -26,7 +26,7 @@ from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
 from cosim.configuration import knob, lasting, part
 from cosim.devices.presence import Presence, Window
-from cosim.files.device_rows import DeviceRows, table_of_devices
+from cosim.files.tables.devices import DeviceRows, table_of_devices
 from cosim.names import by_number
 
 
@@ -55,8 +55,10 @@ class PresenceWindows(Presence):
         rows.check_clients(clients)
         _windows(rows)
         if self.period_s is not None:
-            beyond = rows.values("to_s", most=math.inf) > self.period_s
-            rows.check("to_s", beyond, f"is above period_s = {self.period_s:g}", "a longer period, or none")
+            beyond = rows.table.numbers("to_s", most=math.inf) > self.period_s
+            rows.table.check(
+                "to_s", beyond, f"is above period_s = {self.period_s:g}", "a longer period, or none"
+            )
 
     @override
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
@@ -74,11 +76,11 @@ class PresenceWindows(Presence):
 @lru_cache(maxsize=4)
 def _windows(rows: DeviceRows) -> dict[int, list[Window]]:
     """Windows of each client of a table, by its number, in order and joined."""
-    from_s, to_s = rows.values("from_s"), rows.values("to_s", most=math.inf)
+    from_s, to_s = rows.table.numbers("from_s"), rows.table.numbers("to_s", most=math.inf)
     late = "is 1e9 or more, when the clock ends", "times since the start of the run"
-    rows.check("from_s", from_s >= LATEST_S, *late)
-    rows.check("to_s", (to_s >= LATEST_S) & (to_s < math.inf), late[0], f"{late[1]}, or inf")
-    rows.check("to_s", to_s <= from_s, "is not after from_s", "the end of the window, after it begins")
+    rows.table.check("from_s", from_s >= LATEST_S, *late)
+    rows.table.check("to_s", (to_s >= LATEST_S) & (to_s < math.inf), late[0], f"{late[1]}, or inf")
+    rows.table.check("to_s", to_s <= from_s, "is not after from_s", "the end of the window, after it begins")
     found: dict[int, list[Window]] = {}
     for row in np.lexsort((from_s, rows.numbers)).tolist():
         own = found.setdefault(int(rows.numbers[row]), [])

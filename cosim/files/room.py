@@ -12,7 +12,6 @@ Usage::
         frame = file.read().to_pandas()
 """
 
-import gzip
 import os
 import shutil
 import zipfile
@@ -23,7 +22,7 @@ from typing import Any
 GIB = 2.0**30
 ABSURD_GIB, ABSURD_TIMES = 1.0, 1000
 """What no file of a run's needs: rows of 1,000 equal clients unfold to 224 times their size."""
-_AT_ONCE = 2**20
+_SMALL = 2**20
 
 
 class Unfolds(ValueError):
@@ -69,7 +68,7 @@ def check_room_for(path: Path, num_bytes: int) -> None:
         Unfolds: It is too large.
     """
     own = path.stat().st_size
-    if num_bytes <= max(own, _AT_ONCE):
+    if num_bytes <= max(own, _SMALL):
         return
     unfolds = f"{size_in_words(own / GIB)} that unfold to {size_in_words(num_bytes / GIB)}"
     if num_bytes > ABSURD_GIB * GIB and num_bytes > ABSURD_TIMES * own:
@@ -130,19 +129,3 @@ def check_npz(path: Path) -> None:
     """
     with zipfile.ZipFile(path) as archive:
         check_room_for(path, sum(member.file_size for member in archive.infolist()))
-
-
-def check_gzip(path: Path) -> None:
-    """Refuse a gzipped file that unfolds to more than there is room for, in passing.
-
-    Raises:
-        Unfolds: It does.
-        OSError: It is no gzip, or damaged.
-    """
-    num_bytes = checked = 0
-    with gzip.open(path) as file:
-        while found := file.read(_AT_ONCE):
-            num_bytes += len(found)
-            if num_bytes > 2 * checked:  # or memory would be asked for at every megabyte
-                check_room_for(path, num_bytes)
-                checked = num_bytes

@@ -24,9 +24,8 @@ Validation: tests/radio/test_gain_trace.py.
 """
 
 import math
-import zipfile
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,18 +36,18 @@ from typing_extensions import override
 from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
-from cosim.files.checked_rows import named_file, unreadable
 from cosim.files.on_disk import shown
-from cosim.files.room import check_npz
+from cosim.files.tables.arrays import Arrays
+from cosim.files.tables.once import once
+from cosim.files.tables.read import named_file
+from cosim.files.tables.table import LARGEST
 from cosim.links.traces.course import Course
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.names import by_number
 from cosim.radio.fading import Fading
 from cosim.radio.redrawn import Block, Blocks
 
-NAMES = ("time_s", "gain", "gain_db")
-LARGEST = 1e30
-"""As for the numbers of a configuration."""
+GAINS = ("gain", "gain_db")
 
 
 @part
@@ -100,9 +99,7 @@ class GainTrace(Fading):
         return gain[block[0] % len(gain), numbers].sum(axis=-1)
 
     def _read(self) -> "Gains":
-        path = named_file(GainTrace, self.file, (".npz",))
-        found = path.stat()
-        return _read(path, found.st_mtime_ns, found.st_size)
+        return once(_gains, named_file(GainTrace, self.file, (".npz",)))
 
 
 class Gains(NamedTuple):
@@ -113,43 +110,35 @@ class Gains(NamedTuple):
     gain: NDArray[np.float64]
 
 
-@lru_cache(maxsize=4)
-def _read(path: Path, _written: int, _size: int) -> Gains:
-    try:
-        check_npz(path)
-        with np.load(path, allow_pickle=False) as arrays:
-            found = {name: np.asarray(arrays[name], dtype=np.float64) for name in NAMES if name in arrays}
-    except (OSError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise unreadable(path, error) from None
-    where = shown(path)
-    if len(found) != 2 or "time_s" not in found:
+def _gains(path: Path) -> Gains:
+    arrays, where = Arrays(path), shown(path)
+    given = [name for name in GAINS if name in arrays.names]
+    if len(given) != 1 or "time_s" not in arrays.names:
         raise ConfigurationError(
-            f"{where}: has {', '.join(found) or 'none'} of the arrays {', '.join(NAMES)}. Usual fix: time_s, "
-            "and either gain or gain_db."
+            f"{where}: has the arrays {', '.join(arrays.names)}. Use time_s, and either gain or gain_db."
         )
-    time_s, name = found.pop("time_s"), next(iter(found))
-    gain = found[name][..., None] if found[name].ndim == 2 else found[name]
+    (name,) = given
+    time_s, values = arrays.numbers("time_s"), arrays.numbers(name)
+    gain = values[..., None] if values.ndim == 2 else values
     if time_s.ndim != 1 or gain.ndim != 3 or len(time_s) != len(gain) or 0 in gain.shape:
         raise ConfigurationError(
-            f"{where}: time_s has shape {time_s.shape}, and {name} {found[name].shape}. Usual fix: (rows,), "
-            "and (rows, clients) or (rows, clients, antennas)."
+            f"{where}: time_s has shape {time_s.shape}, and {name} {values.shape}. Use (rows,), and (rows, "
+            "clients) or (rows, clients, antennas)."
         )
-    _check(where, "time_s", np.append(time_s[0] != 0.0, ~(np.diff(time_s) > 0.0)), "from 0 on, and ascending")
-    _check(where, "time_s", time_s >= LATEST_S, "below 1e9, when the clock ends")
+    arrays.check("time_s", ~np.isfinite(time_s), "is not finite", "times since the first stamp")
+    first = np.arange(len(time_s)) == 0
+    arrays.check("time_s", first & (time_s != 0.0), "is the first stamp and not 0", "time_s - time_s[0]")
+    arrays.check("time_s", time_s >= LATEST_S, "is 1e9 or more, when the clock ends", "time_s - time_s[0]")
+    goes_back = np.append(False, np.diff(time_s) <= 0.0)
+    arrays.check("time_s", goes_back, "is not after the stamp before it", "ascending stamps, each once")
     with np.errstate(over="ignore"):
         gain = 10.0 ** (gain / 10.0) if name == "gain_db" else gain
-    lowest, highest = gain.min(axis=(1, 2)), gain.max(axis=(1, 2))  # NaN where one is
-    fits: NDArray[np.bool_] = (lowest >= 0.0) & (highest <= LARGEST)
-    _check(where, name, np.logical_not(fits), f"finite, 0 or above where linear, and at most {LARGEST:g}")
-    for values in (time_s, gain):
-        values.flags.writeable = False
+    fits = (gain >= 0.0) & (gain <= LARGEST)
+    rule = "is no gain: must be 0 or above where linear, and at most 1e30"
+    arrays.check(name, ~fits.reshape(values.shape), rule, "power gains, 0 where there is no path")
+    for kept in (time_s, gain):
+        kept.flags.writeable = False
     return Gains(where, time_s, gain)
-
-
-def _check(where: str, name: str, is_wrong: NDArray[np.bool_], rule: str) -> None:
-    if is_wrong.any():
-        row = int(is_wrong.argmax())
-        raise ConfigurationError(f"{where}, {name}[{row}]: must be {rule}. Usual fix: leave the row out.")
 
 
 class Rows(Blocks):

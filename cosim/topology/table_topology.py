@@ -10,7 +10,7 @@ from typing_extensions import override
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import part, refuse
-from cosim.files.device_rows import table_of_devices
+from cosim.files.tables.devices import table_of_devices
 from cosim.topology.port import Topology
 
 
@@ -40,5 +40,7 @@ class TableTopology(Topology):
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         """Each client's own."""
         rows = table_of_devices(TableTopology, self.file)
-        rows.check("distance_m", rows.values("distance_m") == 0.0, "is not above 0", "check the column")
-        return rows.by_client(clients, rows.values("distance_m"))
+        rows.table.check(
+            "distance_m", rows.table.numbers("distance_m") == 0.0, "is not above 0", "check the column"
+        )
+        return rows.by_client(clients, rows.table.numbers("distance_m"))

@@ -72,24 +72,24 @@ def test_parquet_gives_the_same(tmp_path):
 
 ROWS = {
     "0,1,2": "has no row for 1 of 2 clients, such as client-0001",
-    "0,1,2|1,3,3": "row 3: to_s = 3 is not after from_s",
-    "0,1,2|1,1.7e9,1.8e9": "row 3: from_s = 1700000000.0 is 1e9 or more, when the clock ends",
-    "0,1,2|1,0,1.8e9": "row 3: to_s = 1800000000.0 is 1e9 or more, when the clock ends",
-    "0,1,2|1,-1,3": "row 3: from_s = -1 is below 0",
-    "0,1,2|1,,3": "row 3: from_s = nan is no number",
-    "0,1,2|1,soon,3": "row 3: from_s = soon is no number",
-    "0,1,2|2,1,3": "row 3: device = 2 is none of the system's clients",
-    "0,1,2|edge-01,1,3": "row 3: device = edge-01 is no client",
-    "0,1,2|,1,3": "row 3: device = nan is no client",
-    "0,1,2|1,1,2000": "row 3: to_s = 2000 is above period_s = 1000",
-    "": "no rows after the header",
+    "0,1,2|1,3,3": "row 3, column 'to_s': 3 is not after from_s",
+    "0,1,2|1,1.7e9,1.8e9": "row 3, column 'from_s': 1.7e9 is 1e9 or more, when the clock ends",
+    "0,1,2|1,0,1.8e9": "row 3, column 'to_s': 1.8e9 is 1e9 or more, when the clock ends",
+    "0,1,2|1,-1,3": "row 3, column 'from_s': -1 is below 0",
+    "0,1,2|1,,3": "row 3, column 'from_s': is empty",
+    "0,1,2|1,soon,3": "row 3, column 'from_s': 'soon' is no number",
+    "0,1,2|2,1,3": "row 3, column 'device': 2 is none of the system's clients",
+    "0,1,2|edge-01,1,3": "row 3, column 'device': 'edge-01' is no client",
+    "0,1,2|,1,3": "row 3, column 'device': is empty",
+    "0,1,2|1,1,2000": "row 3, column 'to_s': 2000 is above period_s = 1000",
+    "": "has no rows after the header",
 }
 
 
 @pytest.mark.parametrize("rows", ROWS)
 def test_a_wrong_row_is_refused_before_the_clock_starts(tmp_path, rows):
     presence = PresenceWindows(file=table(tmp_path, *filter(None, rows.split("|"))), period_s=1000.0)
-    with pytest.raises(ConfigurationError, match=re.escape(ROWS[rows]) + ".* Usual fix: "):
+    with pytest.raises(ConfigurationError, match=re.escape(ROWS[rows]) + ".* (Usual fix:|Use) "):
         cosim.run(system(presence), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -100,7 +100,7 @@ def test_a_file_that_is_none_is_refused(tmp_path):
         str(tmp_path / "none.csv"): "there is no file",
         table(tmp_path, "0,1", columns="device,from_s"): "has no column 'to_s'; the columns are",
     }.items():
-        with pytest.raises(ConfigurationError, match=re.escape(why) + ".* Usual fix: "):
+        with pytest.raises(ConfigurationError, match=re.escape(why) + ".* (Usual fix:|Use) "):
             cosim.run(system(PresenceWindows(file=file), num_clients=1))
     (tmp_path / "broken.parquet").write_text("no parquet")
     with pytest.raises(ConfigurationError, match="cannot be read"):

@@ -80,22 +80,40 @@ def test_rows_repeat_hold_or_are_over(tmp_path):
 
 
 FAULTS = {
-    "no array": ({"time_s": [0.0]}, "has time_s of the arrays time_s, gain, gain_db"),
+    "no array": (
+        {"time_s": [0.0]},
+        r"has the arrays time_s\. Use time_s, and either gain",
+    ),
     "both": ({"time_s": [0.0], "gain": [[1.0]], "gain_db": [[1.0]]}, "and either gain or gain_db"),
     "flat": ({"time_s": [0.0], "gain": [1.0]}, r"time_s has shape \(1,\), and gain \(1,\)"),
     "rows": ({"time_s": [0.0, 1.0], "gain": [[1.0]]}, r"and gain \(1, 1\)"),
-    "late": ({"time_s": [1.0], "gain": [[1.0]]}, r"time_s\[0\]: must be from 0 on"),
+    "late": (
+        {"time_s": [1.0], "gain": [[1.0]]},
+        r"time_s\[0\]: 1 is the first stamp and not 0",
+    ),
     "unsorted": (
         {"time_s": [0.0, 2.0, 1.0], "gain": [[1.0]] * 3},
-        r"time_s\[2\]: must be from 0 on, and asc",
+        r"time_s\[2\]: 1 is not after the stamp before it",
     ),
-    "since 1970": ({"time_s": [0.0, 1.7e9], "gain": [[1.0]] * 2}, r"time_s\[1\]: must be below 1e9, when"),
-    "gap": ({"time_s": [0.0, 1.0], "gain": [[1.0], [math.nan]]}, r"gain\[1\]: must be finite"),
-    "below 0": ({"time_s": [0.0, 1.0], "gain": [[1.0], [-1.0]]}, r"gain\[1\]: must be finite, 0 or above"),
-    "loud": ({"time_s": [0.0], "gain_db": [[400.0]]}, r"gain_db\[0\]: must be .* at most 1e\+30"),
+    "since 1970": (
+        {"time_s": [0.0, 1.7e9], "gain": [[1.0]] * 2},
+        r"time_s\[1\]: 1\.7e\+09 is 1e9 or more, when",
+    ),
+    "gap": ({"time_s": [0.0, 1.0], "gain": [[1.0], [math.nan]]}, r"gain\[1, 0\]: is no number"),
+    "below 0": (
+        {"time_s": [0.0, 1.0], "gain": [[1.0], [-1.0]]},
+        r"gain\[1, 0\]: -1 is no gain: must be 0 or above",
+    ),
+    "loud": (
+        {"time_s": [0.0], "gain_db": [[400.0]]},
+        r"gain_db\[0, 0\]: 400 .* at most 1e30",
+    ),
     "silent": ({"time_s": [0.0, 1.0], "gain": [[1.0], [0.0]]}, "the gain of client 0 stays 0"),
     "clients": ({"time_s": [0.0], "gain": [[1.0, 1.0]]}, "has gains of 2 clients, and the system has 1"),
-    "pickled": ({"time_s": [0.0], "gain": np.array([[None]])}, "cannot be read .*allow_pickle"),
+    "pickled": (
+        {"time_s": [0.0], "gain": np.array([[None]])},
+        r"array 'gain' is of type object, and no number",
+    ),
 }
 
 
@@ -103,7 +121,7 @@ FAULTS = {
 def test_a_fault_of_a_file_is_one_sentence_before_the_clock_starts(arrays, said, tmp_path):
     with pytest.raises(ConfigurationError, match=said) as found:
         ends_s(radio(saved(tmp_path, **arrays)), [1.0])
-    assert re.search("Usual fix: ", str(found.value))
+    assert re.search(r"(Usual fix:|Use) ", str(found.value))
 
 
 def test_other_files(tmp_path):

@@ -27,8 +27,8 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
-from cosim.files.checked_rows import named_file
 from cosim.files.on_disk import shown
+from cosim.files.tables.read import named_file
 from cosim.links.port import Cell, CellLink, Course, Link
 from cosim.links.traces.course import Course as Stamps
 from cosim.links.traces.course import Rate

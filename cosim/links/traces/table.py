@@ -13,7 +13,6 @@ Scope and limitations: whole tables in memory, each read once by a process; noth
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.instants import LATEST_S
-from cosim.files.checked_rows import CheckedRows
+from cosim.files.tables.once import once
+from cosim.files.tables.read import table_of
 
 COLUMNS = ("time_s", "device", "rate_bps")
 
@@ -44,8 +44,7 @@ def read(path: Path) -> Mapping[str, Rows]:
         ConfigurationError: No such table; a value that is empty, no number, below 0 or beyond 1e30; stamps
             of a device that do not begin with 0, go back or come twice.
     """
-    found = path.stat()
-    return _read(path, found.st_mtime_ns, found.st_size)
+    return once(_rows, path)
 
 
 def remarks_on(where: str, devices: Mapping[str, Rows]) -> tuple[str, ...]:
@@ -68,29 +67,24 @@ def remarks_on(where: str, devices: Mapping[str, Rows]) -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=4)
-def _read(path: Path, _written: int, _size: int) -> Mapping[str, Rows]:
-    rows = CheckedRows(path)
-    for name in COLUMNS:
-        rows.column(name, *COLUMNS)
-    rows.check_not_empty()
-    numbers = {name: rows.values(name) for name in ("time_s", "rate_bps")}
-    texts = rows.column("device").astype("string").str.strip()
-    rows.check("device", (texts.isna() | (texts == "")).to_numpy(dtype=bool), "is empty", "name one")
-    devices = dict.fromkeys(texts)
-    codes = texts.map({device: code for code, device in enumerate(devices)}).to_numpy(dtype=np.int64)
-    order = np.argsort(codes, kind="stable")
-    time_s, firsts = numbers["time_s"][order], np.flatnonzero(np.diff(codes[order], prepend=-1))
+def _rows(path: Path) -> Mapping[str, Rows]:
+    table = table_of(path)
+    table.check_columns(*COLUMNS)
+    numbers = {name: table.numbers(name) for name in ("time_s", "rate_bps")}
+    devices, which = table.names("device")
+    order = np.argsort(which, kind="stable")
+    time_s, firsts = numbers["time_s"][order], np.flatnonzero(np.diff(which[order], prepend=-1))
     late = np.zeros(len(order), dtype=bool)
     late[order[firsts]] = time_s[firsts] != 0.0
-    what, fix = "is the first of its device and not 0", "times since the first stamp, or a row at 0"
-    rows.check("time_s", late, what, fix)
+    table.check(
+        "time_s", late, "is the first of its device and not 0", "times since the first stamp, or a row at 0"
+    )
     what, fix = "is 1e9 or more, when the clock ends", "times since the first stamp"
-    rows.check("time_s", numbers["time_s"] >= LATEST_S, what, fix)
+    table.check("time_s", numbers["time_s"] >= LATEST_S, what, fix)
     goes_back = np.zeros(len(order), dtype=bool)
-    goes_back[order[1:]] = (np.diff(time_s) <= 0.0) & (np.diff(codes[order]) == 0)
+    goes_back[order[1:]] = (np.diff(time_s) <= 0.0) & (np.diff(which[order]) == 0)
     what = "is not after the row before it of the same device"
-    rows.check("time_s", goes_back, what, "sort by time_s, and keep one row of each stamp")
+    table.check("time_s", goes_back, what, "rows in the order of time_s, one of each stamp")
     parts = np.split(order, firsts[1:])
     return {
         device: Rows(_kept(numbers["time_s"][part]), _kept(numbers["rate_bps"][part]))

@@ -93,25 +93,28 @@ def test_the_week_begins_on_monday(reading, start, start_s):
 # --- faults: file, row and column ---
 
 FAULTS = {
-    "no time": ("time,", "when,", 1, "time", "is missing; the columns are when, cell, users"),
-    "no cell": (",cell,", ",site,", 1, "cell", "is missing"),
-    "no target": (",target", ",bps", 1, "target", "is missing"),
     "twice": ("users,load", "load,load", 1, "load", "is there 2 times"),
     "nameless": ("users,load", "users,", 1, "", "has no name"),
     "empty value": ("a,4,-1", "a,,-1", 4, "users", "is empty"),
     "empty target": (",12.25", ", ", 4, "target", "is empty"),
     "empty cell": ("07:00,a,6", "07:00,,6", 6, "cell", "is empty"),
-    "nan": ("b,5,1e-3", "b,5,NaN", 5, "load", "'NaN' is no finite number"),
+    "nan": ("b,5,1e-3", "b,5,NaN", 5, "load", "'NaN' is no number"),
     "infinite": (",0,11", ",inf,11", 3, "load", "'inf' is no finite number"),
-    "overflow": (",0,11", ",1e999,11", 3, "load", "'1e999' is no finite number"),
-    "text": ("7,0\n", "7,none\n", 6, "target", "'none' is no finite number"),
-    "underscore": ("b,1,", "b,1_0,", 2, "users", "'1_0' is no finite number"),
-    "negative": ("7,0\n", "7,-1\n", 6, "target", "throughput -1 is negative"),
+    "overflow": (",0,11", ",1e999,11", 3, "load", "'1e999' is no number"),
+    "text": ("7,0\n", "7,none\n", 6, "target", "'none' is no number"),
+    "underscore": ("b,1,", "b,1_0,", 2, "users", "'1_0' is no number"),
+    "negative": ("7,0\n", "7,-1\n", 6, "target", "-1 is below 0"),
     "no time of day": ("06:30,b", "half past six,b", 5, "time", "is no time of ISO 8601"),
     "zone in between": ("07:00,b", "07:00Z,b", 7, "time", "has another offset from UTC"),
-    "duplicate": ("07:00,b", "07:00,a", 7, "cell", "cell 'a' at 2024-01-02T07:00 is in row 6 already"),
-    "hole": ("2024-01-02T06:30,b,5,1e-3,13\n", "", 4, "cell", "cell 'b' has no row at 2024-01-02T06:30"),
-    "late slot": ("07:00", "07:01", 6, "time", "2024-01-02T07:01 comes 0:31:00 after the slot before"),
+    "duplicate": ("07:00,b", "07:00,a", 7, "cell", "'a' has a row at 2024-01-02T07:00 already, row 6"),
+    "hole": (
+        "2024-01-02T06:30,b,5,1e-3,13\n",
+        "",
+        4,
+        "cell",
+        "'a' has a row at 2024-01-02T06:30, and cell 'b' has none",
+    ),
+    "late slot": ("07:00", "07:01", 6, "time", "'2024-01-02T07:01' comes 0:31:00 after the slot before"),
 }
 
 
@@ -124,7 +127,16 @@ def test_a_fault_is_named_by_file_row_and_column(reading, tmp_path, old, new, ro
     message = str(error.value)
     assert message.startswith(f"{tmp_path / 'traffic.csv'}, row {row}, column {column!r}: ")
     assert what in message
-    assert "Usual fix: " in message
+    assert " Use " in message
+
+
+@pytest.mark.parametrize(("old", "new"), [("time,", "when,"), (",cell,", ",site,"), (",target", ",bps")])
+def test_a_missing_column_is_named(reading, old, new):
+    name = old.strip(",")
+    with pytest.raises(
+        ConfigurationError, match=rf"traffic\.csv: has no column '{name}'; the columns are .* Use"
+    ):
+        reading(TRAFFIC.replace(old, new))
 
 
 def test_rows_are_lines_of_the_file(reading):
@@ -139,7 +151,7 @@ def test_the_most_frequent_step_is_the_right_one(reading):
     times = ["06:00", "07:00", "07:30", "08:00"]
     rows = "".join(f"2024-01-02T{time},{cell},1,1\n" for time in times for cell in "ab")
     with pytest.raises(
-        ConfigurationError, match=r"row 4, column 'time': 2024-01-02T07:00 comes 1:00:00 after"
+        ConfigurationError, match=r"row 4, column 'time': '2024-01-02T07:00' comes 1:00:00 after"
     ):
         reading("time,cell,users,target\n" + rows)
 
@@ -147,12 +159,12 @@ def test_the_most_frequent_step_is_the_right_one(reading):
 @pytest.mark.parametrize(
     ("neighbours", "message"),
     [
-        ("cell,neighbor\na,b\n", r"row 1, column 'neighbour': is missing"),
-        ("cell,neighbour\na,b\nb,c\n", r"row 3, column 'neighbour': no cell 'c' in the traffic table"),
-        ("cell,neighbour\nA,b\n", r"row 2, column 'cell': no cell 'A' in the traffic table"),
+        ("cell,neighbor\na,b\n", r"has no column 'neighbour'.* Did you mean neighbor?"),
+        ("cell,neighbour\na,b\nb,c\n", r"row 3, column 'neighbour': 'c' is no cell of the traffic table"),
+        ("cell,neighbour\nA,b\n", r"row 2, column 'cell': 'A' is no cell of the traffic table"),
         ("cell,neighbour\na,b\nb,b\n", r"row 3, column 'neighbour': 'b' is no neighbour of itself"),
         ("cell,neighbour\na,\n", r"row 2, column 'neighbour': is empty"),
-        ("cell,neighbour\n", r": no rows after the header"),
+        ("cell,neighbour\n", r": has no rows after the header"),
     ],
 )
 def test_a_fault_among_neighbours_is_named(reading, neighbours, message):
@@ -162,20 +174,23 @@ def test_a_fault_among_neighbours_is_named(reading, neighbours, message):
 
 def test_a_cell_without_neighbours_is_refused(reading):
     more = "".join(f"2024-01-02T{time},c,1,1,1\n" for time in ("06:00", "06:30", "07:00"))
-    with pytest.raises(ConfigurationError, match=r"neighbours\.csv, columns .*: no row names cell 'c'"):
+    with pytest.raises(ConfigurationError, match=r"neighbours\.csv: no row names cell 'c'"):
         reading(TRAFFIC + more)
 
 
 @pytest.mark.parametrize(
     ("traffic", "message"),
     [
-        (TRAFFIC.replace("a,4", "a,4,4"), r"traffic\.csv, row 4: 6 values for 5 columns"),
-        (TRAFFIC.replace(",12.25", ""), r"traffic\.csv, row 4: 4 values for 5 columns"),
+        (TRAFFIC.replace("a,4", "a,4,4"), r"traffic\.csv, row 4: has 6 fields, and the header 5"),
+        (TRAFFIC.replace(",12.25", ""), r"traffic\.csv, row 4: has 4 fields, and the header 5"),
         ("time,cell,target\n2024-01-02,a,1\n", r"row 1: only the columns 'time', 'cell' and 'target'"),
-        ("", r"traffic\.csv, row 1, column 'time': is missing"),
-        ("time,cell,users,target\n", r"traffic\.csv: no rows after the header"),
-        (b"time,cell,users,target\n\xff\xfe", r"traffic\.csv: .*Usual fix: a CSV file in UTF-8"),
-        (TRAFFIC.replace("a,4", '"a"x,4'), r"traffic\.csv: .*Usual fix: a CSV file in UTF-8"),
+        ("", r"traffic\.csv: is empty"),
+        ("time,cell,users,target\n", r"traffic\.csv: has no rows after the header"),
+        (
+            b"time,cell,users,target\n\xff\xfe",
+            r"traffic\.csv, row 2: byte 0xff is no UTF-8.*Use the file saved as UTF-8",
+        ),
+        (TRAFFIC.replace("a,4", '"a"x,4'), r"traffic\.csv, row 4: is no row of a csv file"),
         (
             "\n".join(line for line in TRAFFIC.splitlines() if ",b," not in line),
             r"traffic\.csv: 1 cells in 3 slots",
@@ -189,7 +204,7 @@ def test_files_that_hold_no_table_are_refused(reading, traffic, message):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(ConfigurationError, match=r"nowhere\.csv.*Usual fix"):
+    with pytest.raises(ConfigurationError, match=r"nowhere\.csv.*Use"):
         read(tmp_path / "nowhere.csv", tmp_path / "neighbours.csv")
 
 

@@ -24,26 +24,27 @@ Usage::
 import csv
 import math
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from cosim.files.tables.faults import fault
+from cosim.files.tables.table import Table
+from cosim.files.tables.text import table_of_text
 from cosim.papers.vhfl.traffic.traffic import TrafficTable
 
 if TYPE_CHECKING:
     import networkx as nx
 
+NEEDED = ("time", "cell", "target")
 MONDAY = datetime(2024, 1, 1)
 """The Monday from which `write` counts."""
-
-
-class _Row(NamedTuple):
-    line: int
-    values: dict[str, str]
 
 
 def read(table_path: Path, neighbours_path: Path) -> TrafficTable:
@@ -54,35 +55,42 @@ def read(table_path: Path, neighbours_path: Path) -> TrafficTable:
             no finite number or no time; a target below 0; a repeated row, a hole, slots of unequal length;
             fewer than 2 cells or slots; a neighbour that is unknown or the cell itself; a cell without any.
     """
-    rows = _rows(table_path, ("time", "cell", "target"))
-    names = tuple(name for name in rows[0].values if name not in ("time", "cell", "target"))
-    if not names:
-        raise ConfigurationError(
-            f"{table_path}, row 1: only the columns 'time', 'cell' and 'target'. Usual fix: at least one "
-            "column of what cells observe, such as their users."
+    table = table_of_text(table_path)
+    table.check_columns(*NEEDED)
+    features = tuple(name for name in table.columns if name not in NEEDED)
+    if not all(features):
+        raise fault(table_path, "has no name", "a name for each column", row=1, column="")
+    if not features:
+        raise fault(
+            table_path,
+            "only the columns 'time', 'cell' and 'target'",
+            "at least one column of what cells observe, such as their users",
+            row=1,
         )
-    lines = _by_slot_and_cell(table_path, rows)
-    cells = tuple(sorted({cell for _, cell in lines}))
-    starts = sorted({start for start, _ in lines})
-    if len(cells) < 2 or len(starts) < 2:
-        raise ConfigurationError(
-            f"{table_path}: {len(cells)} cells in {len(starts)} slots, but cells learn from neighbours and "
-            "slots from the slots before. Usual fix: at least 2 of each."
+    slots = _slots(table)
+    cells = sorted(table.names("cell").each)
+    if len(cells) < 2 or len(slots.starts) < 2:
+        raise fault(
+            table_path,
+            f"{len(cells)} cells in {len(slots.starts)} slots, but cells learn from neighbours and slots "
+            "from the slots before",
+            "at least 2 of each",
         )
-    step = _step(table_path, starts, lines)
-    _check_holes(table_path, starts, cells, lines)
-    slots = {start: number for number, start in enumerate(starts)}
-    places = {cell: number for number, cell in enumerate(cells)}
-    values = np.empty((len(starts), len(cells), len(names) + 1))
-    for row, (start, cell) in zip(rows, lines, strict=True):
-        values[slots[start], places[cell]] = [_number(table_path, row, name) for name in (*names, "target")]
-    monday = datetime.combine(starts[0].date(), datetime.min.time()) - timedelta(days=starts[0].weekday())
+    places = _places(table, cells)
+    _check_twice(table, slots, places, cells)
+    step = _step(table, slots)
+    _check_holes(table, slots, places, cells)
+    values = np.empty((len(slots.starts), len(cells), len(features) + 1))
+    for number, name in enumerate((*features, "target")):
+        values[slots.which, places, number] = _finite(table, name)
+    first = slots.starts[0]
+    monday = datetime.combine(first.date(), datetime.min.time()) - timedelta(days=first.weekday())
     return TrafficTable(
-        cells=cells,
+        cells=tuple(cells),
         neighbours=_neighbours(neighbours_path, cells),
-        start_s=(starts[0] - monday).total_seconds(),
+        start_s=(first - monday).total_seconds(),
         slot_s=step.total_seconds(),
-        feature_names=names,
+        feature_names=features,
         features=values[..., :-1].copy(),
         target=values[..., -1].copy(),
     )
@@ -120,133 +128,108 @@ def write(table: TrafficTable, folder: Path) -> None:
         ) from None
 
 
-def _fault(path: Path, row: _Row, column: str, what: str, fix: str) -> ConfigurationError:
-    return ConfigurationError(f"{path}, row {row.line}, column {column!r}: {what}. Usual fix: {fix}.")
+class _Slots(NamedTuple):
+    """Starts of slots, ascending, how the file writes them, and the slot of each row, shape (rows,)."""
+
+    starts: list[datetime]
+    texts: list[str]
+    which: NDArray[np.int64]
 
 
-def _rows(path: Path, needed: tuple[str, ...]) -> list[_Row]:
-    """The rows of a CSV file that has these columns, every value a text that is not empty."""
-    rows: list[_Row] = []
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            header = [name.strip() for name in next(reader, [])]
-            _check_header(path, header, needed)
-            for fields in reader:
-                if len(fields) not in (0, len(header)):
-                    raise ConfigurationError(
-                        f"{path}, row {reader.line_num}: {len(fields)} values for {len(header)} columns. "
-                        f"Usual fix: as many as the header has ({', '.join(header)})."
-                    )
-                if fields:
-                    texts = (text.strip() for text in fields)
-                    rows.append(_Row(reader.line_num, dict(zip(header, texts, strict=True))))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigurationError(
-            f"{path}: {error}. Usual fix: a CSV file in UTF-8 with columns {', '.join(needed)}."
-        ) from None
-    if not rows:
-        raise ConfigurationError(f"{path}: no rows after the header. Usual fix: give the data.")
-    for row in rows:
-        for column, text in row.values.items():
-            if not text:
-                raise _fault(path, row, column, "is empty", "fill it in, or leave out the cell everywhere")
-    return rows
+def _finite(table: Table, name: str) -> NDArray[np.float64]:
+    values = table.numbers(name, least=-math.inf, most=math.inf)
+    fix = "a number such as 12.5, or leave out the cell everywhere"
+    table.check(name, np.isinf(values), "is no finite number", fix)
+    if name == "target":
+        table.check(name, values < 0.0, "is below 0", "throughputs, or leave out the cell")
+    return values
 
 
-def _check_header(path: Path, header: list[str], needed: tuple[str, ...]) -> None:
-    for column in needed:
-        if column not in header:
-            raise ConfigurationError(
-                f"{path}, row 1, column {column!r}: is missing; the columns are {', '.join(header)}. "
-                f"Usual fix: a header with {', '.join(needed)}."
-            )
-    for column, count in Counter(header).items():
-        if count > 1 or not column:
-            what = f"is there {count} times" if column else "has no name"
-            raise ConfigurationError(
-                f"{path}, row 1, column {column!r}: {what}. Usual fix: one name per column."
-            )
+def _slots(table: Table) -> _Slots:
+    """The slots of the rows."""
+    texts, which = table.names("time")
+    times: list[datetime] = []
+    for number, text in enumerate(texts):
+        try:
+            times.append(datetime.fromisoformat(text))
+        except ValueError:
+            fix = "times such as 2024-01-31T18:00:00"
+            table.check("time", which == number, "is no time of ISO 8601", fix)
+    offsets = [time.utcoffset() for time in times]
+    others = np.array([offset != offsets[0] for offset in offsets])
+    table.check(
+        "time", others[which], "has another offset from UTC than the rows above", "local time without zone"
+    )
+    plain = [time.replace(tzinfo=None) for time in times]
+    starts = sorted(set(plain))
+    numbers = {start: number for number, start in enumerate(starts)}
+    texts_of = dict(zip(reversed(plain), reversed(texts), strict=True))
+    return _Slots(
+        starts, [texts_of[start] for start in starts], np.array([numbers[time] for time in plain])[which]
+    )
 
 
-def _number(path: Path, row: _Row, column: str) -> float:
-    text = row.values[column]
-    try:
-        number = math.nan if "_" in text else float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        what = f"{text!r} is no finite number"
-        raise _fault(path, row, column, what, "a number such as 12.5, or leave out the cell everywhere")
-    if column == "target" and number < 0.0:
-        raise _fault(path, row, column, f"throughput {text} is negative", "mend it, or leave out the cell")
-    return number
+def _places(table: Table, cells: Sequence[str]) -> NDArray[np.int64]:
+    """The place of each row's cell among the cells, shape (rows,)."""
+    each, which = table.names("cell")
+    places = {cell: place for place, cell in enumerate(cells)}
+    return np.array([places[cell] for cell in each])[which]
 
 
-def _by_slot_and_cell(path: Path, rows: list[_Row]) -> dict[tuple[datetime, str], _Row]:
-    """Rows by start of the slot and cell, in the order of the file."""
-    times: dict[str, datetime] = {}
-    offset: timedelta | None = None
-    lines: dict[tuple[datetime, str], _Row] = {}
-    for row in rows:
-        text, cell = row.values["time"], row.values["cell"]
-        if text not in times:
-            try:
-                time = datetime.fromisoformat(text)
-            except ValueError:
-                what = f"{text!r} is no time of ISO 8601"
-                raise _fault(path, row, "time", what, "write it like 2024-01-31T18:00:00") from None
-            if times and time.utcoffset() != offset:
-                what = f"{text!r} has another offset from UTC than the rows above"
-                raise _fault(path, row, "time", what, "local time without zone")
-            offset = time.utcoffset()
-            times[text] = time.replace(tzinfo=None)
-        if (first := lines.setdefault((times[text], cell), row)) is not row:
-            what = f"cell {cell!r} at {text} is in row {first.line} already"
-            raise _fault(path, row, "cell", what, "keep one of the two")
-    return lines
+def _check_twice(table: Table, slots: _Slots, places: NDArray[np.int64], cells: Sequence[str]) -> None:
+    keys = slots.which * len(cells) + places
+    firsts = np.unique(keys, return_index=True)[1]
+    again = np.ones(len(keys), dtype=bool)
+    again[firsts] = False
+    if again.any():
+        row = int(again.argmax())
+        first = table.line(int((keys == keys[row]).argmax()))
+        what = f"has a row at {slots.texts[slots.which[row]]} already, row {first}"
+        table.check("cell", again, what, "one of the two")
 
 
-def _step(path: Path, starts: list[datetime], lines: dict[tuple[datetime, str], _Row]) -> timedelta:
+def _step(table: Table, slots: _Slots) -> timedelta:
     """Length of a slot, the most frequent one being taken for the right one."""
-    steps = [late - early for early, late in pairwise(starts)]
+    steps = [late - early for early, late in pairwise(slots.starts)]
     ((step, _),) = Counter(sorted(steps)).most_common(1)
-    for start, found in zip(starts[1:], steps, strict=True):
+    for number, found in enumerate(steps, start=1):
         if found != step:
-            row = next(row for (time, _), row in lines.items() if time == start)
-            what = f"{row.values['time']} comes {found} after the slot before, most come {step} after it"
-            raise _fault(path, row, "time", what, "slots of one length without holes")
+            what = f"comes {found} after the slot before, most come {step} after it"
+            table.check("time", slots.which == number, what, "slots of one length without holes")
     return step
 
 
-def _check_holes(
-    path: Path, starts: list[datetime], cells: tuple[str, ...], lines: dict[tuple[datetime, str], _Row]
-) -> None:
-    if len(lines) == len(starts) * len(cells):
-        return
-    start, cell = next((start, cell) for start in starts for cell in cells if (start, cell) not in lines)
-    row = next(row for (time, _), row in lines.items() if time == start)
-    what = f"cell {cell!r} has no row at {row.values['time']}, which this row has for {row.values['cell']!r}"
-    raise _fault(path, row, "cell", what, "add it, or leave out the cell everywhere")
+def _check_holes(table: Table, slots: _Slots, places: NDArray[np.int64], cells: Sequence[str]) -> None:
+    there = np.zeros((len(slots.starts), len(cells)), dtype=bool)
+    there[slots.which, places] = True
+    if not there.all():
+        slot, place = np.argwhere(~there)[0]
+        what = f"has a row at {slots.texts[slot]}, and cell {cells[place]!r} has none"
+        table.check(
+            "cell", slots.which == slot, what, "a row of every cell, or leave out the cell everywhere"
+        )
 
 
-def _neighbours(path: Path, cells: tuple[str, ...]) -> "nx.Graph":
+def _neighbours(path: Path, cells: Sequence[str]) -> "nx.Graph":
     import networkx as nx  # not before there is a graph
 
+    table = table_of_text(path)
+    table.check_columns("cell", "neighbour")
+    columns = []
+    for name in ("cell", "neighbour"):
+        each, which = table.names(name)
+        unknown = np.array([cell not in cells for cell in each])
+        table.check(
+            name, unknown[which], "is no cell of the traffic table", "its name there, or remove the row"
+        )
+        columns.append(np.array(each)[which])
+    one, other = columns
+    table.check("neighbour", one == other, "is no neighbour of itself", "rows of two cells")
     graph = nx.Graph()
     graph.add_nodes_from(cells)
-    for row in _rows(path, ("cell", "neighbour")):
-        cell, neighbour = row.values["cell"], row.values["neighbour"]
-        for column in ("cell", "neighbour"):
-            if row.values[column] not in graph:
-                what = f"no cell {row.values[column]!r} in the traffic table"
-                raise _fault(path, row, column, what, "correct the name, or remove the row")
-        if cell == neighbour:
-            raise _fault(path, row, "neighbour", f"{cell!r} is no neighbour of itself", "remove the row")
-        graph.add_edge(cell, neighbour)
+    graph.add_edges_from(zip(one.tolist(), other.tolist(), strict=True))
     if lonely := next((cell for cell in cells if not graph.degree[cell]), None):
-        raise ConfigurationError(
-            f"{path}, columns 'cell' and 'neighbour': no row names cell {lonely!r}, so the server would "
-            "observe nothing for it. Usual fix: add its nearest cell, or leave it out of the traffic table."
-        )
+        what = f"no row names cell {lonely!r}, so the server would observe nothing for it"
+        fix = "a row with its nearest cell, or leave it out of the traffic table"
+        raise fault(path, what, fix)
     return graph

@@ -1,0 +1,53 @@
+"""Faults: what is wrong with a file of a user's, and where."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import short
+from cosim.files.on_disk import shown
+
+
+class WrongType(ValueError):
+    """A column or an array holds something else than is asked for: what, and the fix."""
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what, fix)
+        self.what, self.fix = what, fix
+
+
+def fault(
+    path: Path, what: str, fix: str, *, row: int | None = None, column: str | None = None
+) -> ConfigurationError:
+    """The error of a file.
+
+    Args:
+        what: What is wrong, as a predicate.
+        fix: What to use in its place.
+        row: As the user counts; None: the fault is of no row.
+        column: Its name; None: the fault is of no column.
+    """
+    place = shown(path)
+    if row is not None:
+        place += f", row {row}"
+    if column is not None:
+        place += f", column {short(repr(column))}"
+    return ConfigurationError(f"{place}: {what}. Use {fix}.")
+
+
+def unreadable(path: Path, error: Exception, fix: str = "a whole file") -> ConfigurationError:
+    """The error of a file that cannot be read."""
+    why = (str(error) or type(error).__name__).strip().splitlines()[0]
+    return fault(path, f"cannot be read ({short(why)})", fix)
+
+
+def missing(path: Path, name: str, known: Sequence[str], kind: str = "column") -> ConfigurationError:
+    """The error of a column or an array that is not there."""
+    listed = short(", ".join(known)) or "none"
+    folded = {one.lower().replace(" ", "_"): one for one in known}
+    close = difflib.get_close_matches(name.lower(), folded, n=1)
+    mean = f" Did you mean {folded[close[0]]}?" if close else ""
+    return ConfigurationError(
+        f"{shown(path)}: has no {kind} {name!r}; the {kind}s are {listed}.{mean} Use the name {name}."
+    )

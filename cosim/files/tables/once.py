@@ -1,0 +1,56 @@
+"""Once: what a file says is read once by a process, and again when the file has changed.
+
+A file is known again by its size, number and times on the disk. One written less than `SETTLED_S` ago may
+have been written twice within a tick of the disk's clock, so it is known again by its content until then.
+"""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from cosim.files.on_disk import checksum
+
+Read = TypeVar("Read")
+SETTLED_S = 2.0
+"""The coarsest tick of a disk's clock, that of FAT."""
+_MOST = 8
+"""Files that are kept."""
+
+
+class _Known(NamedTuple):
+    stamp: tuple[int, ...]
+    content: str
+    is_settled: bool
+    found: Any
+
+
+_kept: "OrderedDict[tuple[Any, Path], _Known]" = OrderedDict()
+
+
+def once(read: Callable[[Path], Read], path: Path) -> Read:
+    """What `read` makes of a file, kept until the file changes."""
+    key, stamp, is_settled = (read, path), *_stamp(path)
+    known = _kept.get(key)
+    if known is None or known.stamp != stamp or not known.is_settled:
+        content = checksum(path)
+        found = known.found if known is not None and known.content == content else read(path)
+        _kept[key] = known = _Known(stamp, content, is_settled, found)
+        while len(_kept) > _MOST:
+            _kept.popitem(last=False)
+    _kept.move_to_end(key)
+    return known.found
+
+
+def _stamp(path: Path) -> tuple[tuple[int, ...], bool]:
+    """By what a file is known, and True if it was last changed long enough ago."""
+    found = path.stat()
+    age_s = time.time() - max(found.st_mtime, found.st_ctime)
+    return (
+        found.st_dev,
+        found.st_ino,
+        found.st_size,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+    ), age_s > SETTLED_S
