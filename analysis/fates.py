@@ -35,12 +35,12 @@ UNKNOWN = "unknown"
 
 
 def keeps_clients(result: Result) -> bool:
-    """Whether a run kept what its clients did; one that asked none for an update has nothing to keep."""
+    """True if a run kept what its clients did; one that asked none for an update has nothing to keep."""
     return len(result.fates) > 0 or result.summary.num_updates == 0
 
 
 def keeps_energy(result: Result) -> bool:
-    """Whether a run kept what its clients spent on what, in rows of theirs or of edge rounds."""
+    """True if a run kept what its clients spent on what, in rows of theirs or of edge rounds."""
     return keeps_clients(result) or len(result.tallies) > 0
 
 
@@ -48,7 +48,7 @@ def check_clients(results: Iterable[Result], keeps: Callable[[Result], bool] = k
     """Refuse runs that say nothing of their clients.
 
     Args:
-        keeps: Whether a run says what is asked for.
+        keeps: True if a run says what is asked for.
 
     Raises:
         ValueError: One kept no rows of them.
@@ -99,7 +99,7 @@ class Fates:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is known of all energy what became of it."""
+        """True if it is known of all energy what became of it."""
         return all(fate != UNKNOWN for fate, _ in self.spent_j)
 
     def energy_j(self, fate: str | None = None, activity: str | None = None) -> float | None:

@@ -191,7 +191,7 @@ def interval(values: np.ndarray, is_share: bool = False) -> Interval:
 
 
 def is_tight(runs: pd.DataFrame, precision: dict[str, float]) -> bool:
-    """Whether a design's intervals are as tight as asked: half width at most this share of the mean.
+    """True if a design's intervals are as tight as asked: half width at most this share of the mean.
 
     Args:
         runs: The runs of one design.
@@ -215,7 +215,7 @@ def is_tight(runs: pd.DataFrame, precision: dict[str, float]) -> bool:
 
 
 def diverged(runs: pd.DataFrame) -> pd.Series:
-    """Whether the training of each run has diverged; of a table that does not say so, of none."""
+    """True if the training of each run has diverged; of a table that does not say so, of none."""
     return runs["is_diverged"] if "is_diverged" in runs else pd.Series(data=False, index=runs.index)
 
 

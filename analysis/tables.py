@@ -224,5 +224,5 @@ def _factor(
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether a design of another study has no such field."""
+    """True if a design of another study has no such field."""
     return isinstance(value, float) and math.isnan(value)

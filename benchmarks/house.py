@@ -213,17 +213,17 @@ class House:
 
 
 def is_engine(module: str) -> bool:
-    """Whether a module belongs to the engine."""
+    """True if a module belongs to the engine."""
     return any(f"{module}.".startswith(f"cosim.{engine}.") for engine in ENGINE)
 
 
 def is_part(module: str) -> bool:
-    """Whether a module belongs to parts."""
+    """True if a module belongs to parts."""
     return module.split(".")[1:2] != [] and module.split(".")[1] in PARTS and not is_engine(module)
 
 
 def _is_view(tree: ast.Module, node: ast.ClassDef) -> bool:
-    """Whether a class is a protocol of typing, which is what a part is given."""
+    """True if a class is a protocol of typing, which is what a part is given."""
     typed = [one for one in tree.body if isinstance(one, ast.ImportFrom) and one.module == "typing"]
     return "Protocol" in _bases(node) and any(of.name == "Protocol" for one in typed for of in one.names)
 
@@ -233,7 +233,7 @@ def _bases(node: ast.ClassDef) -> set[str]:
 
 
 def _is_of_class(node: ast.expr) -> bool:
-    """Whether it is Class.method."""
+    """True if it is Class.method."""
     owner = node.value if isinstance(node, ast.Attribute) else node
     return isinstance(owner, ast.Name) and owner.id[:1].isupper() and not owner.id.isupper()
 

@@ -83,7 +83,7 @@ class System:
         model_codec: What models are on their way down; none: they arrive as they are, with bits by codec. [no
             source]
         downlink: How models travel to the clients. [HIST journal, Section IV-A: at once]
-        downloads_count: Whether an edge round's deadline, its first so many and energy budgets count the
+        downloads_count: True if an edge round's deadline, its first so many and energy budgets count the
             downloads; else all have received before the round's clock starts. [no source]
         uplink: How updates travel. [HIST journal, Section IV-A: by radio]
         protocol: Who trains what, and how it is combined.

@@ -100,8 +100,8 @@ class AirDistortion:
         power_w: P_j, largest |alpha_i|^2, for elements of unit square.
         noise_w: sigma_0^2, per antenna, both parts of the complex noise.
         gains: |a^H h_i|^2, after the receive beamformer of norm 1, shape (clients,).
-        is_full_power: Whether the weakest client sends with P_j, not with P_j / n_j^2.
-        is_real_part_only: Whether the receiver keeps the real part only.
+        is_full_power: True if the weakest client sends with P_j, not with P_j / n_j^2.
+        is_real_part_only: True if the receiver keeps the real part only.
 
     Raises:
         ValueError: Power or a gain is not above 0, or noise is below.

@@ -117,7 +117,7 @@ class Convergence:
 
     @property
     def is_within_theorem(self) -> bool:
-        """Whether the learning rate is small enough for Theorem 1."""
+        """True if the learning rate is small enough for Theorem 1."""
         reach = self.smoothness * self.max_steps * self.learning_rate
         return reach * max(2.0 * math.sqrt(5.0), self.num_edge_rounds) < 1.0
 

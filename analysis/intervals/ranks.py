@@ -61,7 +61,7 @@ class Ranking:
         log_means: Mean over the seeds of the logarithm of what each design took, shape (designs,).
         reach: By how much two log means must differ to be told apart, shape (designs, designs).
         level: Share of repetitions in which all that is said of pairs and ranks must hold.
-        assumes_one_spread: Whether all designs were taken to have one spread, for want of seeds.
+        assumes_one_spread: True if all designs were taken to have one spread, for want of seeds.
     """
 
     log_means: NDArray[np.float64]
@@ -81,7 +81,7 @@ class Ranking:
         return Interval(estimate=math.exp(apart), low=math.exp(low), high=math.exp(high), level=self.level)
 
     def are_apart(self, design: int, other: int) -> bool:
-        """Whether two designs can be told apart."""
+        """True if two designs can be told apart."""
         return bool(abs(self.log_means[design] - self.log_means[other]) > self.reach[design, other])
 
     @property

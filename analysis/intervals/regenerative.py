@@ -85,7 +85,7 @@ def cycles(starts: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray
     What came before the first start and after the last one is dropped.
 
     Args:
-        starts: Whether a packet found the queue empty, shape (packets,).
+        starts: True if a packet found the queue empty, shape (packets,).
         values: Of each packet, shape (packets,) or (packets, quantities).
 
     Returns:

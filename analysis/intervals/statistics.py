@@ -51,7 +51,7 @@ class Interval:
         low: Lower end.
         high: Upper end.
         level: Share of repetitions in which such an interval must contain the truth.
-        too_noisy: Whether the data fall short of the documented minimum, so that the level is not guaranteed.
+        too_noisy: True if the data fall short of the documented minimum, so that the level is not guaranteed.
         remark: Why it is too noisy, or what else a reader must know; may be empty.
     """
 
@@ -68,7 +68,7 @@ class Interval:
         return (self.high - self.low) / 2.0
 
     def contains(self, value: float) -> bool:
-        """Whether the data do not rule this value out."""
+        """True if the data do not rule this value out."""
         return self.low <= value <= self.high
 
     def verdict(self, theory: float, margin: float | None = None) -> str:
@@ -200,7 +200,7 @@ def sample(values: ArrayLike, name: str, least: int) -> np.ndarray:
 
 
 def is_constant(values: np.ndarray) -> bool:
-    """Whether the values are the same but for rounding, so that their spread says nothing."""
+    """True if the values are the same but for rounding, so that their spread says nothing."""
     return bool(np.ptp(values) <= ROUNDING * np.max(np.abs(values)))
 
 

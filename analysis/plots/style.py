@@ -114,6 +114,6 @@ def _columns(names: Sequence[str], width_in: float) -> int:
 
 
 def is_logarithmic(measure: Measure, values: Any) -> bool:
-    """Whether values of a measure are drawn on a logarithmic axis: errors are, unless one is 0 or less."""
+    """True if values of a measure are drawn on a logarithmic axis: errors are, unless one is 0 or less."""
     finite = np.asarray(values)[np.isfinite(values)]
     return not measure.higher_is_better and not measure.is_share and bool((finite > 0.0).all())

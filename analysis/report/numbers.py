@@ -110,7 +110,7 @@ def in_small_units(columns: Mapping[str, Reading], designs: Sequence[Design]) ->
 
 
 def is_share(words: str) -> bool:
-    """Whether a column holds shares, from 0 to 100 %."""
+    """True if a column holds shares, from 0 to 100 %."""
     return words.endswith("(%)")
 
 

@@ -150,7 +150,7 @@ def table(
     """A table whose first column names its rows; wider than the page, it scrolls.
 
     Args:
-        words: Whether the cells hold words, which stand to the left, and not numbers.
+        words: True if the cells hold words, which stand to the left, and not numbers.
     """
     head = "".join(f'<th scope="col">{_heading(cell)}</th>' for cell in header)
     lines = "\n".join(

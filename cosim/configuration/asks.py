@@ -52,7 +52,7 @@ class Lack:
 
     Attributes:
         where: With which values of its fields, in words; empty: always.
-        applies: Whether a part of the class has such values.
+        applies: True if a part of the class has such values.
         at: The path in the system at which it lacks it; None: wherever it stands.
     """
 
@@ -70,7 +70,7 @@ class Ask:
         why: What it does, as a clause behind its name.
         fix: What a user puts in its place; empty: nothing is better.
         where: With which values of its fields, in words; empty: always.
-        applies: Whether a part of the class has such values.
+        applies: True if a part of the class has such values.
         at: The field of the system in which it asks; None: wherever it stands.
     """
 

@@ -95,7 +95,7 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _fits(value: Any, annotation: Any) -> bool:
-    """Whether a value is of a type; what only a type checker can tell fits."""
+    """True if a value is of a type; what only a type checker can tell fits."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is Any:
         return True

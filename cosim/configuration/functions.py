@@ -99,7 +99,7 @@ def _home(found: Any) -> str | None:
 
 
 def _is_within(module: str | None, named: frozenset[str]) -> bool:
-    """Whether a module is a named one, or below it."""
+    """True if a module is a named one, or below it."""
     if module is None:
         return False
     parts = module.split(".")

@@ -94,7 +94,7 @@ def check_reloads(config: Any) -> None:
 
 
 def _holds_more(config: Any) -> bool:
-    """Whether an object, or a part of it, keeps values that are no fields."""
+    """True if an object, or a part of it, keeps values that are no fields."""
     parts = (getattr(config, attribute.name) for attribute in attrs.fields(type(config)))
     return bool(getattr(config, "__dict__", None)) or any(
         _holds_more(part) for part in parts if is_configuration(type(part))
@@ -148,7 +148,7 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
 
 
 def takes_number(annotation: Any) -> bool:
-    """Whether a field takes a plain number where there are kinds of numbers, too."""
+    """True if a field takes a plain number where there are kinds of numbers, too."""
     return bool(options_of(annotation)) and float in typing.get_args(annotation)
 
 
@@ -325,7 +325,7 @@ def _port_of(cls: type) -> type | None:
 
 
 def takes(annotation: Any, value: Any) -> bool:
-    """Whether a value is of a field's type; one that breaks a rule is."""
+    """True if a value is of a field's type; one that breaks a rule is."""
     try:
         strict.structure(value, annotation)
     except ConfigurationError:

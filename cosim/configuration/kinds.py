@@ -25,7 +25,7 @@ _ours: dict[str, type] = {}
 
 
 def is_configuration(cls: object) -> bool:
-    """Whether a class was made by `part`, or is a subclass of one."""
+    """True if a class was made by `part`, or is a subclass of one."""
     return isinstance(cls, type) and any("__configuration__" in vars(base) for base in cls.__mro__)
 
 
@@ -83,7 +83,7 @@ def _below(classes: Iterable[type]) -> Iterator[type]:
 
 
 def _is_found(cls: type) -> bool:
-    """Whether a class that may be used is what its name means, as one within a function is not."""
+    """True if a class that may be used is what its name means, as one within a function is not."""
     is_loaded = module_called(name_of(cls).partition(":")[0]) is not None
     return is_loaded and not is_base(cls) and class_of(kind_of(cls)) is cls
 

@@ -24,7 +24,7 @@ class Port(Claims, Forms):
     Attributes:
         lacks: What a class lacks that other parts may ask for (`cosim.configuration.asks`).
         asks: What it asks of the other parts of a system.
-        reads_history: Whether it reads what has become of the jobs of clients (`cosim.recording.history`),
+        reads_history: True if it reads what has become of the jobs of clients (`cosim.recording.history`),
             which is kept then; a class says so.
     """
 

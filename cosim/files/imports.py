@@ -54,7 +54,7 @@ class _Import(NamedTuple):
 
 
 def is_ours(file: Path) -> bool:
-    """Whether a file is one of this project's."""
+    """True if a file is one of this project's."""
     return any(file.is_relative_to(ours) for ours in _OURS)
 
 
@@ -147,7 +147,7 @@ def _is_own(file: Path) -> bool:
 
 
 def _is_installed(path: Path) -> bool:
-    """Whether it is of the standard library, or of a package that was installed."""
+    """True if it is of the standard library, or of a package that was installed."""
     return not _INSTALLED.isdisjoint(path.parts) or any(path.is_relative_to(of) for of in _STANDARD)
 
 

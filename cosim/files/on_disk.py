@@ -77,7 +77,7 @@ def sweep(folder: Path) -> None:
 
 
 def is_alive(process: int) -> bool:
-    """Whether this machine has a process of that number."""
+    """True if this machine has a process of that number."""
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

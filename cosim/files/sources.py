@@ -132,7 +132,7 @@ def _told(source: str, found: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _is_there(name: str) -> bool:
-    """Whether a text names something of a loaded module; no property on the way is asked."""
+    """True if a text names something of a loaded module; no property on the way is asked."""
     module, _, path = name.partition(":")
     first, *inner = path.split(".")
     found = getattr(module_called(module), first, None)

@@ -158,5 +158,5 @@ def _same(law: str, weights: Any, others: Any, differ: str, reason: str) -> None
 
 
 def _are(one: Any, other: Any) -> bool:
-    """Whether scores are the same."""
+    """True if scores are the same."""
     return one.keys() == other.keys() and np.array_equal([*one.values()], [*other.values()], equal_nan=True)

@@ -106,7 +106,7 @@ class Second:
         self.requests, self.answers = start()
 
     def fits(self, modules: Sequence[str]) -> bool:
-        """Whether it is this process's, and the modules have the files that it knows."""
+        """True if it is this process's, and the modules have the files that it knows."""
         files = _files_of(modules)
         known = {name: self._files.setdefault(name, file) for name, file in files.items()}
         return self.of_process == os.getpid() and known == files

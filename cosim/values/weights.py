@@ -37,7 +37,7 @@ def own_copy(network: nn.Module, frozen: Mapping[int, nn.Parameter] | None = Non
 
 
 def lacks_values(network: nn.Module) -> bool:
-    """Whether something of a network lies on torch's device "meta"."""
+    """True if something of a network lies on torch's device "meta"."""
     return any(tensor.is_meta for tensor in (*network.parameters(), *network.buffers()))
 
 
@@ -60,7 +60,7 @@ def own_weights(network: nn.Module, shape: NetworkShape | None = None, device: s
 
 
 def differ(values: Tensor, others: Tensor) -> bool:
-    """Whether values are others, where they can be told; what is no number is like itself."""
+    """True if values are others, where they can be told; what is no number is like itself."""
     if values.shape != others.shape:
         return True
     if values.layout != torch.strided or isinstance(values, FakeTensor):

@@ -60,7 +60,7 @@ def one_value_of(option: str, arguments: list[str], example: str) -> tuple[str |
 
 
 def switched(option: str, arguments: list[str]) -> tuple[bool, list[str]]:
-    """Whether an option without value stands anywhere, and the other arguments."""
+    """True if an option without value stands anywhere, and the other arguments."""
     return option in arguments, [word for word in arguments if word != option]
 
 

@@ -146,7 +146,7 @@ class Claim:
     Attributes:
         paper: Its statement.
         quantities: All of which must lie in their ranges.
-        is_required: Whether the command fails where it does not come out.
+        is_required: True if the command fails where it does not come out.
         is_ours: Something that we hold our numbers against and the paper does not say.
     """
 

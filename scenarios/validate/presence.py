@@ -57,7 +57,7 @@ class Pair:
         off: Of absences.
         tail: Probability that a stay is longer.
         longest_s: Stays are no longer.
-        has_memory: Whether a stay that has lasted is another than a fresh one.
+        has_memory: True if a stay that has lasted is another than a fresh one.
     """
 
     on: cosim.queues.ServiceLaw

@@ -11,7 +11,7 @@ def played(num_in_flight: int, num_updates: int, times, before: bool, num_versio
 
     Args:
         times: Gives the time of the next job.
-        before: Whether replacements leave before the version.
+        before: True if replacements leave before the version.
     """
     at_work = [(times(), 0) for _ in range(num_in_flight)]
     buffer: list[int] = []

@@ -109,7 +109,7 @@ BASE = worlds.digits(
 
 
 def same(first, second):
-    """Whether two data sets hold the same."""
+    """True if two data sets hold the same."""
     return all(
         np.array_equal(getattr(first, name), getattr(second, name))
         for name in ("train_x", "train_y", "test_x", "test_y", "num_classes")

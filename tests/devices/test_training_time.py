@@ -57,7 +57,7 @@ def test_times_follow_their_law(name):
 
 
 def mean_is(times: np.ndarray, mean: float) -> bool:
-    """Whether a mean lies in a 99.9 % interval."""
+    """True if a mean lies in a 99.9 % interval."""
     half = stats.norm.ppf(1.0 - SIGNIFICANCE / 2.0) * times.std(ddof=1) / math.sqrt(len(times))
     return abs(times.mean() - mean) < half
 

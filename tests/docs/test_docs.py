@@ -345,7 +345,7 @@ def test_links_and_named_files_are_there(page):
 
 
 def resolves(name: str) -> bool:
-    """Whether a dotted name is a module, or something in one."""
+    """True if a dotted name is a module, or something in one."""
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         try:

@@ -35,7 +35,7 @@ def said(path: Path) -> str:
 
 
 def is_there(name: str) -> bool:
-    """Whether a dotted name is a module, or something in one."""
+    """True if a dotted name is a module, or something in one."""
     try:
         pkgutil.resolve_name(name)
     except (AttributeError, ImportError):

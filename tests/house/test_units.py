@@ -323,7 +323,7 @@ def holds_floats(annotation: Any) -> bool:
 
 
 def is_excused(cls: type, name: str) -> bool:
-    """Whether the class that a field comes from is excused for it."""
+    """True if the class that a field comes from is excused for it."""
     owner = [base.__name__ for base in cls.__mro__ if name in vars(base).get("__annotations__", {})][-1]
     return name in NO_UNIT.get(owner, ()) or f"{owner}.{name}" in OTHER_UNIT
 

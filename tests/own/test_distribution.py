@@ -70,7 +70,7 @@ def command(processes: warm.Processes) -> Callable[..., tuple[int, str, str]]:
 
 
 def same(one: cosim.Result, other: cosim.Result) -> bool:
-    """Whether all tables are equal, value for value."""
+    """True if all tables are equal, value for value."""
     return all(getattr(one, name).equals(getattr(other, name)) for name in TABLES)
 
 

@@ -107,7 +107,7 @@ PLANNED = ("policy", "solver")
 
 
 def same(one: cosim.Result, other: cosim.Result) -> bool:
-    """Whether all tables are equal, value for value."""
+    """True if all tables are equal, value for value."""
     return all(getattr(one, name).equals(getattr(other, name)) for name in TABLES)
 
 

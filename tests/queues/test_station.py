@@ -303,7 +303,7 @@ def messages_waits_s(law: Any, arrivals_per_s: float, start: Any, sent_s: float)
 
 
 def shares_agree(waits_s: np.ndarray, survival: Any) -> bool:
-    """Whether P(W > t) lies in the 99.9 % interval at each of four t."""
+    """True if P(W > t) lies in the 99.9 % interval at each of four t."""
     for t_s in (1e-9, 0.3, 1.0, 3.0):
         p = survival(t_s)
         if abs(np.mean(waits_s > t_s) - p) > Z_999 * math.sqrt(p * (1.0 - p) / len(waits_s)):

@@ -121,7 +121,7 @@ def cosim(
 
 
 def same(one: str, other: str) -> bool:
-    """Whether all tables of two run folders are equal, value for value."""
+    """True if all tables of two run folders are equal, value for value."""
     first, second = Result.load(one), Result.load(other)
     return all(getattr(first, name).equals(getattr(second, name)) for name in TABLES)
 

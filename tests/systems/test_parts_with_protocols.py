@@ -269,7 +269,7 @@ def _received_s(system: cosim.System, client: str) -> float:
 
 
 def _first_has(devices: cosim.devices.Mixture, seed: int) -> bool:
-    """Whether the first of two is of the first kind, and the second is not."""
+    """True if the first of two is of the first kind, and the second is not."""
     found = devices.of_clients(Simulation(seed), [2])
     return [device.battery is not None for device in found] == [True, False]
 

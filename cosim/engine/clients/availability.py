@@ -91,7 +91,7 @@ class Windows(Cause):
 
 
 class Availability:
-    """Whether a client is there.
+    """True if a client is there.
 
     Args:
         causes: Each must let it be; nothing: it always is.
@@ -102,12 +102,12 @@ class Availability:
 
     @property
     def is_always(self) -> bool:
-        """Whether nothing can take it away."""
+        """True if nothing can take it away."""
         return not self._causes
 
     @property
     def is_there(self) -> bool:
-        """Whether it is there at this instant."""
+        """True if it is there at this instant."""
         if len(self._causes) == 1:
             return self._causes[0].is_there  # in half the time
         return all(cause.is_there for cause in self._causes)

@@ -19,7 +19,7 @@ class Cause(ABC):
     @property
     @abstractmethod
     def is_there(self) -> bool:
-        """Whether it lets the client be there at this instant."""
+        """True if it lets the client be there at this instant."""
 
     @abstractmethod
     def change(self) -> "Event":

@@ -31,7 +31,7 @@ class Client:
         alone: It alone, as what gives the numbers of many takes it.
         number: Of all clients of the run, from 0.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
-        availability: Whether it is there; None: it always is.
+        availability: True if it is there; None: it always is.
         states: What each node of the run keeps from one training to its next, by name.
     """
 

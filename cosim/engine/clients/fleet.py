@@ -33,7 +33,7 @@ class Fleet:
         devices: Of each client, in the order of their numbers.
         distance_m: How far each is from its edge server, shape (clients,).
         samples_now: Gives the samples of a client at this instant, by its number.
-        availabilities: Whether each is there; None: all always are.
+        availabilities: True if each is there; None: all always are.
         history: What has become of the jobs of each; None: no part reads it.
 
     Attributes:

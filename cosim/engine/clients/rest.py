@@ -74,7 +74,7 @@ class Rest:
 
     Args:
         write: Gets spans of clients whose batteries are empty, or have charged, when they have ended.
-        counts: Whether what is taken on the way is asked for (`energy_j`), as evaluations do.
+        counts: True if what is taken on the way is asked for (`energy_j`), as evaluations do.
 
     Attributes:
         names: Of all clients.

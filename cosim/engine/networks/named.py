@@ -44,7 +44,7 @@ def network_of(name: str, *, values: bool = True, key: int = 0) -> nn.Module:
     """The network of a name.
 
     Args:
-        values: Whether its tensors have values, or lie on torch's device "meta" and only have shapes, where
+        values: True if its tensors have values, or lie on torch's device "meta" and only have shapes, where
             it can be built so.
         key: From which follows what it draws from global generators, 0 to 2**64 - 1.
 

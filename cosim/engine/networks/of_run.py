@@ -20,7 +20,7 @@ def network_of(system: System, network: Any = None, values: bool = False) -> Any
 
     Args:
         network: A function that returns it, or what builds it by its name; None: what the system names.
-        values: Whether it has values even so.
+        values: True if it has values even so.
 
     Raises:
         ConfigurationError: There is none, or it is to bring weights, which a family cannot.

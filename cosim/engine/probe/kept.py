@@ -34,7 +34,7 @@ def kept_by(network: nn.Module) -> dict[str, Any]:
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two such values are the same, tensors to float32 rounding."""
+    """True if two such values are the same, tensors to float32 rounding."""
     if isinstance(one, Tensor) and isinstance(other, Tensor):
         return close(one, other)
     if isinstance(one, list) and isinstance(other, list):
@@ -43,7 +43,7 @@ def alike(one: Any, other: Any) -> bool:
 
 
 def close(one: Tensor, other: Tensor, share: float = 1e-4, least: float = 0.0) -> bool:
-    """Whether two tensors are the same up to a share of their largest value, or up to a least difference."""
+    """True if two tensors are the same up to a share of their largest value, or up to a least difference."""
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     if not (one.is_floating_point() or one.is_complex()):

@@ -49,7 +49,7 @@ class Manner:
     """How rules of the engine train clients; a train function of a user's own is called client by client.
 
     Attributes:
-        together: Whether one program trains many of them.
+        together: True if one program trains many of them.
         why: In words.
         cannot_batch: Why torch.func cannot; None: it can, or it was not asked.
     """

@@ -1,4 +1,4 @@
-"""Whether a network and a data set fit together, asked before the clock starts."""
+"""True if a network and a data set fit together, asked before the clock starts."""
 
 import math
 from collections.abc import Callable
@@ -110,7 +110,7 @@ def check_outputs(
 
     Args:
         outputs_of: The network's outputs for samples, shape (batch, features), with values or without.
-        classes_are_known: Whether the data set has as many classes as it says.
+        classes_are_known: True if the data set has as many classes as it says.
 
     Raises:
         ConfigurationError: It does.

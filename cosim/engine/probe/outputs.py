@@ -140,7 +140,7 @@ class _LooksUp(TorchDispatchMode):
 
 
 def looks_up(network: nn.Module, x_BD: Tensor) -> bool:
-    """Whether a forward pass takes values of something for places in a table."""
+    """True if a forward pass takes values of something for places in a table."""
     with torch.no_grad(), _LooksUp() as mode:
         network(x_BD)
     return mode.found

@@ -1,4 +1,4 @@
-"""Whether a train function of a user's own keeps the rules, tried once before the clock starts.
+"""True if a train function of a user's own keeps the rules, tried once before the clock starts.
 
 It trains a client for two steps on copies of the network and of a few samples. What the engine refuses in a
 training, it refuses then: draws from generators of the whole process, a state that would be lost, a second

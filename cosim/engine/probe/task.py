@@ -1,4 +1,4 @@
-"""Whether a task and a data set fit together, asked before the clock starts."""
+"""True if a task and a data set fit together, asked before the clock starts."""
 
 import math
 from typing import Any, NamedTuple
@@ -109,7 +109,7 @@ class Trial(NamedTuple):
     Attributes:
         loss: Of all of them.
         loss_of_twice: Of a batch that holds each of them twice.
-        has_gradients: Whether all gradients with respect to the outputs are finite.
+        has_gradients: True if all gradients with respect to the outputs are finite.
         sums: Over all of them.
         sums_of_slices: The same, slice by slice.
     """

@@ -27,7 +27,7 @@ class Cell(Edge, Protocol):
 
     @property
     def receives_first(self) -> bool:
-        """Whether all participants have received before a round's clock starts."""
+        """True if all participants have received before a round's clock starts."""
         ...
 
 

@@ -35,7 +35,7 @@ def play(sim: Simulation, edge: Cell, asked: EdgeRound, *, learns: bool) -> Proc
     """Let the time of a round pass; returns what `Became` of its clients.
 
     Args:
-        learns: Whether what is learned is read.
+        learns: True if what is learned is read.
     """
     times, work, recorder = _times(sim, edge, asked), asked.work, sim.recorder
     if times is None:

@@ -12,8 +12,8 @@ class RoundClock:
     """How the edge rounds of a run are played.
 
     Attributes:
-        on_arrays: Whether it is on arrays, where clients differ in cycles at most; else by events.
-        learns: Whether what is learned is read.
+        on_arrays: True if it is on arrays, where clients differ in cycles at most; else by events.
+        learns: True if what is learned is read.
         why: Why they are played so, in a few words.
     """
 

@@ -17,7 +17,7 @@ class HowPlayed(NamedTuple):
     Attributes:
         clock: Whether edge rounds are played by events or on arrays; auto: by the size of the run, and by
             events where a part wants them.
-        records: Whether rows of clients are kept, or of edge rounds only, which wants arrays.
+        records: True if rows of clients are kept, or of edge rounds only, which wants arrays.
     """
 
     clock: ClockKind = "events"

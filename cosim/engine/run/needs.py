@@ -78,7 +78,7 @@ class Needs(NamedTuple):
 
     @property
     def takes_much(self) -> bool:
-        """Whether what clients keep, or an evaluation, takes memory that a reader should know of before."""
+        """True if what clients keep, or an evaluation, takes memory that a reader should know of before."""
         return self._kept_gib >= MUCH_GIB or self.evaluation_gib >= MUCH_TO_EVALUATE_GIB
 
     @property
@@ -127,7 +127,7 @@ def rows_of_a_job(system: Any, rest_rows: int = 0) -> int:
 
 
 def keeps_rows(records: RecordsKind, system: Any, rest_rows: int = 0) -> bool:
-    """Whether rows of clients are kept, where they need not be; `rest_rows` as for `rows_of_a_job`."""
+    """True if rows of clients are kept, where they need not be; `rest_rows` as for `rows_of_a_job`."""
     if records == "auto":
         num_jobs = num_jobs_of(system)
         return num_jobs is None or rows_of_a_job(system, rest_rows) * num_jobs <= MOST_ROWS

@@ -200,7 +200,7 @@ def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
 
 
 def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
-    """Whether each client is there; None: all always are."""
+    """True if each client is there; None: all always are."""
     charges = {} if sim.recorder.rest is None else sim.recorder.rest.charges
     if not charges and devices.come_and_go is None:
         return None

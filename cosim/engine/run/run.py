@@ -71,7 +71,7 @@ def run(
         listener: Hears of every version of the global model as it is made.
         clock: Whether edge rounds are played by events or on arrays, with the same results; auto: by events
             up to 100,000 client-rounds, which take about ten seconds, on arrays above where all parts can.
-        records: Whether the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
+        records: True if the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
             on arrays only); auto: all, up to ten million rows.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a

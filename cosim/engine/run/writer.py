@@ -29,7 +29,7 @@ class RunWriter:
 
     Attributes:
         time_s: How far the run has come.
-        is_replaying: Whether it has not come to the checkpoint yet, so that what is saved already stays.
+        is_replaying: True if it has not come to the checkpoint yet, so that what is saved already stays.
 
     Args:
         origin: What provenance.json says of this process, where it resumes a run.

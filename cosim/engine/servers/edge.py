@@ -33,7 +33,7 @@ class EdgeServer(Server):
         route: Between it and its clients.
         clients: Those whom the links of the route know by their places, in the order of their numbers.
         rounds: How edge rounds are played; one for all cells of a run.
-        receives_first: Whether all participants have received before a round's clock starts.
+        receives_first: True if all participants have received before a round's clock starts.
         last_round: What became of its last edge round; None: there was none.
     """
 

@@ -287,7 +287,7 @@ def _by_node(arrays: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[
 
 
 def _is_sound(path: Path) -> bool:
-    """Whether all that is in the file has its checksum."""
+    """True if all that is in the file has its checksum."""
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             return archive.testzip() is None

@@ -60,6 +60,6 @@ class Kept(NamedTuple):
         return self if is_as_good or not later._counts(column) else later
 
     def _counts(self, column: str) -> bool:
-        """Whether its value is a number, of a model that has not diverged."""
+        """True if its value is a number, of a model that has not diverged."""
         scores = self.evaluation.scores
         return not math.isnan(scores[column]) and bool(are_sound(self.evaluation.measures, scores))

@@ -109,7 +109,7 @@ class Result:
 
     @property
     def keeps_another(self) -> bool:
-        """Whether its weights are of another version than the one that was evaluated last."""
+        """True if its weights are of another version than the one that was evaluated last."""
         kept = self.summary.kept_version
         return kept != NO_VERSION and kept != self.evaluations["version"].iloc[-1]
 
@@ -172,7 +172,7 @@ class Result:
 
     @property
     def has_rounds(self) -> bool:
-        """Whether the global model comes from round to round, and not from version to version."""
+        """True if the global model comes from round to round, and not from version to version."""
         return not (self.versions["server"] == CLOUD).any()
 
     @property

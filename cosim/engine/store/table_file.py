@@ -39,7 +39,7 @@ class TableFile:
         """Put the file into its place, with a last row group that is not there in later ones.
 
         Args:
-            goes_on: Whether there may be more, so that groups are copied now, and what that takes is known.
+            goes_on: True if there may be more, so that groups are copied now, and what that takes is known.
 
         Returns:
             Its checksum.

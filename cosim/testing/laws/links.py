@@ -87,7 +87,7 @@ class _Trial:
         return way.open(client, Payload(bits / 32.0, bits), Job(1, number, number), self._power_w)
 
     def _both_arrive(self, number: int) -> bool:
-        """Whether the uploads of two clients arrive in a job."""
+        """True if the uploads of two clients arrive in a job."""
         sim = Simulation(seed=1)
         way, clients = self._of_cell(sim, 2)
         uploads = [self._opened(way, client, BITS, number) for client in clients]

@@ -102,7 +102,7 @@ def main(options: Options) -> int:
 
 
 def is_lost(algorithm: str, snr_db: int) -> bool:
-    """Whether noise keeps it from the target; shares of the band have none."""
+    """True if noise keeps it from the target; shares of the band have none."""
     return algorithm in OVER_THE_AIR and snr_db in LOST_DB
 
 

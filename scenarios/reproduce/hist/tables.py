@@ -172,7 +172,7 @@ class Entry:
         ]
 
     def claim(self, required: Sequence[str]) -> Claim:
-        """Whether HIST needs less than HFedAvg."""
+        """True if HIST needs less than HFedAvg."""
         own, other = (self.uploads(name) for name in NAMES)
         return Claim(
             paper=f"{self.words}: HIST needs less upload than HFedAvg",
@@ -182,7 +182,7 @@ class Entry:
 
 
 def growing(few: Entry, many: Entry) -> Claim:
-    """Whether HIST's advantage grows with the cells."""
+    """True if HIST's advantage grows with the cells."""
     costs = {
         label(name, entry.num_cells, few.split): entry.uploads(name)
         for entry in (few, many)
@@ -219,7 +219,7 @@ def upload_bits(network: Any) -> int:
 
 
 def grid_claim(table: PaperTable) -> Claim:
-    """Whether the entries are whole multiples, and what they are multiples of is what it should be."""
+    """True if the entries are whole multiples, and what they are multiples of is what it should be."""
     exact = table.multiple_bits / table.unit_bits
     entries = [
         numbers[place]

@@ -47,7 +47,7 @@ def measured(hits: list[bool]) -> Interval:
 
 
 def covers(hits: list[bool], least: float = 0.93, most: float = 1.0) -> bool:
-    """Whether a coverage between these is not ruled out by the measurement."""
+    """True if a coverage between these is not ruled out by the measurement."""
     share = measured(hits)
     return share.high >= least and share.low <= most
 

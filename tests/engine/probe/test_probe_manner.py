@@ -1,4 +1,4 @@
-"""Whether clients are trained together is tried; either way they train as a plain loop of torch does."""
+"""True if clients are trained together is tried; either way they train as a plain loop of torch does."""
 
 import json
 

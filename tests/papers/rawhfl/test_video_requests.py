@@ -47,7 +47,7 @@ def many_requests(model, num_requests, rng):
 
 
 def is_likely(counts, law):
-    """Whether independent counts, in rows, can come from laws: Pearson's test, 99.9 %."""
+    """True if independent counts, in rows, can come from laws: Pearson's test, 99.9 %."""
     counts, law = np.atleast_2d(counts), np.atleast_2d(law)
     expected = counts.sum(axis=1, keepdims=True) * law
     if counts[expected == 0.0].any():

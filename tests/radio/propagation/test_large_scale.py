@@ -28,13 +28,13 @@ def at(d_m: float) -> np.ndarray:
 
 
 def is_likely_share(num_hits: int, num_trials: int, probability: float) -> bool:
-    """Whether the count lies in the exact 99.9 % interval of its binomial law."""
+    """True if the count lies in the exact 99.9 % interval of its binomial law."""
     low, high = stats.binom.ppf([0.0005, 0.9995], num_trials, probability)
     return bool(low <= num_hits <= high)
 
 
 def is_likely_sigma(samples_db: np.ndarray, sigma_db: float) -> bool:
-    """Whether the mean square of normal samples lies in the exact 99.9 % interval of its chi-square law."""
+    """True if the mean square of normal samples lies in the exact 99.9 % interval of its chi-square law."""
     low, high = stats.chi2.ppf([0.0005, 0.9995], samples_db.size)
     return bool(low <= np.sum((samples_db / sigma_db) ** 2) <= high)
 
