@@ -1,6 +1,6 @@
 """System: the whole configuration of a run, and the network of nodes that it describes.
 
-The defaults are those of the HIST journal paper, Section VI.
+The defaults come from the HIST journal paper, Section VI.
 
 Usage::
 
@@ -63,30 +63,30 @@ class System:
         seed: Names the run's randomness. [no source]
         num_cells: Cells, each with an edge server. [HIST journal, Section VI-B]
         num_clients: Clients in all cells together, dealt as evenly as they go. [HIST journal, Section VI-A]
-        cell_sizes: Clients of each cell, where they are not dealt evenly; none: evenly. [HIST journal,
+        cell_sizes: Clients of each cell, where they are not dealt evenly. None means evenly. [HIST journal,
             Section VI-A: evenly]
         model: Network by name: a family such as relu (no biases) or mlp (biases), then its layer sizes; or
             module:function, a function of your own that returns a torch.nn.Module. [HIST journal, Section
             VI-B]
-        initial_weights: Drawn: what the network's own initialisation draws follows from the seed, and what
-            it loads stays; network: those that a network of your own has, the same for every seed. [HIST
+        initial_weights: Drawn: what the network's own initialisation draws follows from the seed, and what it
+            loads stays; network: the weights that a network of your own has, the same for every seed. [HIST
             journal: drawn]
-        personal: What of the network clients keep to themselves: names of layers or tensors; batch norm, for
-            layers that have running statistics; running statistics, for these alone. [no source]
-        data: What is learned, and who holds which samples.
-        task: What is minimised and reported; none: classification where samples have classes, regression
+        personal: Parts of the network that clients keep to themselves: names of layers or tensors; batch
+            norm, for layers that have running statistics; running statistics, for these alone. [no source]
+        data: What is learned, and which client holds which samples.
+        task: What is minimised and reported. None means classification where samples have classes, regression
             where they have quantities. [HIST journal, Section VI-A: classification]
         topology: Where the nodes stand.
         devices: The clients' processors and transmitters.
         cycles: What a local step costs a processor. [HIST journal, Section VI-C: as much for every network]
         codec: What a model is on the air. [HIST journal, Section VI-B: uncompressed]
-        model_codec: What models are on their way down; none: they arrive as they are, with bits by codec. [no
-            source]
+        model_codec: What models are on their way down. None means that they arrive as they are, with bits by
+            codec. [no source]
         downlink: How models travel to the clients. [HIST journal, Section IV-A: at once]
-        downloads_count: True if an edge round's deadline, its first so many and energy budgets count the
-            downloads; else all have received before the round's clock starts. [no source]
+        downloads_count: True if an edge round's deadline, its number of updates and energy budgets count the
+            downloads; else all clients have received before the round's clock starts. [no source]
         uplink: How updates travel. [HIST journal, Section IV-A: by radio]
-        protocol: Who trains what, and how it is combined.
+        protocol: Which clients train what, and how it is combined.
         end: When the run is over.
         evaluation: Which versions of the global model are evaluated on the test set, besides the first and
             the last; Never: timing only, nothing is learned.
@@ -156,7 +156,7 @@ class System:
         return table("System", self._shown())
 
     def _shown(self) -> dict[str, str]:
-        """What a reader wants to know first: the kinds of its main parts, and its size."""
+        """Summary: the kinds of its main parts, and its size."""
         kinds = ("protocol", "data", "devices", "uplink", "end")
         size = {"clients": f"{self.num_clients:,}", "cells": str(self.num_cells), "model": self.model}
         return {name: type(getattr(self, name)).__name__ for name in kinds} | size | {"seed": str(self.seed)}

@@ -32,8 +32,8 @@ class Word:
         name: In a few words, such as "every update".
         lacking: What is true of a part that lacks it, as a clause.
         fix: What a user puts in place of such a part.
-        of: The field of a system whose parts may lack it; None: parts beside the one that asks, in the same
-            field of the system.
+        of: The field of a system whose parts may lack it. None means parts beside the one that asks, in the
+            same field of the system.
     """
 
     name: str
@@ -51,9 +51,9 @@ class Lack:
     """A part lacks a word.
 
     Attributes:
-        where: With which values of its fields, in words; empty: always.
+        where: With which values of its fields, in words. Empty means always.
         applies: True if a part of the class has such values.
-        at: The path in the system at which it lacks it; None: wherever it stands.
+        at: The path in the system at which it lacks it. None means anywhere.
     """
 
     word: Word
@@ -67,11 +67,11 @@ class Ask:
     """A part asks for a word.
 
     Attributes:
-        why: What it does, as a clause behind its name.
+        why: The reason, as a clause after the part's name.
         fix: What a user puts in its place; empty: nothing is better.
-        where: With which values of its fields, in words; empty: always.
+        where: With which values of its fields, in words. Empty means always.
         applies: True if a part of the class has such values.
-        at: The field of the system in which it asks; None: wherever it stands.
+        at: The field of the system in which it asks. None means any field.
     """
 
     word: Word

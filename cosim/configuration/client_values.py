@@ -27,7 +27,7 @@ def each(rule: Rule) -> Rule:
 
 
 def in_range(ends: Sequence[float], share: Share) -> Share:
-    """What lies so far from the lowest to the highest of a field with one value or two, 0 to 1."""
+    """Value at a share, 0 to 1, between the lowest and the highest of a field with one value or two."""
     return ends[0] + (ends[-1] - ends[0]) * share
 
 
@@ -61,13 +61,13 @@ def _place(values: Values, system: Any) -> str:
 
 @part
 class PerGroup(Values):
-    """A value for all clients, or for those of each of several equal groups of cells.
+    """A value for all clients, or one for the clients of each of several equal groups of cells.
 
     With k values, cell j of N (from 1) belongs to group ceil(j k / N): for k = 2 the first floor(N / 2) cells
     get the first value, as in Section VI-C of the HIST journal paper. A cell alone gets the last of two.
 
     Attributes:
-        values: The values, those of the first cells first. [that of the field they are for]
+        values: The values, the first cells' first. [source of the field they are for]
     """
 
     values: tuple[float, ...] = knob(not_empty)

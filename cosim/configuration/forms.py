@@ -39,8 +39,8 @@ class Forms:
 
     Attributes:
         forms: Form -> its methods; a port names them.
-        form: The one that a class has; None: it gives none, or has that of what it wraps.
-        wraps: The field with the part that it wraps; None: it wraps none.
+        form: The form of a class. None means that it has none, or has the form of what it wraps.
+        wraps: The field with the part that it wraps. None means that it wraps no part.
     """
 
     __slots__ = ()

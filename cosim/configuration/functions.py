@@ -28,7 +28,7 @@ from typing import Any
 from cosim.configuration.rules import Broken, ConfigurationError, short
 
 _named: ContextVar[frozenset[str] | None] = ContextVar("named", default=None)
-"""Modules whose functions the file that is being read may name; None: no file is being read."""
+"""Modules whose functions the file that is being read may name. None means that no file is being read."""
 
 
 @contextmanager
@@ -107,7 +107,7 @@ def _is_within(module: str | None, named: frozenset[str]) -> bool:
 
 
 def loaded(name: str, where: str) -> object:
-    """What a name such as `rules:Fastest` means; None where the module has nothing of that name.
+    """Object that a name such as `rules:Fastest` means; None where the module has nothing of that name.
 
     Args:
         where: The field with this name, for the message.

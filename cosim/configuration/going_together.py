@@ -93,4 +93,4 @@ PLANS = (
     Ask(DOWNLOADS_APART, "plans how long jobs take", "a protocol that does not plan"),
     Ask(FREE_CODING, "plans how long jobs take", "a protocol that does not plan"),
 )
-"""What a part asks that plans times."""
+"""Requirement of a part that plans times."""

@@ -1,7 +1,7 @@
 """JSON form: configurations as plain values, and back to what they were, type and value.
 
 The form has a `kind` (`kinds`) wherever a reader could not know the class: where a field takes several, where
-an object is of a subclass of the one that the field names, and for a class of somebody else's as a whole.
+an object is of a subclass of the one that the field names, and for a user's own class as a whole.
 """
 
 import json
@@ -153,7 +153,7 @@ def takes_number(annotation: Any) -> bool:
 
 
 def of_number(annotation: Any, number: float) -> Any:
-    """What a plain number is in a field that takes kinds: itself, or the kind that it stands for; None: none.
+    """Value of a plain number in a field that takes kinds: itself, the kind that it means, or None.
 
     A port says by a class method `of_number` which kind a number stands for.
     """
@@ -223,7 +223,7 @@ def _kept(before: Any, cls: type) -> dict[str, Any]:
 
 
 def _was_chosen(value: Any, attribute: "attrs.Attribute[Any]") -> bool:
-    """Whether to keep a value: a part that is its class's default gives way to another class's own."""
+    """True to keep a value: a part that is its class's default gives way to another class's own."""
     return not is_configuration(type(value)) or value != attribute.default
 
 
@@ -284,10 +284,11 @@ def _structure_fields(values: dict[str, Any], cls: Any) -> Any:
 
 
 def check_names(cls: Any, names: Collection[str]) -> None:
-    """Refuse names of fields that a class has not, and the lack of those without a default.
+    """Refuse names of fields that a class does not have, and missing fields without a default.
 
     Raises:
-        ConfigurationError: Names the known ones, and a part that has it; or those that lack.
+        ConfigurationError: Names the known fields, and a part that has the unknown one; or the missing
+            fields.
     """
     known = attrs.fields_dict(cls)
     for name in names:
@@ -342,7 +343,7 @@ def field_for(cls: Any, value: Any, taken: Collection[str] = ()) -> str | None:
 
 
 def example(value: Any, attribute: "attrs.Attribute[Any]") -> str | None:
-    """How a value that a field does not take may have been meant; None: no likely meaning."""
+    """Likely meaning of a value that a field does not take; None if there is none."""
     options, usual = options_of(attribute.type), type(attribute.default)
     if isinstance(value, type) and issubclass(value, options or ()):
         return f"an object of the class, {value.__name__}()"

@@ -60,7 +60,7 @@ def kinds_of(port: type | tuple[type, ...]) -> list[type]:
 
 
 def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
-    """The names of what a field takes that names these: ours, then those of others that are loaded.
+    """Names of the kinds that a field takes: ours, then users' own that are loaded.
 
     Args:
         field: Its name, by which a class may say that it is not for it (`Port.may_be`).
@@ -89,7 +89,7 @@ def _is_found(cls: type) -> bool:
 
 
 def check_whole(kind: str, cls: type, options: tuple[type, ...]) -> None:
-    """Refuse a class of somebody else's that lacks what its port asks for.
+    """Refuse a user's own class that lacks what its port asks for.
 
     Raises:
         ConfigurationError: What it lacks, and the usual fix.

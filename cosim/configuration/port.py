@@ -57,8 +57,8 @@ class Port(Claims, Forms):
         """How many values a client holds while it trains, beside weights, gradients and activations.
 
         Args:
-            num_parameters: That it trains.
-            num_values: Those, and running statistics.
+            num_parameters: Parameters that it trains.
+            num_values: Parameters and running statistics.
         """
         return 0
 
@@ -82,7 +82,7 @@ def check_fit(system: Any) -> None:
 
 
 def parts_of(config: Any) -> "Iterator[Port]":
-    """The parts of a configuration, and theirs, outer ones first."""
+    """Parts of a configuration, and their parts, outer ones first."""
     for name in attrs.fields_dict(type(config)):
         part = getattr(config, name)
         if isinstance(part, Port):

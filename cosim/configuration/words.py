@@ -3,7 +3,7 @@
 A field is called by the last of its path, without its unit, which stands at the number: "deadline 60 ms";
 counts come first: "2 cells". The kind of a part says all by its name, such as "HFedAvg", and so does a
 bandwidth, such as "5 MHz". Where the field's own name says no thing ("after", "per client"), the class of its
-part does: the 60 ms above are those of a `Deadline(after_s=0.06)`.
+part does: the 60 ms above belong to a `Deadline(after_s=0.06)`.
 
 Usage::
 
@@ -58,7 +58,7 @@ def in_words(
 
 
 def field_in_words(field: str, fields: Collection[str] = (), parts: Mapping[str, str] | None = None) -> str:
-    """What a field is called, without its unit, with as much of its path as tells it from others."""
+    """Name of a field without its unit, with as much of its path as tells it from others."""
     path, alike = _bare(field).split("."), _alike(field, fields)
     number = 1
     while number < len(path) and sum(_ends(other, path[-number:]) for other in alike) > 1:
@@ -95,7 +95,7 @@ def column_in_words(
 
 
 def parts_of(config: Mapping[str, Any], path: str = "") -> dict[str, str]:
-    """Path -> class of the parts of a configuration, of those that say it, as files do or path by path."""
+    """Path -> class of each part of a configuration that says its class, as files do or path by path."""
     found: dict[str, str] = {}
     for name, value in config.items():
         inner = f"{path}.{name}" if path else name

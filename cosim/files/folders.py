@@ -1,7 +1,7 @@
 """Folders: made whole or not at all, and filled by one process at a time.
 
 A run and a study have a folder each. It appears with its first files in it, however the process that makes it
-ends. Who fills it holds a lock on it, which ends with the process.
+ends. The process that fills it holds a lock on it, which ends with the process.
 """
 
 import errno
@@ -72,7 +72,7 @@ def _cannot_be_written(folder: Path, error: OSError) -> ConfigurationError:
 
 
 def remove_folder(folder: Path, what: str) -> None:
-    """Take a folder away, at once and when nobody fills it.
+    """Remove a folder, at once and only when no process fills it.
 
     Args:
         what: That was played in it: run or study.
@@ -89,7 +89,7 @@ def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
 
     Args:
         what: That is played in it: run or study.
-        waits: Whether to wait for one that fills it.
+        waits: True to wait for a process that fills it.
 
     Raises:
         ConfigurationError: Another process fills it, or it cannot be locked.

@@ -1,4 +1,4 @@
-"""Imports: the modules of a user's own that a user's module imports, and those that they import in turn.
+"""Imports: a user's own modules that a user's module imports, directly or through others.
 
 They are read off the source, so that imports within functions count, and nothing is run. Own is what lies
 neither in the standard library nor among installed packages, and is not ours: modules of the same package or
@@ -27,7 +27,7 @@ from cosim.configuration import module_called
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = tuple(_ROOT / package for package in ("cosim", "models", "analysis", "scenarios"))
-"""What the commit stands for."""
+"""Folders of code that the commit identifies."""
 _STANDARD = tuple(Path(sysconfig.get_path(of)) for of in ("stdlib", "platstdlib"))
 _INSTALLED = {"site-packages", "dist-packages"}
 
@@ -46,7 +46,7 @@ class Imported:
 
 
 class _Import(NamedTuple):
-    """`import module`, or `from module import names`, from so many packages up."""
+    """`import module`, or `from module import names`, from a number of packages up."""
 
     level: int
     module: str
@@ -59,7 +59,7 @@ def is_ours(file: Path) -> bool:
 
 
 def imported_by(modules: Mapping[str, Path]) -> dict[str, Imported]:
-    """Modules of the user's own that modules import, and those that these import in turn.
+    """The user's own modules that modules import, directly or through others.
 
     Args:
         modules: Name -> file; one that is not the user's own imports nothing that counts.
@@ -110,7 +110,7 @@ def _packages(name: str, folders: list[Path]) -> Iterator[tuple[str, Path]]:
 
 
 def _found(name: str, folders: list[Path]) -> Path | None:
-    """The file of a module of the user's own; None: it is none, or has no file."""
+    """File of a user's own module; None if it is not the user's, or has no file."""
     top = name.partition(".")[0]
     if not name or top in sys.stdlib_module_names:
         return None
@@ -133,7 +133,7 @@ def _own_file(module: object) -> Path | None:
 
 
 def _folders(name: str, file: Path) -> list[Path]:
-    """Where the modules lie that a module may import: beside its package, and in folders of the path."""
+    """Folders with the modules that a module may import: beside its package, and on the path."""
     parts = tuple(name.split("."))
     place = file.parent if file.stem == "__init__" else file.with_name(file.name.partition(".")[0])
     is_there = place.parts[-len(parts) :] == parts

@@ -68,7 +68,7 @@ def raise_fallen() -> None:
 
 
 def behind(error: BaseException) -> KeyboardInterrupt | None:
-    """The interrupt that has ended a command; None: another error has.
+    """The interrupt that has ended a command; None if another error has.
 
     A library that is interrupted while it is loaded may tell of it by an error of its own.
     """

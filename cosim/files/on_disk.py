@@ -25,7 +25,7 @@ _MOST_BYTES = 100
 
 
 def place(path: str | Path) -> Path:
-    """The absolute path that a user means, who may have written ~ for their home.
+    """The absolute path that a user means; ~ is their home.
 
     Raises:
         ConfigurationError: No file can be there.
@@ -42,7 +42,7 @@ def place(path: str | Path) -> Path:
 
 
 def located(text: str) -> Path:
-    """Where a file of a configuration lies: at a path, or as `package:path` within an installed package.
+    """Path of a file of a configuration: a path, or `package:path` within an installed package.
 
     The package, such as that of `scenarios:walk.csv`, is found without being loaded.
     """
@@ -61,7 +61,7 @@ def shown(path: Path) -> str:
 
 
 def partial_of(path: Path) -> Path:
-    """Where this process writes what is to be put in a place."""
+    """Path where this process writes a file before it is moved to its place."""
     name = os.fsdecode(os.fsencode(path.name)[:_MOST_BYTES])
     return path.with_name(f".{name}.{_machine()}.{os.getpid()}.partial")
 

@@ -25,7 +25,7 @@ def hiding_in(folder: Path) -> Iterator[Path]:
 
 
 def in_words(file: Path) -> str:
-    """What is wrong with a file that hides a package, and the usual fix."""
+    """Sentence about a file that hides a package: what is wrong, and the fix."""
     package = file.stem if file.stem != "__init__" else file.parent.name
     return f"{file}: hides the package {package}, which comes with cosim. Usual fix: another name for it."
 

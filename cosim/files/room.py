@@ -21,7 +21,7 @@ from typing import Any
 
 GIB = 2.0**30
 ABSURD_GIB, ABSURD_TIMES = 1.0, 1000
-"""What no file of a run's needs: rows of 1,000 equal clients unfold to 224 times their size."""
+"""Sizes beyond what any file of a run needs: rows of 1,000 equal clients unfold to 224 times their size."""
 _SMALL = 2**20
 
 
@@ -47,7 +47,7 @@ def free_memory_gib() -> float | None:
 
 
 def free_disk_gib(folder: Path | None) -> float | None:
-    """Room on the disk of a folder, or of the one in which it is to be made; None: unknown."""
+    """Free space on the disk of a folder, or of the folder in which it is to be made; None if unknown."""
     if folder is None:
         return None
     there = next((place for place in (folder, *folder.parents) if place.exists()), None)
@@ -102,7 +102,7 @@ def check_parquet(path: Path, file: Any) -> None:
 
 
 def _bytes_of_texts(path: Path, columns: list[str]) -> int:
-    """What the texts of a Parquet file take."""
+    """Bytes that the texts of a Parquet file take in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow.parquet import ParquetFile

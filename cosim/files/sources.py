@@ -1,10 +1,10 @@
 """Sources: by what the code of a user's own parts, and the files that parts name, are known again.
 
 A run of a user's parts is a run of their code. So `provenance.json` and `study.json` keep a hash of the file
-of each module that a configuration names and that is not ours: those of its classes, with what they derive
-from, those of functions given as `module:function`, and the user's own modules that they import
-(`cosim.files.imports`). So do they of each file that a part reads because a field names it, such as a
-trace (`Port.files`). A run that goes on, and a study, refuse others.
+of each module that a configuration names and that is not ours: modules of its classes and their base classes,
+modules of functions given as `module:function`, and the user's own modules that they import
+(`cosim.files.imports`). They keep a hash too of each file that a part reads because a field names it, such as
+a trace (`Port.files`). A resumed run, and a study, refuse other sources.
 
 Scope and limitations: the files as they lie there when a run begins. Where a module has no file, as a
 notebook, the hash is null, and nothing is refused.
@@ -88,10 +88,10 @@ def check_files(config: Any) -> None:
 
 
 def check_sources(known: Any, found: Sources, where: str) -> None:
-    """Refuse other sources than those that a run or study began with.
+    """Refuse other sources than a run or study began with.
 
     Args:
-        known: Those that it began with, as far as it says.
+        known: Sources that it began with, as far as it says.
         where: Its folder, for the message.
 
     Raises:
@@ -122,7 +122,7 @@ def _names(config: Any) -> Iterator[str]:
 
 
 def _told(source: str, found: Mapping[str, Any]) -> tuple[str, str]:
-    """What a source is, and its file."""
+    """Kind of a source in words, and its file."""
     if "imported_by" in found:
         return f"module {source} (which {' and '.join(found['imported_by'])} imports)", found["file"]
     of = ", ".join(found["of"])

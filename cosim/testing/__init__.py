@@ -15,7 +15,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_presence` | when clients are there: windows in order, each client's own |
 | `check_codec` | a codec: bits above 0, more for more values; no more arrives than they can say |
 | `check_model_codec` | likewise of models on their way down |
-| `check_data` | a data set: who holds what, the same in every run, nothing that could be written to |
+| `check_data` | a data set: which client holds what, the same in every run; arrays are read-only |
 
 Laws of runs (`check_system`):
 
@@ -25,8 +25,8 @@ Laws of runs (`check_system`):
 - *energy*: none is negative or infinite, none is spent while waiting, the power is one of the device's, and
   the run's is the sum of its spans;
 - *bits*: no client sends more than the payload, and what has arrived was sent whole, within its edge round;
-- *drops*: as many updates arrive as uploads do, of those who take part; what has arrived is left out only
-  where another of lower name came at the same instant;
+- *drops*: as many updates arrive as uploads do, from participants; what has arrived is left out only where
+  another of lower name came at the same instant;
 - *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
 - *updates*: what an asynchronous server applies has arrived, and is applied once, as stale as versions say,
   with the weight that the table has;

@@ -24,7 +24,7 @@ class Contracts:
 
     Attributes:
         num: How many, not counting contracts within others.
-        stops_at: Which of them ends the script, in the second process; None: it is the first process.
+        stops_at: The contract that ends the script, in the second process. None means the first process.
     """
 
     num = 0

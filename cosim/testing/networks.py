@@ -38,9 +38,10 @@ def check_network(
 
     Args:
         network: A `torch.nn.Module`, or its name, as `System.model` has it.
-        data: What it learns; None: that of the system.
-        task: What is minimised; None: that of the system.
-        system: What it is learned in; None: the small one, whose data have 12 features and 4 classes.
+        data: What it learns. None means the system's data.
+        task: What is minimised. None means the system's task.
+        system: The system that it is learned in. None means the small one, whose data have 12 features and 4
+            classes.
 
     Raises:
         BrokenLaw: The first law that is broken.
@@ -138,7 +139,7 @@ class _Trained:
             raise broken("threads", "scores differ with one thread and with three", REMEMBERS)
 
     def sample_by_sample(self) -> None:
-        """In evaluation mode outputs for a sample do not depend on those beside it."""
+        """In evaluation mode outputs for a sample do not depend on the samples beside it."""
         from cosim.engine.probe.plain_loop import evaluated_plainly
 
         weights = self._learner.weights(self._learner.initial_model(1))

@@ -37,8 +37,8 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
     """Check the laws of runs with a protocol.
 
     Args:
-        system: What it is played in, where the small system does not suit it.
-        network: What is trained; None: the system's model by name.
+        system: The system that it runs in, where the small system does not suit it.
+        network: What is trained. None means the system's model by name.
 
     Raises:
         BrokenLaw: The first law that is broken.
@@ -89,11 +89,11 @@ def check_model_codec(codec: ModelCodec) -> None:
 
 @contract
 def check_data(data: Data, system: System | None = None, network: Any = None) -> None:
-    """Check who holds what, and the laws of runs on a data set.
+    """Check which client holds what, and the laws of runs on a data set.
 
     Args:
-        system: What learns it, with a model that takes its features; None: the small one, whose model takes
-            12 features and 4 classes.
+        system: The system that learns it, with a model that takes its features. None means the small one,
+            whose model takes 12 features and 4 classes.
 
     Raises:
         BrokenLaw: The first law that is broken.
@@ -131,8 +131,8 @@ def check_selection(rule: Selection, system: System | None = None, network: Any 
     """Check the laws of runs with a selection rule.
 
     Args:
-        system: Whose protocol has `training.selection`, in which the rule is put; None: the small one, whose
-            cells have 3 and 2 clients.
+        system: A system whose protocol has `training.selection`, where the rule is put. None means the small
+            one, whose cells have 3 and 2 clients.
 
     Raises:
         BrokenLaw: The first law that is broken.
@@ -142,10 +142,10 @@ def check_selection(rule: Selection, system: System | None = None, network: Any 
 
 @contract
 def check_presence(presence: Presence, system: System | None = None) -> None:
-    """Check that windows are in order and everybody's own, and the laws of runs with a presence.
+    """Check that windows are in order and each client's own, and the laws of runs with a presence.
 
     Args:
-        system: Whose devices have `presence`, in which it is put; None: the small one.
+        system: A system whose devices have `presence`, where it is put. None means the small one.
 
     Raises:
         BrokenLaw: The first law that is broken.
@@ -160,10 +160,11 @@ def check_presence(presence: Presence, system: System | None = None) -> None:
 def check_local_training(rule: LocalTraining, system: System | None = None, network: Any = None) -> None:
     """Check that training is its own, and the laws of runs with a rule.
 
-    A client's update must not hang on who is trained beside it; that is compared to float32 rounding.
+    A client's update must not depend on which clients are trained beside it; that is compared to float32
+    rounding.
 
     Args:
-        system: Whose protocol has `training.local`, in which the rule is put; None: the small one.
+        system: A system whose protocol has `training.local`, where the rule is put. None means the small one.
 
     Raises:
         BrokenLaw: The first law that is broken.
@@ -177,7 +178,8 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
     """Check that a loss is a mean and that sums add up, and the laws of runs with a task.
 
     Args:
-        system: What it is learned in, with data that suit it; None: the small one, which has 4 classes.
+        system: The system that it is learned in, with data that suit it. None means the small one, which has
+            4 classes.
 
     Raises:
         BrokenLaw: The first law that is broken.

@@ -167,7 +167,7 @@ class _Watch:
             self._made.append(f"{Path(frame.f_code.co_filename).name}, line {frame.f_lineno}")
 
     def made_for_all_seeds(self, system: System, network: Any, modules: tuple[str, ...]) -> str:
-        """Where a generator is made in one of these modules, if another seed changes nothing; else empty."""
+        """Place where one of these modules makes a generator, if another seed changes nothing; else empty."""
         quiet = _quieted(system)
         if quiet is None:
             return ""
@@ -188,7 +188,7 @@ class _Watch:
 
 
 def _quieted(system: System) -> System | None:
-    """Times alone of a system in which none of our parts draws; None: one that reads losses."""
+    """A timing-only copy of a system in which none of our parts draws; None if the system reads losses."""
     devices, uplink = system.devices, system.uplink
     if isinstance(devices, DrawnDevices):
         steady_hz = PerGroup(values=devices.min_frequency_hz.numbers[:1])

@@ -44,7 +44,7 @@ def check_system(system: System, network: Any = None) -> None:
     """Check all laws of runs on a system, which should be small: it is played about seven times.
 
     Args:
-        network: What it trains; None: its model by name.
+        network: What it trains. None means its model by name.
 
     Raises:
         BrokenLaw: The first law that is broken.
@@ -113,7 +113,7 @@ def round_trip(system: System) -> None:
 
 
 def _alone_as_among_others(system: System) -> None:
-    """Check that cycles of many clients are those of each asked for alone.
+    """Check that cycles of many clients equal the cycles of each asked for alone.
 
     Raises:
         BrokenLaw: A client's hang on the others.

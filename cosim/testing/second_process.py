@@ -61,14 +61,15 @@ OF_PROCESS = "hash() of a text, the order of a set, the wall clock, or what is s
 
 
 class Asked(NamedTuple):
-    """What the second process is asked to play.
+    """Request to the second process: what to run.
 
     Attributes:
-        path: Where modules are found.
-        folder: Where the first process is.
-        script: File, package and module name of the running script; None: none of its parts are played.
+        path: Folders where modules are found.
+        folder: Working folder of the first process.
+        script: File, package and module name of the running script. None means that none of its parts are
+            used.
         num_contracts: Contracts that the script has asked for, the one under way included.
-        modules: That own parts are in.
+        modules: Modules with own parts.
         pickled: The system, and the network or None.
     """
 
@@ -81,13 +82,13 @@ class Asked(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What the second process answers.
+    """Answer of the second process.
 
     Attributes:
-        tables: Of the run; None: it was not played.
-        not_found: Why a part is not found there; empty: all are.
-        failed: The error of the run; empty: it has come to its end.
-        made: Where own parts make generators, though another seed gives the same tables; empty: they do not.
+        tables: Tables of the run. None means that it did not run.
+        not_found: Why a part is not found there. Empty means that all are.
+        failed: The error of the run. Empty means that it has finished.
+        made: Where own parts make generators, though another seed gives the same tables. Empty means nowhere.
     """
 
     tables: dict[str, Any] | None = None
@@ -112,7 +113,7 @@ class Second:
         return self.of_process == os.getpid() and known == files
 
     def ask(self, asked: Asked) -> Played:
-        """What it answers."""
+        """Answer to a request."""
         pickle.dump(asked, self.requests)
         self.requests.flush()
         return pickle.load(self.answers)
@@ -169,7 +170,7 @@ def begin(modules: Sequence[str] = ()) -> Second:
 
 
 def _answered(asked: Asked) -> Played:
-    """What a second process answers; a process that has ended, by whatever, is replaced once."""
+    """Answer of a second process; a process that has ended, however, is replaced once."""
     for _ in range(2):
         try:
             return begin(asked.modules).ask(asked)
@@ -219,7 +220,7 @@ def _is_ours(part: Port) -> bool:
 
 
 def _script() -> tuple[str, str | None, str | None] | None:
-    """File, package and name of the running script; None: it has none."""
+    """File, package and name of the running script; None if there is no file."""
     main = sys.modules["__main__"]
     file, spec = getattr(main, "__file__", None), getattr(main, "__spec__", None)
     return None if file is None else (str(Path(file).resolve()), main.__package__, spec and spec.name)

@@ -85,7 +85,7 @@ class Submodel(PendingModel):
 
 
 class ReceivedModel(PendingModel):
-    """What clients receive of a model whose parameters a codec changes on its way down."""
+    """Model as clients receive it when a codec changes its parameters on the way down."""
 
     __slots__ = ("codec",)
 
@@ -200,13 +200,13 @@ def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | No
 
     Args:
         models: At least one.
-        weights: Relative weight of each, divided by their sum; None: equal.
+        weights: Relative weight of each, divided by their sum. None means equal weights.
     """
     return LinearCombination(models, _shares(len(models), weights))
 
 
 class Change(NamedTuple):
-    """What somebody has made of a model that he got.
+    """Change that a client or a server has made to a model that it received.
 
     Attributes:
         start: What he got.
@@ -254,7 +254,7 @@ def _combined(
     """The sum of results times coefficients, and of models times factors.
 
     Args:
-        averaging: Of running statistics and state: the scale of coefficients, and factors; None: the same.
+        averaging: Scale of coefficients, and factors, for running statistics and state. None means the same.
     """
     updates: dict[PendingUpdate, float] = {}
     models: list[tuple[PendingModel, float]] = []
@@ -284,7 +284,7 @@ def assemble(
     Args:
         parts: Disjoint parts.
         models: The model of each part.
-        base: The full model that holds where no part does (a cell that sent nothing); None: the
+        base: The full model that holds where no part does (a cell that sent nothing). None means that the
             parts cover everything.
     """
     if len(parts) != len(models) or not parts:

@@ -1,8 +1,9 @@
 """Dropout whose masks are drawn from an update's key.
 
 torch's dropout layers draw from one generator of the whole process. Threads that train side by side take
-turns on it, so what a client draws would depend on who came first. Here every layer of a network has a stream
-of its own for every update: it follows from the update's key and the layer's name, and from nothing else.
+turns on it, so what a client draws would depend on which came first. Here every layer of a network has a
+stream of its own for every update: it follows from the update's key and the layer's name, and from nothing
+else.
 
 Scope and limitations: torch's six kinds of dropout layer, and classes made from them that keep their forward
 pass; `cosim.engine.probe` finds what draws otherwise. A layer does with a mask what torch's does, and drops
@@ -33,7 +34,7 @@ from cosim.values.weights import kept_modes
 KINDS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout)
 
 SATURATION = 1.7580993408473766
-"""What a SELU tends to for large negative inputs, with the sign changed: lambda times alpha. [Klambauer et
+"""Limit of a SELU for large negative inputs, with the sign changed: lambda times alpha. [Klambauer et
 al., "Self-normalizing neural networks", NIPS 2017, Section 3]"""
 
 
@@ -98,7 +99,7 @@ def kept(layer: DropoutLayer, size: torch.Size, masks: np.random.Generator) -> T
 
 
 def masked(layer: DropoutLayer, x: Tensor, mask: Tensor) -> Tensor:
-    """What a dropout layer makes of an input where a mask says what is kept.
+    """Output of a dropout layer for an input, where a mask says what is kept.
 
     Inputs are scaled by 1 / (1 - p). Alpha dropout sets them to -`SATURATION` instead of 0, and then scales
     and shifts all, so that mean 0 and variance 1 stay. [Klambauer et al., Section 3]

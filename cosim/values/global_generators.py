@@ -46,7 +46,7 @@ class _Turns:
 
 
 class _Hold(NamedTuple):
-    """What a call, and the calls that it makes, have of the generators."""
+    """Hold of a call, and of the calls that it makes, on the generators."""
 
     alone: bool
     thread: int
@@ -120,7 +120,7 @@ def _beside() -> Iterator[None]:
 
 @contextmanager
 def seeded(key: int) -> Iterator[None]:
-    """What is drawn from the global generators follows from a key, 0 to 2**64 - 1; then they are put back."""
+    """Seed the global generators by a key, 0 to 2**64 - 1, for a while; then restore them."""
     with kept():
         import torch
 
@@ -175,7 +175,7 @@ def moved(before: dict[str, Any]) -> list[str]:
 
 
 def without_draws(call: Callable[[], T]) -> tuple[T, list[str]]:
-    """What a call returns, and names of the global generators that it draws from.
+    """Result of a call, and names of the global generators that it draws from.
 
     Args:
         call: May be made again, alone, where a generator moved; then others may have moved it.
@@ -195,7 +195,7 @@ def without_draws(call: Callable[[], T]) -> tuple[T, list[str]]:
 
 
 def _draws_of_python(call: Callable[[], T]) -> tuple[T, bool]:
-    """What a call returns, and whether this thread drew from Python's generator, as its profile tells."""
+    """Result of a call, and True if this thread drew from Python's generator, as its profile tells."""
     usual, drew = sys.getprofile(), False
 
     def noted(frame: Any, event: str, of: Any) -> None:
@@ -214,7 +214,7 @@ _system_randomness = random._urandom  # type: ignore[attr-defined]
 
 
 def _noted_randomness(size: int) -> bytes:
-    """What the system gives, noted for the thread that asks, if it is to be."""
+    """Random bytes of the operating system; noted for the thread that asks, if it is watched."""
     if (notes := getattr(_asked, "notes", None)) is not None:
         notes.append(size)
     return _system_randomness(size)

@@ -23,8 +23,8 @@ class LinearCombination(PendingModel):
     A model of factor 0 has no part in it: nothing waits for it, and 0 times infinity does not come in.
 
     Args:
-        scale: Of the coefficients, for running statistics and state.
-        factors_of_moving: Factors of the models for these; None: as for all else.
+        scale: Scale of the coefficients, for running statistics and state.
+        factors_of_moving: Factors of the models for these. None means the same as for all else.
     """
 
     __slots__ = ("factors", "factors_of_moving", "scale")

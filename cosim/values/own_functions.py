@@ -27,7 +27,7 @@ def generator(key: int, purpose: str, device: torch.device) -> torch.Generator:
 
 
 def without_shared_draws(function: str, source: str, call: Callable[[], T]) -> T:
-    """What a call of a function returns.
+    """Result of calling a function.
 
     Args:
         function: Its name.
@@ -47,7 +47,7 @@ def without_shared_draws(function: str, source: str, call: Callable[[], T]) -> T
 
 
 def kept_copies(function: str, keeps_state: bool, state: Mapping[str, Tensor] | None) -> Weights:
-    """The state that a function returned, its tensors nobody else's from now on.
+    """State that a function returned, with tensors of its own.
 
     Raises:
         ConfigurationError: It is none, or its class does not say that it keeps one.

@@ -3,8 +3,8 @@
 The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
 `Learner.evaluate` reads a model. Start, state, samples, steps, rule and key determine an update wholly.
 
-A codec may change what of an update arrives (`PendingUpdate.codec`); it is part of the update, whose weights
-are then those that arrive.
+A codec may change what arrives of an update (`PendingUpdate.codec`); it is part of the update, whose weights
+are then the weights that arrive.
 
 A rule, or a codec, that keeps a state from one training to the next gets it from the update
 (`PendingUpdate.state`, `codec_state`), and leaves another (`next_state`, `next_codec_state`), which the
@@ -102,10 +102,10 @@ class PendingModel(PendingValue):
 
 
 class PendingState(PendingValue):
-    """What a client or a server keeps from one training to its next, such as momentum.
+    """State that a client or a server keeps from one training to its next, such as momentum.
 
-    It is an output of what makes it, an update or a model, and comes with that: who computes the one settles
-    the other, where anybody references it. Where nobody does it is let go of.
+    It is an output of the update or the model that makes it, and is computed with it if a reference to it
+    exists. Without a reference it is dropped.
     """
 
     __slots__ = ()
@@ -128,12 +128,12 @@ class NextState:
 
     @property
     def wanted(self) -> PendingState | None:
-        """The state, where somebody references it and it is not computed yet."""
+        """The state, if a reference to it exists and it is not computed yet."""
         state = None if self._state is None else self._state()
         return state if state is not None and state.tensors is None else None
 
     def of(self, make: Callable[[], PendingState]) -> PendingState:
-        """The state, made if nobody references one."""
+        """The state, made if no reference to one exists."""
         state = None if self._state is None else self._state()
         if state is None:
             state = make()
@@ -166,14 +166,14 @@ class PendingUpdate:
         samples: Training-set indices, or numbers row * num_classes + label where the data set has no train_y;
             shape (samples,); copied unless read-only.
         num_steps: Local steps.
-        round: In which it trains: that of its start.
+        round: Round in which it trains: its start's.
         training: The rule by which it trains, with the numbers of that round.
         key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
-        state: What the client has kept from its last training; None: nothing.
-        codec: What its change goes through on its way; None: what was sent arrives.
-        codec_state: What the codec has kept from the client's last training; None: nothing.
+        state: What the client has kept from its last training. None means nothing.
+        codec: What its change goes through on its way. None means that what was sent arrives.
+        codec_state: What the codec has kept from the client's last training. None means nothing.
         own: Tensors of the network that the client has in place of the start's and keeps to itself, none
-            before it has trained; None: it keeps nothing to itself.
+            before it has trained. None means that it keeps nothing to itself.
     """
 
     client: str
@@ -193,13 +193,13 @@ class PendingUpdate:
 
     @property
     def inputs(self) -> tuple[PendingValue, ...]:
-        """What must be computed before it is trained."""
+        """Values that must be computed before it is trained."""
         kept = (self.state, self.codec_state, self.own)
         return (self.start, *(state for state in kept if state is not None))
 
     @property
     def next_state(self) -> PendingState:
-        """What the client keeps of this training, one object for as long as anybody references it.
+        """State that the client keeps of this training, one object for as long as a reference to it exists.
 
         A copy of the update has the same.
         """
@@ -207,12 +207,12 @@ class PendingUpdate:
 
     @property
     def next_codec_state(self) -> PendingState:
-        """What the codec keeps of it, likewise."""
+        """State that the codec keeps of it, likewise."""
         return self.left_by_codec.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
 
     @property
     def next_own(self) -> PendingState:
-        """What of the network the client keeps to itself then, likewise."""
+        """Tensors of the network that the client keeps to itself then, likewise."""
         return self.left_own.of(lambda: PendingState(updates=(self,), coefficients=(None,)))
 
     @property
@@ -222,7 +222,7 @@ class PendingUpdate:
 
     @property
     def begun(self) -> "Weights":
-        """What training begins with, when that is computed: the start, and what is the client's own."""
+        """Weights that training begins with, once computed: the start, and what is the client's own."""
         return self.start.settled if self.own is None else self.start.settled | self.own.settled
 
     def __attrs_post_init__(self) -> None:

@@ -7,8 +7,8 @@ groups, disjoint parts that cover all units hold each element of a cut tensor ex
 Section II-B, Fig. 1b, equations 2, 3; Remark 1; Appendix A]
 
 The tensors are the parameters that are trained, the running statistics of normalisation layers, which follow
-their channels, and state of a network's own. Frozen parameters (those that need no gradient) and constant
-buffers (tables, masks) are no part of it: they never travel.
+their channels, and state of a network's own. Frozen parameters (which need no gradient) and constant buffers
+(tables, masks) are no part of it: they never travel.
 
 Scope and limitations: tensors that no group cuts (an output bias, convolutions of LeNet-5, the last matrix of
 a network with an even number of hidden layers) are whole in every part. Equation 3 does not hold for them;
@@ -39,7 +39,7 @@ CENTRAL, LOCAL = "central.", "local."
 """How the parameters of a network in two parts begin: the server's part, and the clients'."""
 
 MEAN, VARIANCE = "running_mean", "running_var"
-"""What normalisation layers call their running statistics."""
+"""Names that normalisation layers give their running statistics."""
 
 
 def _sorted_units(units: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
@@ -73,11 +73,11 @@ class NetworkShape:
     Attributes:
         parameters: Trained parameter -> shape.
         unit_groups: Group name -> (tensor name, axis) pairs.
-        num_central_outputs: Outputs of the server's part for one sample; 0: the network has no such part.
+        num_central_outputs: Outputs of the server's part for one sample; 0 if the network has no such part.
         statistics: Running statistic -> shape.
-        summed_statistics: Running statistic -> the group over whose units its layer's input is summed. What
-            a part sees of such a sum is its share, so a part's statistics are its share of the whole's, and
-            those of disjoint parts add up (variances as if units were uncorrelated).
+        summed_statistics: Running statistic -> the group over whose units its layer's input is summed. What a
+            part sees of such a sum is its share, so a part's statistics are its share of the whole's, and the
+            shares of disjoint parts add up (variances as if units were uncorrelated).
         personal: Tensors that clients keep to themselves (`cosim.engine.networks.personal`): they are part
             of a model and never travel.
         state: Any other buffer that training moves -> shape.
@@ -126,8 +126,8 @@ class NetworkShape:
         """The shape of a `torch.nn.Module`; without `unit_groups` it cannot be split, only trained whole.
 
         Args:
-            statistics: Buffers that are running statistics; those that the network declares count besides.
-                None: what layers call `running_mean` and `running_var` (`probe.buffers` knows better).
+            statistics: Buffers that are running statistics, besides the ones that the network declares. None
+                means what layers call `running_mean` and `running_var` (`probe.buffers` knows better).
             state: Buffers that are state of its own.
         """
         buffers = dict(network.named_buffers())
@@ -150,12 +150,12 @@ class NetworkShape:
 
     @property
     def moving(self) -> Shapes:
-        """What training moves without a gradient: running statistics, then state."""
+        """Buffers that training moves without a gradient: running statistics, then state."""
         return self.statistics | self.state
 
     @property
     def tensors(self) -> Shapes:
-        """What a model consists of: trained parameters, then what moves without a gradient."""
+        """Tensors of a model: trained parameters, then what moves without a gradient."""
         return self.parameters | self.moving
 
     @property
@@ -196,12 +196,12 @@ class NetworkShape:
         return sum(math.prod(shape) for shape in self._within(part).values())
 
     def num_sent(self, part: Part | None = None) -> int:
-        """Number of values in an upload: those of a model that clients do not keep to themselves."""
+        """Number of values in an upload: all of a model that clients do not keep to themselves."""
         shapes = self._within(part).items()
         return sum(math.prod(shape) for name, shape in shapes if name not in self.personal)
 
     def num_coded(self, part: Part | None = None) -> int:
-        """Number of those that a codec is given: what is trained. The others have 32 bits each."""
+        """Number of values that a codec is given: what is trained. The others have 32 bits each."""
         shapes = self._within(part).items()
         return sum(math.prod(s) for n, s in shapes if n in self.parameters and n not in self.personal)
 
@@ -220,7 +220,7 @@ class NetworkShape:
 
     @property
     def num_local_parameters(self) -> int:
-        """Number of parameters that clients hold: all but those of the server's part."""
+        """Number of parameters that clients hold: all but the server's part."""
         return sum(math.prod(s) for name, s in self.parameters.items() if not name.startswith(CENTRAL))
 
 

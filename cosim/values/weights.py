@@ -31,7 +31,7 @@ def own_copy(network: nn.Module, frozen: Mapping[int, nn.Parameter] | None = Non
     """A copy of a network that shares its frozen layers, which may be most of its memory.
 
     Args:
-        frozen: What stands in their place, from `frozen_on`; None: themselves.
+        frozen: What stands in their place, from `frozen_on`. None means themselves.
     """
     return copy.deepcopy(network, memo=dict(frozen_on(network, "cpu") if frozen is None else frozen))
 
@@ -101,7 +101,7 @@ def assembled(
         shape: The full network.
         parts: Disjoint parts.
         weights: The weights of each part.
-        base: Full weights that hold where no part does; None: the parts cover everything.
+        base: Full weights that hold where no part does. None means that the parts cover everything.
 
     Raises:
         ConfigurationError: parts overlap, or cover too little without a base.
@@ -147,7 +147,7 @@ class WeightedSum:
     """A running sum of weights times coefficients, in float64.
 
     Args:
-        begun: What it goes on from, which becomes its own; None: nothing.
+        begun: What it goes on from, which becomes its own. None means nothing.
 
     Attributes:
         total: The sum, empty before the first term.

@@ -13,7 +13,7 @@ from cosim.values.pending import PendingUpdate, StoredModel
 
 
 def left_of_changes(codec: Codec, shape: tuple[int, ...]) -> float:
-    """What a codec leaves of a client's first change."""
+    """Share of a client's first change that a codec leaves."""
 
     def arrived(values: Tensor) -> Tensor:
         update = PendingUpdate(
@@ -33,7 +33,7 @@ def left_of_changes(codec: Codec, shape: tuple[int, ...]) -> float:
 
 
 def left_of_models(codec: ModelCodec, shape: tuple[int, ...]) -> float:
-    """What a codec leaves of a model."""
+    """Share of a model that a codec leaves."""
     return _left(codec.received, shape)
 
 

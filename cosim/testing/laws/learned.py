@@ -9,7 +9,7 @@ NOT_A_NUMBER = "a division by 0 or a logarithm of 0, or a step that is too large
 
 
 def weights_are_numbers(result: Result) -> None:
-    """What is learned is finite.
+    """Learned weights are finite.
 
     Raises:
         BrokenLaw: The first value that is not.

@@ -40,7 +40,7 @@ def check_carried(link: Link) -> None:
 
 
 class _Trial:
-    """What a link does in one direction with few clients, and with nothing around it."""
+    """Trial of a link in one direction with few clients, and with nothing around it."""
 
     def __init__(self, link: Link, direction: str) -> None:
         self._link, self._direction = link, direction
@@ -148,7 +148,7 @@ class _Trial:
             raise broken(self._carrying, where, why)
 
     def _carried_bits(self, after_s: float, number: int, num_clients: int) -> Sequence[float]:
-        """What uploads that are opened together have carried when they are cut, if they need no grant."""
+        """Bits that uploads opened together have carried when they are cut, if they need no grant."""
         sim = Simulation(seed=1)
         way, clients = self._of_cell(sim, num_clients)
 
@@ -190,7 +190,7 @@ class _Trial:
 
 
 def _begin(way: Way, num_clients: int) -> None:
-    """Let an edge round of so many of the first clients begin."""
+    """Begin an edge round of the first `num_clients` clients."""
     way.begin_round(num_clients, math.inf, np.arange(num_clients))
 
 

@@ -63,7 +63,7 @@ def _names(classes: Iterable[type]) -> dict[str, bool]:
 
 
 def _one_edit(one: str, other: str) -> bool:
-    """Whether a letter more or less, another one, or two in the other order make a name of the other."""
+    """True if one letter added, removed, changed or swapped with the next makes one name of the other."""
     if min(len(one), len(other)) < SHORTEST or abs(len(one) - len(other)) > 1:
         return False
     start = 0

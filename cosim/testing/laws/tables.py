@@ -29,7 +29,7 @@ def broken(law: str, where: str, reason: str) -> BrokenLaw:
 
 
 def time_passes(result: Result) -> None:
-    """Activities have a length, those of a node follow each other, and so do global rounds."""
+    """Activities have a length, a node's activities follow each other, and so do global rounds."""
     spans = result.spans
     all_fit(
         spans,
@@ -94,7 +94,7 @@ def _rests(spans: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def rest_fills_the_gaps(result: Result) -> None:
-    """Where devices take power at rest, the activities of each client tile the whole run."""
+    """Activities of each client tile the whole run where devices take power at rest."""
     spans, end_s = result.spans, result.summary.time_s
     if result.summary.status != COMPLETE or not _rests(spans).any():
         return
@@ -113,7 +113,7 @@ def rest_fills_the_gaps(result: Result) -> None:
 
 
 def bits_are_conserved(result: Result) -> None:
-    """Nobody gets more than there is, and what has arrived came whole while its client was busy with it."""
+    """No client gets more than there is, and what has arrived came whole while its client was busy."""
     transfers = result.transfers
     all_fit(
         transfers,
@@ -139,7 +139,7 @@ def bits_are_conserved(result: Result) -> None:
 
 
 def drops_are_counted(result: Result) -> None:
-    """As many updates arrive in an edge round as uploads, of those who take part, before it ends."""
+    """Updates of an edge round are as many as its participants' uploads that arrive before it ends."""
     rounds = result.rounds[result.rounds["level"] == "edge"]
     all_fit(
         rounds,
@@ -226,7 +226,7 @@ def versions_age_what_is_in_flight(result: Result) -> None:
 
 
 def _arrived(result: Result) -> pd.DataFrame:
-    """Uploads that have arrived, but for those that a server may leave out.
+    """Uploads that have arrived, without uploads that a server may leave out.
 
     It may where a client of lower number, whose update counts, arrived at the same instant of the round.
     """
