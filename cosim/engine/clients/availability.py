@@ -4,8 +4,9 @@ It is there while every one of its causes lets it be: its presence, and others s
 asked at an instant of the clock and says what is so now; of the future it gives an event, so it need not
 know it, and what the client does may change it.
 
-Who leaves at the very instant in which its job ends has ended: the cut comes after all else of an instant, as
-a deadline does, and before the deadlines around the job. Who comes back at an instant is there at it.
+A client that leaves at the very instant in which its job ends has finished it: the cut comes after all else
+of an instant, as a deadline does, and before the deadlines around the job. A client that comes back at an
+instant is there at it.
 
 Usage, in a process::
 
@@ -113,7 +114,7 @@ class Availability:
         return all(cause.is_there for cause in self._causes)
 
     def change(self) -> Event:
-        """An event at or before the next change, after which `is_there` is asked anew."""
+        """An event at or before the next change, after which `is_there` is asked again."""
         return self._sim.any_of([cause.change() for cause in self._causes])
 
     def within(self, job: Process) -> Process:

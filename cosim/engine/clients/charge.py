@@ -8,7 +8,8 @@ battery has charged to `returns_at_share` of its capacity. A full battery is cha
 
 In is out and left, of every client at any time: what it had + `charged_j` = `taken_j` + `left_j`.
 
-Scope and limitations: who is away for another reason keeps on taking its power at rest. Played by events.
+Scope and limitations: a client that is away for another reason keeps taking its power at rest. By events
+only.
 
 Validation: tests/engine/clients/test_charge.py.
 """
@@ -38,7 +39,7 @@ EMPTY = "battery empty"
 
 
 class Charge(Cause):
-    """What a battery holds.
+    """Charge of a battery.
 
     Args:
         node: The client.
@@ -79,19 +80,19 @@ class Charge(Cause):
 
     @property
     def taken_j(self) -> float:
-        """What the device has taken until now."""
+        """Energy that the device has taken until now."""
         self._settle()
         return self._taken_j
 
     @property
     def charged_j(self) -> float:
-        """What the battery has got until now."""
+        """Energy that the battery has received until now."""
         self._settle()
         return self._charged_j
 
     @property
     def left_j(self) -> float:
-        """What it holds now."""
+        """Energy that it holds now."""
         self._settle()
         return max(self._energy_j, 0.0)  # of an empty one, a rounding of the clock
 
@@ -137,7 +138,7 @@ class Charge(Cause):
             self._clock.at(next_s).callbacks.append(lambda _: self._catch_up())  # type: ignore[union-attr]
 
     def _catch_up(self) -> None:
-        """Let happen what is due at this instant, whoever asks first."""
+        """Apply the changes that are due at this instant, whichever part asks first."""
         while min(self._turn_s, self._asleep_s) <= self._clock.now:
             if self._turn_s <= self._clock.now:
                 self._turn()
@@ -166,7 +167,7 @@ class Charge(Cause):
 
 
 def charges_of(devices: "DeviceArrays", clock: "Clock", turned: Turned) -> dict[str, Charge]:
-    """What the batteries of clients hold that have one, by name."""
+    """Charge of each client that has a battery, by name."""
     if not devices.have_batteries:
         return {}
     found = {}

@@ -28,10 +28,10 @@ class Client:
     """A device and its samples.
 
     Attributes:
-        alone: It alone, as what gives the numbers of many takes it.
-        number: Of all clients of the run, from 0.
+        alone: This client as a group of one, for parts that give the numbers of many.
+        number: Its number among all clients of the run, from 0.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
-        availability: True if it is there; None: it always is.
+        availability: Tells if it is there. None means always.
         states: What each node of the run keeps from one training to its next, by name.
     """
 
@@ -74,8 +74,8 @@ class Client:
         Writes its `Fate` when it has ended.
 
         Args:
-            received: Where it waits until others have received, too, before its energy counts; None: it does
-                not wait.
+            received: Where it waits until others have received, too, before its energy counts. None means no
+                waiting.
         """
         start_s, job = sim.now_s, self._job(sim, assignment, received)
         try:
@@ -124,7 +124,7 @@ class Client:
         """Download what is to be trained; idle while it waits for its turn.
 
         Args:
-            most_j: Energy after which it stops; None: without limit.
+            most_j: Energy after which it stops. None means no limit.
 
         Returns:
             What is left of the energy, or `Dropped`.
@@ -155,7 +155,7 @@ class Client:
         """Upload until all bits are through or the upload is cut; idle while it waits for its turn.
 
         Args:
-            most_j: Energy after which it stops and returns `Dropped`; None: without limit.
+            most_j: Energy after which it stops and returns `Dropped`. None means no limit.
         """
         payload, job = assignment.payload, assignment.job
         tx_power_w = sending_w_of_one(sim, self, job, payload.bits, assignment.tx_power_w)
@@ -230,7 +230,7 @@ class Client:
 
 
 def _left_j(most_j: float | None, sim: Simulation, since_s: float, power_w: float) -> float | None:
-    """What a power since then has left of an energy, 0 if it is but roundings; None: without limit."""
+    """Energy that is left after a power since then, 0 for mere rounding errors; None without a limit."""
     if most_j is None:
         return None
     left_j = most_j - power_w * duration_between(since_s, sim.now_s)
@@ -238,7 +238,7 @@ def _left_j(most_j: float | None, sim: Simulation, since_s: float, power_w: floa
 
 
 def _within(sim: Simulation, process: Process, power_w: float, most_j: float | None) -> Process:
-    """A process that takes a power, until so much energy is spent; None: without limit."""
+    """Process at a power, cut off once it has spent `most_j`; None means no limit."""
     return process if most_j is None else _until_spent(sim, process, power_w, most_j)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Effort(NamedTuple):
-    """What trainings take, shape (clients,); of one, numbers."""
+    """Time, power and frequency of trainings, shape (clients,); plain numbers for one."""
 
     lasts_s: Any
     power_w: Any
@@ -50,10 +50,10 @@ def effort_of(
     cycles: NDArray[np.float64],
     asked_hz: NDArray[np.float64] | None = None,
 ) -> Effort:
-    """What trainings take that begin at these instants; arrays have shape (clients,).
+    """Effort of trainings that begin at these instants; arrays have shape (clients,).
 
     Args:
-        asked_hz: Frequencies that a protocol asks for; None: the highest.
+        asked_hz: Frequencies that a protocol asks for. None means the highest.
     """
     devices = clients.fleet.devices
     if asked_hz is None:
@@ -83,7 +83,7 @@ def effort_of(
 def effort_of_one(
     sim: Simulation, client: "Client", job: Job, cycles: float, asked_hz: float | None
 ) -> Effort:
-    """What a training of one client takes that begins now."""
+    """Effort of one client's training that begins now."""
     device = client.device
     if device.processor is None and device.training_time is None:
         if asked_hz is None:
@@ -102,10 +102,10 @@ def sending_w(
     payload_bits: float,
     asked_w: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64] | None:
-    """Transmit powers of uploads that begin at these instants, shape (clients,); None: plain ones.
+    """Transmit powers of uploads that begin at these instants, shape (clients,); None for plain ones.
 
     Args:
-        asked_w: Powers that a protocol asks for; None: the highest.
+        asked_w: Powers that a protocol asks for. None means the highest.
     """
     if clients.fleet.devices.are_plain("power_control"):
         return None
@@ -162,7 +162,7 @@ def _asked(
     ask: Callable[[Any, Numbers, Any], Any],
     method: str,
 ) -> NDArray[np.float64]:
-    """What parts say of clients that have one, and what holds for the others, shape (clients,)."""
+    """Values of the clients that have such a part, and plain values for the others, shape (clients,)."""
     kinds, found = clients.fleet.devices.kinds_of(name), np.array(plain)
     for part, have_it in kinds:
         if part is None:

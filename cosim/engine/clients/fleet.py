@@ -30,11 +30,11 @@ class Fleet:
     """All clients of a run.
 
     Args:
-        devices: Of each client, in the order of their numbers.
+        devices: Device of each client, in the order of their numbers.
         distance_m: How far each is from its edge server, shape (clients,).
         samples_now: Gives the samples of a client at this instant, by its number.
-        availabilities: True if each is there; None: all always are.
-        history: What has become of the jobs of each; None: no part reads it.
+        availabilities: Tell if each is there. None means that all always are.
+        history: Outcomes of the jobs of each. None means that no part reads them.
 
     Attributes:
         names: Of all, by which they draw, too.
@@ -138,7 +138,7 @@ class Clients(cell.Clients):
 
     @property
     def past(self) -> Past:
-        """What has become of their jobs.
+        """Outcomes of their jobs.
 
         Raises:
             ConfigurationError: No part of the system says that it reads it.
@@ -200,7 +200,7 @@ class Clients(cell.Clients):
 
     @classmethod
     def of(cls, fleet: Fleet, clients: Iterable[cell.Client]) -> "Clients":
-        """Those of a sequence, which has the order of their numbers."""
+        """Clients of a sequence that is in the order of their numbers."""
         if isinstance(clients, Clients):
             return clients
         return cls(fleet, np.array([client.number for client in clients], dtype=np.int64))

@@ -2,7 +2,7 @@
 
 A device that has nothing to do idles, and after `sleeps_after_s` it sleeps until its next activity. The time
 since its last activity is written down when the next one begins, and at the end of the run for all clients,
-also for those that never took part; so the spans of a device tile the whole run, without gap or overlap.
+even for clients that never took part; so the spans of a device tile the whole run, without gap or overlap.
 Idling that is over is written down before the rows of its time are handed over. Where no device takes power
 at rest, nothing is written.
 
@@ -77,8 +77,8 @@ class Rest:
         counts: True if what is taken on the way is asked for (`energy_j`), as evaluations do.
 
     Attributes:
-        names: Of all clients.
-        charges: Of those that have a battery, by name.
+        names: Names of all clients.
+        charges: Charge of each client that has a battery, by name.
     """
 
     def __init__(self, devices: "DeviceArrays", clock: "Clock", write: Write, *, counts: bool) -> None:
@@ -95,7 +95,7 @@ class Rest:
                 self._turned(node, False, 0.0)
 
     def energy_j(self, now_s: float) -> float:
-        """What all have taken at rest up to now, where it is counted."""
+        """Energy that all clients have taken at rest up to now, where it is counted."""
         assert self._taken_j is not None
         return float((self._taken_j + self._energies_j(slice(None), self._since_s, now_s)).sum())
 
@@ -132,7 +132,7 @@ class Rest:
             self._empty_since_s[node] = now_s
 
     def close(self, now_s: float) -> Iterator[Span]:
-        """Let the run end; gives the spans of those whose batteries are empty."""
+        """End the run; gives the spans of clients with empty batteries."""
         for node in [*self._empty_since_s]:
             yield from self._emptied(node, now_s)
 
@@ -184,7 +184,7 @@ class Rest:
         self._since_s[which] = ends_s
 
     def fall_asleep(self, until_s: float) -> Rested:
-        """The idling, not written yet, of those that fell asleep by then and are still at rest."""
+        """Idling, not written yet, of clients that fell asleep by then and are still at rest."""
         asleep_s = instant_after(self._since_s, self._devices.sleeps_after_s)
         numbers = np.flatnonzero((asleep_s <= until_s) & (asleep_s > self._since_s) & ~self._is_idled)
         self._is_idled[numbers] = True

@@ -113,7 +113,7 @@ class Evaluator:
     def _own_outputs(
         self, weights: Weights, own: Mapping[int, Weights], outputs: NDArray[np.float32]
     ) -> NDArray[np.float32]:
-        """The outputs for the test set, of which each client's own model gives those for its share."""
+        """Outputs for the test set; each client's own model gives the outputs for its share."""
         owners, found = self._dataset.test_owners, outputs.copy()
         num_samples = self._slices.num_samples
         assert owners is not None
@@ -171,7 +171,7 @@ class Evaluator:
     def _on_samples(
         self, weights: Weights, of_batch: Callable[[Tensor, Tensor], T], x_ND: Tensor, y_N: Tensor
     ) -> Iterator[T]:
-        """What `of_batch` makes of outputs and truth, slice by slice."""
+        """Results of `of_batch` for outputs and truth, slice by slice."""
 
         def of_slice(x_BD: Tensor, y_B: Tensor) -> T:
             return of_batch(self._outputs(weights, x_BD.clone()), y_B)

@@ -90,10 +90,10 @@ class Learner:
             faster.
         dataset: Training and test set.
         device: "cpu" or "cuda".
-        num_workers: Threads; None: one per core that the process may use, one on CUDA.
+        num_workers: Threads. None means one per core that the process may use, one on CUDA.
         brings_weights: Learning starts from the network's own values, not from drawn ones.
-        task: What is minimised and reported; None: what the targets of the data set suggest.
-        personal: What of the network clients keep to themselves (`cosim.engine.networks.personal`).
+        task: What is minimised and reported. None means what the targets of the data set suggest.
+        personal: Parts of the network that clients keep to themselves (`cosim.engine.networks.personal`).
 
     Attributes:
         task: What is minimised and reported.
@@ -101,7 +101,7 @@ class Learner:
         flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
         dropout: Names of the layers that drop something in training.
-        manner: Whether clients are trained together or one by one; None: nothing is trained.
+        manner: Together or one by one: how clients are trained. None means that nothing is trained.
         workers: The threads.
 
     Raises:
@@ -211,7 +211,7 @@ class Learner:
         """A model from arrays that `weights` gave, as a checkpoint keeps them.
 
         Raises:
-            ConfigurationError: names or shapes are not those of the whole network.
+            ConfigurationError: Names or shapes differ from the whole network's.
         """
         given, names = {name: np.shape(values) for name, values in weights.items()}, self.shape.tensors
         if given != names:
@@ -225,7 +225,7 @@ class Learner:
         value.settle({name: torch.tensor(array, device=self._device) for name, array in tensors.items()})
 
     def trained(self, updates: Mapping[str, PendingUpdate]) -> dict[str, Weights]:
-        """The weights of those updates that are trained already and kept for who still needs them."""
+        """Weights of updates that are trained already and kept because something still needs them."""
         kept = self._resolver.kept
         return {name: kept[update] for name, update in updates.items() if update in kept}
 
@@ -253,7 +253,7 @@ class Learner:
         return {name: array for name, array in self._arrays(model).items() if name not in own}
 
     def _network_tensors(self, model: PendingModel) -> Weights:
-        """What of a computed model, or of a part of one, is the network's."""
+        """Tensors of a computed model, or of a part of one, that belong to the network."""
         return {name: model.settled[name] for name in self.shape.tensors}
 
     def state(self, state: PendingState) -> dict[str, NDArray[Any]]:
@@ -275,7 +275,7 @@ class Learner:
         return self.task.columns(self._dataset)
 
     def evaluate(self, model: PendingModel, own: Mapping[int, Weights] | None = None) -> Mapping[str, float]:
-        """What the task and its metrics report of a model, column by column; computes what is not yet.
+        """Report of the task and its metrics on a model, by column; computes the model first if needed.
 
         Args:
             own: Number of a client -> tensors that it has in place of the model's, for metrics of clients'
@@ -296,7 +296,7 @@ class Learner:
         Args:
             model: Computed here, if it is not yet.
             samples: Of each group its training-set indices, or numbers row * num_classes + label.
-            own: Of each group, tensors in place of the model's; None: there are none.
+            own: Of each group, tensors in place of the model's. None means the model's own.
 
         Returns:
             Losses of the task, shape (groups,).

@@ -26,7 +26,8 @@ def levels(*values: PendingValue) -> Iterator[list[PendingValue]]:
     """Unsettled ancestors of values, themselves included, level by level, each after what it depends on.
 
     The reader settles every value of a level before it asks for the next. Nothing here keeps a level that was
-    handed out, so settled values that nobody else holds are freed on the way. No recursion: any depth works.
+    handed out, so settled values without another reference are freed on the way. No recursion: any depth
+    works.
     """
     found = _by_level(values)
     found.reverse()
@@ -89,8 +90,8 @@ class Level:
     """The values of one level, each handed out as soon as all it is made of is there.
 
     Nothing here keeps a value that was handed out, nor its sum. The values get copies of their updates: an
-    original that is still alive is referenced by somebody else, who may read it later. With the copies a read
-    that was interrupted can be made again.
+    original that is still alive is referenced elsewhere and may be read later. With the copies a read that
+    was interrupted can be made again.
 
     Args:
         values: Unsettled, each after its parents; all that their updates start from is settled.

@@ -26,7 +26,7 @@ from cosim.names import CLOUD
 from cosim.values.global_generators import asked_for_randomness, seeded
 
 _QUICK_WALL_S = 2.0
-"""What loads within it is loaded once more. [no source]"""
+"""Wall-clock time in s; data that load within it are loaded once more. [no source]"""
 
 
 class Loaded(NamedTuple):
@@ -40,9 +40,9 @@ def load(data: Data, seed: int, data_dir: Path | None, sim: Simulation | None = 
     """The data set of a run.
 
     Args:
-        seed: Of the run.
-        data_dir: Folder that the user names; None: the usual places.
-        sim: Whose streams draw what is generated; None: those of the seed.
+        seed: The run's seed.
+        data_dir: Folder that the user names. None means the usual places.
+        sim: Simulation whose streams draw what is generated. None means streams of the seed.
 
     Raises:
         ConfigurationError: Files that are missing or wrong; samples that do not follow from the seed.

@@ -36,8 +36,8 @@ class NothingLearned(Learner):
     Args:
         network: Any module, with values or without.
         outline: A data set with at least one test sample, whose values do not matter.
-        task: What would be minimised; None: what the targets suggest.
-        personal: What of the network clients would keep to themselves.
+        task: What would be minimised. None means what the targets suggest.
+        personal: Parts of the network that clients would keep to themselves.
         with_values: Builds the network with values, where its forward pass looks at them.
 
     Raises:
@@ -71,7 +71,7 @@ class NothingLearned(Learner):
         self.shape = with_personal(shape_of(network, outline.test_x), self._personal, network)
         self.flops = TrainingFlops(network, self.shape, outline)
         self.dropout = dropping_layers(network)
-        is_text = outline.test_x.dtype == np.int64  # whose groups are those that the files have
+        is_text = outline.test_x.dtype == np.int64  # its groups are the ones in the files
         check_outputs(
             network, self.shape, outline, self.task, partial(outputs_without_values, network), not is_text
         )
@@ -90,7 +90,7 @@ class NothingLearned(Learner):
 
     @override
     def initial_model(self, key: int) -> PendingModel:
-        """A model that nobody will read."""
+        """A model that will never be read."""
         return PendingModel()
 
     @override

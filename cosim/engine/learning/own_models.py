@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True, eq=False)
 class OwnModels:
-    """Those of the clients of a run.
+    """Own models of the clients of a run.
 
     Attributes:
-        shape: Of the network.
-        rules: By which clients train, of those that keep tensors by hand.
+        shape: Shape of the network.
+        rules: Rules of local training that keep tensors by hand.
     """
 
     shape: NetworkShape
     rules: Sequence[LocalTraining]
 
     def states(self, client: str, states: Mapping[str, PendingState]) -> list[PendingState]:
-        """What of the states of nodes must be computed before `tensors` of a client."""
+        """States of nodes that must be computed before `tensors` of a client."""
         names = [personal_of(client)] * bool(self.shape.personal) + [client] * bool(self.rules)
         return [states[name] for name in names if name in states]
 

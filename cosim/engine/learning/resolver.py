@@ -7,9 +7,9 @@ program on one torch thread; added to the sums in the order of clients' numbers,
 made of each other in their order first. A model is settled, and its sum freed, as soon as all it is made of
 is there.
 
-An update that nobody reads is never computed, and none is trained twice. A client's weights live while its
-cohort does, and further only where somebody else references the update: a model that is not read yet, or a
-variable; then until that lets go of it. Event times do not depend on weights, so all this is exact.
+An update that is not read is never computed, and none is trained twice. A client's weights live as long as
+its cohort, and longer only while something else references the update: a model that is not read yet, or a
+variable. Event times do not depend on weights, so all this is exact.
 
 Validation: tests/engine/learning against a sequential loop of torch.optim.SGD; speed in
 benchmarks/learner.py.
@@ -40,7 +40,7 @@ VARIANCE = "running_var"
 
 
 class _Trained(NamedTuple):
-    """A trained cohort: steps, addends of models' sums, what somebody else still references, states left."""
+    """A trained cohort: steps, addends of models' sums, updates that are still referenced, states left."""
 
     num_steps: int
     sums: dict[PendingValue, WeightedSum]
@@ -61,7 +61,7 @@ class Resolver:
 
     Attributes:
         working_set: How large a cohort may be.
-        kept: Weights of updates that are trained and that somebody still references.
+        kept: Weights of updates that are trained and still referenced.
         num_local_steps: SGD steps computed so far, over all clients.
     """
 
@@ -126,7 +126,7 @@ class Resolver:
             yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])
 
     def _train(self, cohort: Sequence[Need]) -> _Trained:
-        """Train those of a cohort that are not known yet."""
+        """Train the updates of a cohort that are not known yet."""
         untrained = [n.update for n in cohort if n.known is None or any(n.update.wanted_states)]
         weights_C: Weights = {}
         states: Sequence[Weights] = ()

@@ -19,10 +19,10 @@ from cosim.data.dataset import Dataset
 from cosim.engine.networks.activations import forward_bytes
 
 MOST_SAMPLES, MOST_DOCUMENTS = 1000, 100
-"""Test samples per slice, those of token numbers apart; constants, as the loss is summed slice by slice."""
+"""Test samples per slice, and documents of token numbers; constants, as losses are summed by slice."""
 
 SLICE_BYTES = 128 * 2**20
-"""What a slice may hold; ResNet-18 on 1,000 pictures of 32 x 32 holds 70 MiB. [no source]"""
+"""Memory of a slice; ResNet-18 on 1,000 pictures of 32 x 32 holds 70 MiB. [no source]"""
 
 BESIDES = 2
 """Times what tensors hold that a pass takes; measured are 1.9 for LeNet-5 and 2.6 for ResNet-18."""
@@ -42,7 +42,7 @@ class Slices:
 
     @cached_property
     def sample_bytes(self) -> int:
-        """What a sample holds at most on its way."""
+        """Bytes that a sample takes at most on its way through the network."""
         return forward_bytes(self.network, self.dataset.test_x[:1])
 
     @cached_property

@@ -29,7 +29,7 @@ def num_cores() -> int:
 
 _lock = threading.Lock()
 _found: dict[int, int] = {}
-"""Thread -> its number of torch threads before, of those that compute with one for a while."""
+"""Thread -> its earlier number of torch threads, for threads that compute with one for a while."""
 
 
 @contextmanager

@@ -28,7 +28,7 @@ class _Counted(TorchDispatchMode):
         known: Tensors that are there already, and do not count.
 
     Attributes:
-        most_bytes: Of those that lived at a time.
+        most_bytes: Bytes of activations that lived at the same time, at most.
     """
 
     def __init__(self, known: Iterable[torch.Tensor]) -> None:

@@ -1,4 +1,4 @@
-"""First values: those with which a network begins, and which of them do not follow from the run's seed.
+"""First values: what a network begins with, and which of it does not follow from the run's seed.
 
 A network that a name gives begins with what its function makes. The function is called under a key of the
 run's seed: what it draws from global generators (`cosim.values.global_generators`) follows from the seed,
@@ -54,7 +54,7 @@ class FirstValues:
 
     @property
     def known_by(self) -> dict[str, str]:
-        """What identifies a run of values that do not follow from its seed; nothing where all do."""
+        """Identity of values that do not follow from the run's seed; nothing where all do."""
         if not self.fixed:
             return {}
         return {"weights": hashlib.sha256(repr(sorted(self.fixed.items())).encode()).hexdigest()[:16]}
@@ -81,7 +81,7 @@ class FirstValues:
 
 
 def of_name(name: str, build: Builder, key: int) -> FirstValues:
-    """Those that a family, or a function of a user's, gives under a key.
+    """First values that a family, or a user's own function, gives under a key.
 
     Raises:
         ConfigurationError: It fails, gives other values in every call, or the same module.
@@ -112,12 +112,12 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
 
 
 def as_they_are(network: nn.Module) -> FirstValues:
-    """Those that a network has."""
+    """First values as a network has them."""
     return FirstValues(network, _hashes(network))
 
 
 def reset(network: nn.Module, key: int) -> FirstValues:
-    """Those that a copy of a network has when its layers have drawn what they can from a key.
+    """First values of a copy of a network whose layers have drawn what they can from a key.
 
     Raises:
         ConfigurationError: It cannot be copied.
@@ -138,7 +138,7 @@ def initial_weights(network: nn.Module, key: int, shape: NetworkShape | None = N
     """Weights that the layers of a network draw from a key, and its own where they cannot.
 
     Args:
-        shape: What a model of it consists of; None: `NetworkShape.of`.
+        shape: What a model of it consists of. None means `NetworkShape.of`.
     """
     return own_weights(reset(network, key).network, shape)
 

@@ -30,7 +30,7 @@ logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  #
 
 
 class TrainingFlops:
-    """What a local step of a network takes for one sample, each count made once.
+    """Operations of a local step of a network for one sample, each count made once.
 
     Args:
         network: With values or without.
@@ -168,7 +168,7 @@ def outputs_without_values(network: nn.Module, x_BD: NDArray[Any]) -> Any:
 
 
 def _of_network(network: nn.Module, found: Callable[[bool], T]) -> T:
-    """What is found of a network in evaluation mode.
+    """Result of a function of a network in evaluation mode.
 
     Args:
         found: Told whether tensors have values, which they do where a forward pass looks at them.

@@ -3,7 +3,7 @@
 A family comes from an installed package, by an entry point of the group `GROUP`, which is a function of the
 whole name, such as relu-784-300-10. It returns a torch.nn.Module, or raises ValueError where it knows no such
 family. A function of one's own takes no arguments. Its module must be loaded, because a name imports nothing
-that nobody asked for.
+that the user did not ask for.
 
 Usage::
 
@@ -35,7 +35,7 @@ class Named(NamedTuple):
 
     @classmethod
     def of(cls, function: Builder) -> "Named":
-        """That of a function of a user's."""
+        """Name of a user's own function."""
         name = getattr(function, "__qualname__", type(function).__qualname__)
         return cls(f"{function.__module__}:{name}", function)
 

@@ -19,7 +19,7 @@ def network_of(system: System, network: Any = None, values: bool = False) -> Any
     """The network that a system names, as its run begins with it; without values where nothing is learned.
 
     Args:
-        network: A function that returns it, or what builds it by its name; None: what the system names.
+        network: A function that returns it, or what builds it by its name. None means what the system names.
         values: True if it has values even so.
 
     Raises:
@@ -35,8 +35,8 @@ def first_values_of(system: System, network: Any = None) -> "FirstValues":
     """The network of a run with its first values, without values where nothing is learned.
 
     Args:
-        network: A torch.nn.Module, a function that returns one, or what builds one by its name; None: what
-            the system names.
+        network: A torch.nn.Module, a function that returns one, or what builds one by its name. None means
+            what the system names.
 
     Raises:
         ConfigurationError: As `network_of`; its values do not follow from the seed.
@@ -75,7 +75,7 @@ def _key(system: System) -> int:
 
 
 def configuration_of(system: System, first: "FirstValues", scenario: str | None) -> dict[str, Any]:
-    """What config.json says of a run: scenario, system, and by what its network is known again."""
+    """Content of a run's config.json: scenario, system, and the identity of its network."""
     from cosim.engine.networks.identity import identity
 
     known_by = identity(first.network) | first.known_by

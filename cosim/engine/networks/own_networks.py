@@ -16,7 +16,7 @@ class OwnNetworks:
     """The copies of a network.
 
     Args:
-        network: Whose values nobody changes.
+        network: A network whose values stay as they are.
         device: "cpu" or "cuda".
     """
 
@@ -26,7 +26,7 @@ class OwnNetworks:
         self._of_threads = threading.local()
 
     def of_this_thread(self) -> nn.Module:
-        """That of the calling thread."""
+        """Network of the calling thread."""
         if not hasattr(self._of_threads, "own"):
             own = own_copy(self._network, self._frozen).to(self._device)
             for layer in own.modules():

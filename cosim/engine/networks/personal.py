@@ -1,9 +1,9 @@
 """Personal tensors: what of the network clients keep to themselves (`System.personal`).
 
-A client trains the whole network, begins each training with its own values of these tensors (before its first
-with those of the initial model), and keeps what they are when its training ends, also where its update is
-dropped on the way. They do not travel: neither way has bits for them, codecs do not see them, servers do not
-move them. The global model has its first values of them for ever.
+A client trains the whole network, begins each training with its own values of these tensors (the first with
+the initial model's), and keeps what they are when its training ends, even if its update is dropped on the
+way. They do not travel: neither way has bits for them, codecs do not see them, servers do not move them. The
+global model keeps their first values for ever.
 
 | word | what a client keeps | known as |
 |---|---|---|

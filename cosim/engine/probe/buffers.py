@@ -6,11 +6,11 @@
 | state of its own | what training mode writes or assigns otherwise | travels with a model |
 | constants | the rest: tables, masks, positions | stay with the network, cost no bits |
 
-A network whose only buffers are those of torch's normalisation layers, or declared as `moving_buffers` or in
-its `unit_groups`, says it without a trial. Of any other a copy takes two samples, in training mode and in
-evaluation mode, and every operation is asked what it writes into. Values do not matter, so a network without
-any, in a run of which only times are asked, is sorted as the one that learns. Where training mode moves a
-state, a second pass begins with the same buffers: what that leaves alone is a table that is filled once.
+A network whose only buffers belong to torch's normalisation layers, or are declared as `moving_buffers` or in
+its `unit_groups`, needs no trial. Of any other a copy takes two samples, in training mode and in evaluation
+mode, and every operation is asked what it writes into. Values do not matter, so a network without any, in a
+run of which only times are asked, is sorted as the one that learns. Where training mode moves a state, a
+second pass begins with the same buffers: what that leaves alone is a table that is filled once.
 
 Scope and limitations: what is written on a condition that two samples do not meet is not seen. What a train
 function of a user's own moves, and no forward pass, has to be declared (`programs.client_by_client` refuses
@@ -98,7 +98,7 @@ def shape_of(network: nn.Module, x_BD: NDArray[Any]) -> NetworkShape:
 
 
 def _by_layers(network: nn.Module) -> tuple[Moved, frozenset[str]]:
-    """What torch's normalisation layers move in training mode, and in evaluation mode."""
+    """Buffers that torch's normalisation layers move in training mode, and in evaluation mode."""
 
     def found() -> frozenset[str]:
         return frozenset(
@@ -116,7 +116,7 @@ def _by_layers(network: nn.Module) -> tuple[Moved, frozenset[str]]:
 
 
 def _of_its_own(network: nn.Module) -> Iterator[str]:
-    """Buffers beside declared ones and those of torch's normalisation layers, also such without a value."""
+    """Buffers that are neither declared nor of torch's normalisation layers, even without a value."""
     declared = declared_statistics(network)
     for prefix, layer in network.named_modules():
         for leaf in layer._buffers:
@@ -148,7 +148,7 @@ def _tried_without_values(network: nn.Module, x_BD: NDArray[Any]) -> tuple[Moved
 
 
 def _in_both_modes(module: nn.Module, passed: Pass) -> tuple[Moved, frozenset[str]]:
-    """What training mode moves, and the names of what evaluation mode does."""
+    """Buffers that training mode moves, and names of buffers that evaluation mode moves."""
     firsts = dict(module.named_buffers())
     module.train()
     moved = _moved(module, firsts, passed)
@@ -161,7 +161,7 @@ def _in_both_modes(module: nn.Module, passed: Pass) -> tuple[Moved, frozenset[st
 
 
 def _moved(module: nn.Module, firsts: dict[str, Tensor], passed: Pass) -> Moved:
-    """What a pass moves that begins with copies of the first values."""
+    """Buffers that a pass moves when it begins with copies of the first values."""
     given = {name: first.clone() for name, first in firsts.items()}
     late = {name: value for name, value in module.named_buffers() if name not in firsts}
     for name, value in given.items():

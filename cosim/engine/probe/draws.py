@@ -1,8 +1,8 @@
 """A probe for forward passes that draw from global generators (`cosim.values.global_generators`).
 
 Scope and limitations: torch's, numpy's and Python's global generators. A generator that a network keeps to
-itself, or seeds again in every pass, is not seen. Threads outside cosim, such as those of a Dask worker, may
-draw while the probe runs, so a draw counts when it comes in every one of some passes.
+itself, or seeds again in every pass, is not seen. Threads outside cosim, such as a Dask worker's, may draw
+while the probe runs, so a draw counts when it comes in every one of some passes.
 
 Validation: tests/engine/probe/test_probe_draws.py.
 """

@@ -155,7 +155,7 @@ def _values(tensor: Tensor) -> Any:
 
 
 def _items(value: Any) -> list[Any]:
-    """What a container or an object holds."""
+    """Items that a container or an object holds."""
     if isinstance(value, Mapping):
         return [item for pair in value.items() for item in pair]
     if isinstance(value, list | tuple | deque | Set):

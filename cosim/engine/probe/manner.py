@@ -41,7 +41,7 @@ of all, for such as are 0 but for rounding. [no source]"""
 
 
 LOOPS = "not yet implemented the batching rule"
-"""What torch.func warns of where it calls an operation client by client."""
+"""Warning of torch.func where it calls an operation client by client."""
 
 
 @attrs.frozen
@@ -50,8 +50,8 @@ class Manner:
 
     Attributes:
         together: True if one program trains many of them.
-        why: In words.
-        cannot_batch: Why torch.func cannot; None: it can, or it was not asked.
+        why: The reason, in words.
+        cannot_batch: Why torch.func cannot. None means that it can, or that it was not asked.
     """
 
     together: bool
@@ -71,8 +71,8 @@ def manner_of(network: nn.Module, shape: NetworkShape, dataset: Dataset, task: T
 
     On a CPU dense layers gain from being trained together. Convolutions with weights of their own for every
     client are slower together, and where layers are frozen most of the work is one client's batch times
-    common weights; such networks are trained client by client (benchmarks/submodels.py). So are those with
-    dropout, on every device, because masks are of one client.
+    common weights; such networks are trained client by client (benchmarks/submodels.py). So are networks with
+    dropout, on every device, because a mask belongs to one client.
 
     Raises:
         ConfigurationError: They cannot be.
@@ -140,7 +140,7 @@ class _Trial:
         )
 
     def why_apart(self) -> str | None:
-        """Why these cannot be trained together; None: they can."""
+        """Why these cannot be trained together; None if they can."""
         with alone(), warnings.catch_warnings(record=True) as warned:  # of which a process has one list
             warnings.filterwarnings("always", message=f".*{LOOPS}")
             try:

@@ -1,4 +1,4 @@
-"""True if a network and a data set fit together, asked before the clock starts."""
+"""Check of a network and a data set: they must fit together, before the clock starts."""
 
 import math
 from collections.abc import Callable

@@ -75,7 +75,7 @@ def check_scores(outputs: Any, num_samples: int, task: Task, dataset: Dataset, m
 
 
 def _other_than_a_tensor(outputs: Any) -> tuple[str, str]:
-    """What it is, and how a tensor is had."""
+    """Name of the outputs' type, and how to get a tensor."""
     kind = type(outputs).__name__
     if outputs is None:
         return "None", "return the outputs"

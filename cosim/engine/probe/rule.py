@@ -1,4 +1,4 @@
-"""True if a train function of a user's own keeps the rules, tried once before the clock starts.
+"""Check of a user's own train function: it must keep the rules, tried once before the clock starts.
 
 It trains a client for two steps on copies of the network and of a few samples. What the engine refuses in a
 training, it refuses then: draws from generators of the whole process, a state that would be lost, a second
@@ -49,5 +49,5 @@ def check_rule(rule: LocalTraining, network: nn.Module, shape: NetworkShape, dat
         program_of(update.training).train(network, weights_C, data, [update])
     except ConfigurationError:
         raise
-    except Exception:  # maybe of so few samples; the run has those that there are
+    except Exception:  # maybe because of few samples; the run has more
         return

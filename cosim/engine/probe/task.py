@@ -1,4 +1,4 @@
-"""True if a task and a data set fit together, asked before the clock starts."""
+"""Check of a task and a data set: they must fit together, before the clock starts."""
 
 import math
 from typing import Any, NamedTuple
@@ -26,14 +26,14 @@ TAKEN = (
     *("num_updates", "num_dropped", "dropped_share"),
     *("design", "name", "seed", "status", "error", "folder", "base", "last_version", "is_diverged"),
 )
-"""Columns that stand beside those of a task, in the tables of a run and of a study."""
+"""Columns that stand beside a task's, in the tables of a run and of a study."""
 
 
 def check_task(task: Task, dataset: Dataset) -> None:
     """Refuse a task that a data set does not suit, or that cannot be trained or reported.
 
     Raises:
-        ConfigurationError: It does not, its loss draws or cannot be batched, or its scores are not those that
+        ConfigurationError: It does not, its loss draws or cannot be batched, or its scores differ from what
             it says.
     """
     task.check(dataset)
@@ -195,7 +195,7 @@ def _check_pairs(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
 
 
 def _check_sums(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
-    """Refuse sums that are not those of single samples."""
+    """Refuse sums that differ from the sums over single samples."""
     kind = type(task).__name__
     try:
         samples = zip(outputs_BK.split(1), y_B.split(1), strict=True)

@@ -18,7 +18,7 @@ Parquet counted from 1) and column. Columns for which nothing asks are passed ov
 | `devices` | tables whose rows name clients |
 | `once` | a file is read again when it has changed |
 
-Scope and limitations: whole tables in memory; units are those of the columns' names.
+Scope and limitations: whole tables in memory; units are in the columns' names.
 
 Validation: tests/files/tables/.
 """

@@ -33,7 +33,7 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""What numpy and zipfile raise of damaged files."""
+"""Errors that numpy and zipfile raise for damaged files."""
 _OBJECTS = np.empty(0, dtype=object)
 """In place of an array of Python objects, which is not unpickled."""
 _FIXES = {

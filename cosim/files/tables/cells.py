@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 BLANKS = " \t\u00a0"
-"""What may stand around a cell and does not belong to it."""
+"""Characters that may stand around a cell and do not belong to it."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _ENDLESS = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 

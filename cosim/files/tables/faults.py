@@ -25,8 +25,8 @@ def fault(
     Args:
         what: What is wrong, as a predicate.
         fix: What to use in its place.
-        row: As the user counts; None: the fault is of no row.
-        column: Its name; None: the fault is of no column.
+        row: Row as the user counts. None means that the fault concerns no row.
+        column: Name of the column. None means that the fault concerns no column.
     """
     place = shown(path)
     if row is not None:

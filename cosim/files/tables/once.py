@@ -30,7 +30,7 @@ _kept: "OrderedDict[tuple[Any, Path], _Known]" = OrderedDict()
 
 
 def once(read: Callable[[Path], Read], path: Path) -> Read:
-    """What `read` makes of a file, kept until the file changes."""
+    """Result of `read` for a file, kept until the file changes."""
     key, stamp, is_settled = (read, path), *_stamp(path)
     known = _kept.get(key)
     if known is None or known.stamp != stamp or not known.is_settled:

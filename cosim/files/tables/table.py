@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LARGEST = 1e30
-"""As for the numbers of a configuration."""
+"""Largest number, the same as for a configuration."""
 
 
 class Column(Protocol):
-    """What a form of files says of a column."""
+    """Content of a column in one form of files."""
 
     def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Numbers, NaN where there is none, and which rows are gaps, shapes (rows,).

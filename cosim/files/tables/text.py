@@ -50,7 +50,7 @@ def table_of_text(path: Path) -> Table:
 
 
 def _split(body: bytes, num_columns: int) -> "list[pa.ChunkedArray] | None":
-    """The cells of plain rows; None: they are not plain, or no csv."""
+    """The cells of plain rows; None if they are not plain, or no csv."""
     import pyarrow as pa
     from pyarrow import csv as arrow
 

@@ -1,4 +1,4 @@
-"""True if clients are trained together is tried; either way they train as a plain loop of torch does."""
+"""Clients are trained together if a trial says so; either way they train as a plain loop of torch does."""
 
 import json
 
