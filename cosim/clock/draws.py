@@ -1,9 +1,9 @@
 """Draws: randomness that has names.
 
-A draw depends on nothing but the run's seed, who draws, what for and an index, so another client or another
-bandwidth moves nobody's draws. Who goes by number: a node's name counts as its kind and number
-(`cosim.names`). What every client draws comes in blocks of consecutive numbers, so that arrays of clients and
-single ones see the same values, however many there are.
+A draw depends on nothing but the run's seed, the node that draws, the purpose and an index, so adding a
+client or changing a bandwidth changes no other draw. A node's name counts as its kind and number
+(`cosim.names`). Draws that every client makes come in blocks of consecutive numbers, so that arrays of
+clients and single clients see the same values, whatever the number of clients.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ from typing_extensions import override
 from cosim.names import ClientNames, SomeNames, by_number
 
 BLOCK = 256
-"""Clients whose draws are made together."""
+"""Number of clients whose draws are made together."""
 
 Draw = Callable[[np.random.Generator, int], NDArray[Any]]
-"""Gives so many rows."""
+"""Function that draws a given number of rows."""
 
 
 def uniforms(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-    """One number from 0 to 1 a row."""
+    """Uniform numbers from 0 to 1, one for each row."""
     return rng.random(num)
 
 
 def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-    """One standard normal number a row."""
+    """Standard normal numbers, one for each row."""
     return rng.standard_normal(num)
 
 
 OfBlock = Callable[..., NDArray[Any]]
-"""Gives a row for each client of a block: f(sim, kind, block, ...)."""
+"""Function that gives a row for each client of a block: f(sim, kind, block, ...)."""
 
 
 @attrs.frozen(eq=False)
@@ -45,9 +45,9 @@ class Numbers(Sequence[str]):
 
     Attributes:
         kind: The word before the number in their names.
-        names: In their order.
-        blocks: The blocks of consecutive numbers that they are in.
-        places: Where in these blocks, one after the other, each of them is, shape (clients,), or as a slice.
+        names: The clients' names, in order.
+        blocks: Blocks of consecutive numbers that hold them.
+        places: Position of each client in these blocks, concatenated, shape (clients,), or a slice.
     """
 
     names: Sequence[str]
@@ -57,7 +57,7 @@ class Numbers(Sequence[str]):
 
     @classmethod
     def of(cls, clients: Sequence[str]) -> "Numbers":
-        """Those of names, which have one kind."""
+        """Numbers of the clients with these names, which are of one kind."""
         if isinstance(clients, Numbers):
             return clients
         if len(clients) == 1:
@@ -84,22 +84,22 @@ class Numbers(Sequence[str]):
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        """The number of each, shape (clients,)."""
+        """Number of each client, shape (clients,)."""
         own = self.places
         places = np.arange(own.start, own.stop) if isinstance(own, slice) else own
         return np.asarray(self.blocks)[places // BLOCK] * BLOCK + places % BLOCK
 
     def some(self, which: NDArray[np.int64]) -> "Numbers":
-        """Those at some places of this order, ascending."""
+        """Clients at some places of this order, ascending."""
         return SomeNumbers(self, which)
 
     def places_among(self, whole: "Numbers") -> NDArray[np.int64] | slice:
-        """Their places among clients that include them, both ascending."""
+        """Places of these clients in a larger selection that includes them, both ascending."""
         return slice(None) if len(self) == len(whole) else np.searchsorted(whole.numbers, self.numbers)
 
 
 class SomeNumbers(Numbers):
-    """Some of many clients, whose names and blocks are found when they are asked for."""
+    """A few of many clients; their names and blocks are found on demand."""
 
     _whole: Numbers
     _which: NDArray[np.int64]
@@ -158,7 +158,7 @@ class Draws:
         self._fresh = self._scratch.bit_generator.state
 
     def stream(self, node: str, purpose: str, *index: int) -> np.random.Generator:
-        """The generator of these names: one that lives as long as the run, or, with an index, a fresh one."""
+        """Generator for these names: it lives as long as the run, or, with an index, is a fresh one."""
         if index:
             return np.random.Generator(np.random.Philox(key=self.key(node, purpose, *index)))
         known = self._streams.get((node, purpose))
@@ -168,36 +168,36 @@ class Draws:
         return known
 
     def of_client(self, client: str, purpose: str, draw: Draw, *index: int) -> Any:
-        """What a client draws: its row of what the `BLOCK` clients of its block draw together.
+        """Draw of one client: its row of what the `BLOCK` clients of its block draw together.
 
         Args:
-            draw: Gives so many rows from a generator, row k for the client with the number `BLOCK` j + k; a
-                function of a module or a method of a part, since it tells its block from others.
-            index: Which draw it is, such as the number of a job.
+            draw: Draws a given number of rows from a generator, row k for the client with the number `BLOCK`
+                j + k; a function of a module or a method of a part, since it tells its block from others.
+            index: Number of the draw, such as the number of a job.
         """
         return self.row(client, Draws.block, purpose, draw, *index)
 
     def of_clients(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """What many clients draw, a row each: those of `of_client`."""
+        """Draws of many clients, one row each, as from `of_client`."""
         return self.rows(clients, Draws.block, purpose, draw, *index)
 
     def drawn(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """What many clients draw, as `of_clients`, and not kept, for a part whose numbers are."""
+        """Draws of many clients, as from `of_clients` but not cached, for a part that keeps them itself."""
         found = [self.block(clients.kind, block, purpose, draw, *index) for block in clients.blocks]
         return (found[0] if len(found) == 1 else np.concatenate(found))[clients.places]
 
     def row(self, client: str, of_block: OfBlock, *index: Any) -> Any:
-        """A client's row of what follows from the draws of its block.
+        """Row of a client in an array that is computed from the draws of its block.
 
         Args:
             of_block: A function of a module or a method of a part, as a `Draw`.
-            index: What else it is given; numbers, words and functions.
+            index: Further arguments of the function: numbers, words and functions.
         """
         kind, number = by_number(client)
         return self._kept(of_block, kind, number // BLOCK, *index)[number % BLOCK]
 
     def rows(self, clients: "Numbers | str", of_block: OfBlock, *index: Any) -> Any:
-        """The rows of many clients, those of `row`; of a name its row."""
+        """Rows of many clients, as from `row`; given one name, its row."""
         if isinstance(clients, str):
             return self.row(clients, of_block, *index)
         found = [self._kept(of_block, clients.kind, block, *index) for block in clients.blocks]
@@ -209,7 +209,7 @@ class Draws:
         return found
 
     def block(self, kind: str, block: int, purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """What the clients of a block draw, whom `draw` must not keep its generator."""
+        """Draws of the clients of a block; `draw` must not keep the generator."""
         self._fresh["state"]["key"][0] = self._hashed(f"{kind}*", block, purpose, index)
         self._scratch.bit_generator.state = self._fresh
         return draw(self._scratch, BLOCK)

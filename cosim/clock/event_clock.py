@@ -1,7 +1,7 @@
 """Event clock: events in the order of their instants, until the time ends.
 
-SimPy's environment, whose instants are those of `cosim.clock.instants`. `cosim.clock.simulation` says how
-they are used.
+SimPy's environment at the instants of `cosim.clock.instants`. `cosim.clock.simulation` says how events are
+used.
 """
 
 import math
@@ -20,32 +20,31 @@ from cosim.configuration import ConfigurationError
 
 
 class Clock(simpy.Environment):
-    """An environment whose events come at instants (`cosim.clock.instants`), and whose time ends."""
+    """Environment with events at instants (`cosim.clock.instants`) and an end of time."""
 
     def __init__(self) -> None:
         super().__init__(0.0)
         last = simpy.Event(self)
         last._ok, last._value = True, None
         last.callbacks.append(self._end)  # type: ignore[union-attr]
-        # after all else of its instant
+        # after all other events of its instant
         heappush(self._queue, (LATEST_S, sys.maxsize + 8, next(self._eid), last))  # type: ignore[misc]
 
     @override
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
-        """Let an event come after a delay."""
         time_s = self._now
-        if delay:  # instant_after, without a call for every event
+        if delay:  # as instant_after, but without a call for every event
             time_s += delay
             per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
             time_s = ((time_s * per_s + WHOLE) - WHOLE) / per_s
         heappush(self._queue, (time_s, priority, next(self._eid), event))
 
     def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
-        """Let an event come at an instant."""
+        """Schedule an event at an instant."""
         heappush(self._queue, (time_s, priority, next(self._eid), event))
 
     def at(self, time_s: float, event: simpy.Event | None = None) -> simpy.Event:
-        """An event that comes at an instant, a given one or a new one."""
+        """Event at an instant: a given event or a new one."""
         if event is None:
             event = simpy.Event(self)
         event._ok, event._value = True, None
@@ -53,10 +52,10 @@ class Clock(simpy.Environment):
         return event
 
     def _end(self, _last: simpy.Event) -> None:
-        """Stop a run that is not over.
+        """Stop a run that has not ended.
 
         Raises:
-            ConfigurationError: It never will be, or not before the end of the clock.
+            ConfigurationError: No further event is scheduled (deadlock), or none before the end of the clock.
         """
         if self.peek() == math.inf:
             raise ConfigurationError(
@@ -80,11 +79,9 @@ class ShuffledClock(Clock):
 
     @override
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
-        """Let an event come after a delay."""
         self.schedule_at(event, priority, instant_after(self._now, delay) if delay else self._now)
 
     @override
     def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
-        """Let an event come at an instant."""
         order = (self._order.random(), next(self._eid))
         heappush(self._queue, (time_s, priority, order, event))  # type: ignore[misc]

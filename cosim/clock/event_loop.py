@@ -1,10 +1,11 @@
-"""Event loop: plays the events of a clock until one has come, and ends a run whose time stands still.
+"""Event loop: runs the events of a clock until a given one, and ends a run in which time stands still.
 
-A duration below what the clock tells apart takes no time, so a process that waits for it again and again
-would play events at one instant for ever. No sound system has 300,000 of them in less than a microsecond,
-or where there are many nodes, hundreds for each.
+A duration below the resolution of the clock takes no time, so a process that waits for it again and again
+would run events at one instant for ever. No sound system has 300,000 of them in less than a microsecond,
+or, with many nodes, hundreds for each.
 
-An interrupt that falls into a process, or that a part has swallowed, ends the run at the next event or soon.
+An interrupt that reaches a process, or that a part has swallowed, ends the run at the next event or soon
+after.
 """
 
 import math
@@ -19,19 +20,19 @@ from cosim.configuration import ConfigurationError
 from cosim.files.interrupts import raise_fallen
 
 _MOST_EVENTS, _MOST_EACH, _WITHIN_S = 300_000, 300, 1e-6
-"""Events, or events of each node, in so much simulated time. [no source]"""
+"""Most events, most events of each node, and the simulated time in which they count. [no source]"""
 _AT_ONCE = 50_000
 """Events between two looks at the clock. [no source]"""
 _NUM_NAMED = 100
-"""Events whose processes the error names. [no source]"""
+"""Events that are searched for the processes which the error names. [no source]"""
 _VERBS = ("cosim.clock.simulation", "cosim.clock.side_by_side", "simpy.")
 
 
 def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> Any:
-    """Play events until the last has come; returns its value.
+    """Run events until the last has come; returns its value.
 
     Args:
-        num_nodes: How many nodes may be at work.
+        num_nodes: Number of nodes that may be active.
 
     Raises:
         ConfigurationError: Time stands still.
@@ -54,7 +55,7 @@ def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> A
 
 
 def stop_at_once(environment: simpy.Environment, why: KeyboardInterrupt) -> None:
-    """Let nothing be played any more, though simpy tells of what a process raises by an event like others."""
+    """Run no more events, although simpy reports an exception of a process by an event like any other."""
 
     def stop(event: simpy.Event) -> None:
         raise why
@@ -81,7 +82,7 @@ def _stands_still(environment: simpy.Environment, from_s: float, num_events: int
 
 
 def _name_of(callback: Any) -> str | None:
-    """The innermost process, or the function, that an event wakes; None: only a part of the clock."""
+    """Innermost process, or function, that an event wakes; None means only a part of the clock."""
     owner = getattr(callback, "__self__", None)
     if not isinstance(owner, simpy.Process):
         is_verb = str(getattr(callback, "__module__", "")).startswith(_VERBS)

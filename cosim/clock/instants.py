@@ -1,14 +1,15 @@
-"""Instants: durations are added to instants in one way, for a float and for an array, on both clocks.
+"""Instants: one way to add durations to instants, for floats and for arrays, on both clocks.
 
-In float64 0.1 + 0.2 is later than 0.3, so ties of exact arithmetic would be decided by the binary digits of
-the clock. Therefore every instant has 15 significant decimal digits, a nanosecond below 1e6 s: a sum is the
-nearest such instant, and a deadline the next one. So what takes a + b arrives by c wherever a + b = c, in any
-round and from any start, if all are decimals, or at least c is; other ties may miss each other by an instant.
+In float64 0.1 + 0.2 is later than 0.3, so the binary digits of the clock would decide ties of exact
+arithmetic. Therefore every instant has 15 significant decimal digits, a nanosecond below 1e6 s: a sum is the
+nearest such instant, and a deadline the next one. So an activity of a + b arrives by c wherever a + b = c, in
+any round and from any start, if all three are decimals, or at least c is; other ties may be missed by one
+instant.
 
 `10**k` is exact in float64 up to k = 22, and so is a whole number below 2**53; their quotient is the float64
 that is nearest to the decimal. Instants before 1e-7 s are multiples of 1e-22 s.
 
-Scope and limitations: the clock ends at 1e9 s, where it would tell microseconds apart and no less.
+Scope and limitations: the clock ends at 1e9 s, where its resolution is a microsecond.
 
 Validation: tests/clock/test_instants.py, against exact decimals.
 """
@@ -26,12 +27,12 @@ LATEST_S: Final = 1e9
 
 DECADES: Final = tuple(float(f"1e{power}") for power in range(-7, 15))
 UNITS_PER_S: Final = tuple(float(f"1e{power}") for power in range(22, -1, -1))
-"""First instants of the decades from 1e-7 s on, and units of 15 digits in each, the one before them first."""
+"""Size of the units of 15 digits: before 1e-7 s, then in each decade from 1e-7 s on."""
 WHOLE: Final = 2.0**52
-"""Added and taken away again, it rounds to a whole number."""
+"""Constant that, added and subtracted again, rounds to a whole number."""
 _DECADES_S, _UNITS = np.array(DECADES), np.array(UNITS_PER_S)
 _NOT_EARLIER: Final = 0.125
-"""Of a unit: rounds up what is off by more than the roundings of a sum of decimals, 3 / 8 of a unit."""
+"""Share of a unit: rounds up only what exceeds the roundings of a sum of decimals, 3 / 8 of a unit."""
 
 
 @overload
@@ -41,7 +42,7 @@ def instant_after(start_s: Times, lasts_s: float | Times) -> Times: ...
 @overload
 def instant_after(start_s: float, lasts_s: Times) -> Times: ...
 def instant_after(start_s: Any, lasts_s: Any) -> Any:
-    """When what begins at an instant and lasts so long ends; infinite times stay infinite.
+    """End of an activity with this start and duration; infinite times stay infinite.
 
     Args:
         start_s: In s, a float or an array, as `lasts_s`; shapes are broadcast.
@@ -60,7 +61,7 @@ def deadline_after(start_s: Times, within_s: float | Times) -> Times: ...
 @overload
 def deadline_after(start_s: float, within_s: Times) -> Times: ...
 def deadline_after(start_s: Any, within_s: Any) -> Any:
-    """The last instant for what begins at an instant and may last so long; arguments as `instant_after`."""
+    """Last instant that a time limit allows after a start; arguments as `instant_after`."""
     time_s = start_s + within_s
     if type(time_s) is float:
         per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
@@ -69,14 +70,14 @@ def deadline_after(start_s: Any, within_s: Any) -> Any:
 
 
 def duration_between(start_s: float, end_s: float) -> float:
-    """How long it is from one instant to a later one; their floats differ by roundings more or less."""
+    """Duration from one instant to a later one; the difference of their floats is off by roundings."""
     places = bisect_right(DECADES, start_s), bisect_right(DECADES, end_s)
     start, end = (round(UNITS_PER_S[p] * s) * 10**p for p, s in zip(places, (start_s, end_s), strict=True))
     return (end - start) / 10**22
 
 
 def num_periods(now_s: float, period_s: float) -> int:
-    """How many periods, one after the other from 0 on, have ended by an instant."""
+    """Number of periods, one after the other from 0 on, that have ended by an instant."""
     num = int(now_s // period_s)
     while instant_after(0.0, (num + 1) * period_s) <= now_s:
         num += 1
@@ -84,7 +85,7 @@ def num_periods(now_s: float, period_s: float) -> int:
 
 
 def _of_many(time_s: Any, start_s: Any, more: float = 0.0) -> Any:
-    """Instants of a sum that none is before a start; an array is overwritten."""
+    """Instants of a sum, none of them before its start; an array is overwritten."""
     if not isinstance(time_s, np.ndarray):
         return instant_after(float(time_s), 0.0) if more == 0.0 else deadline_after(float(time_s), 0.0)
     if not time_s.size:

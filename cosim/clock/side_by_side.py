@@ -1,4 +1,4 @@
-"""Side by side: processes that run together, that somebody waits for step by step, and that he may cut.
+"""Side by side: processes that run together, that another process awaits step by step and may cut off.
 
 `cosim.clock.simulation` says when what arrives has arrived; its `together`, `with_deadline` and `first` are
 made of this.
@@ -28,13 +28,13 @@ Event = simpy.Event
 
 
 class Dropped(NamedTuple):
-    """What a process returns that was cut short, and why."""
+    """Result of a process that was cut short, with the reason."""
 
     reason: str
 
 
 def outcome_of(process: Process) -> Process:
-    """Play a process to its end; where it is cut, `Dropped` comes out of it as its value."""
+    """Run a process to its end; if it is cut, its value is `Dropped`."""
     try:
         return (yield from process)
     except simpy.Interrupt as cut:
@@ -42,17 +42,17 @@ def outcome_of(process: Process) -> Process:
 
 
 def reason_of(cut: simpy.Interrupt) -> Dropped:
-    """Why a process was cut."""
+    """Reason why a process was cut."""
     reason = cut.cause
     assert isinstance(reason, Dropped)
     return reason
 
 
 class SideBySide:
-    """Named processes that run side by side, until all have ended or they are cut.
+    """Named processes that run side by side, until all have ended or are cut.
 
-    A process *arrives* where it ends with another value than `Dropped`. Who is cut while it waits for them
-    cuts them as well.
+    A process *arrives* if it ends with a value other than `Dropped`. If the process that waits for them is
+    cut, they are cut as well.
     """
 
     def __init__(self, environment: Clock, processes: Mapping[Any, Process]) -> None:
@@ -66,18 +66,22 @@ class SideBySide:
 
     @property
     def num_arrived(self) -> int:
-        """Those that have arrived by now."""
+        """Number of processes that have arrived by now."""
         return sum(branch.has_arrived for branch in self._branches.values())
 
     @property
     def ends_s(self) -> list[float]:
-        """When each has ended, in the given order; infinite where it has not."""
+        """Instant at which each has ended, in the given order; infinite if it has not."""
         return [branch.ended_s for branch in self._branches.values()]
 
     def wait(self, num_arrived: int | None = None, within_s: float | None = None) -> Process:
-        """Wait until so many have arrived or all have ended, at most so long from now (None: without end).
+        """Wait until a number have arrived or all have ended.
 
-        Those who arrive at the instant of the last that it waits for have arrived, too.
+        Processes that arrive at the same instant as the last one awaited have arrived, too.
+
+        Args:
+            num_arrived: Arrivals to wait for; None means all.
+            within_s: Longest wait from now; None means no limit.
 
         Raises:
             ValueError: A time below 0, or not finite.
@@ -94,7 +98,7 @@ class SideBySide:
             yield from self._end_of_instant()
 
     def under(self, process: Process) -> Process:
-        """Play a process that waits for them and cuts them; where it is cut itself, so are they."""
+        """Run a process that waits for these and cuts them; if it is cut itself, so are they."""
         try:
             return (yield from process)
         except simpy.Interrupt as cut:
@@ -102,16 +106,16 @@ class SideBySide:
             raise
 
     def first_to_end(self) -> Process:
-        """Wait until one has ended; returns its name, of several that end at once the first."""
+        """Wait until one has ended; returns its name, or the first by number of several that end at once."""
         yield from self._until(self._environment.any_of(self._branches.values()))
         yield from self._end_of_instant()
         return min((name for name, branch in self._branches.items() if branch.triggered), key=by_number)
 
     def cut(self, reason: str, most: int | None = None) -> Process:
-        """Cut those that have not ended.
+        """Cut the processes that have not ended.
 
         Args:
-            most: Arrivals that count: the earliest, of several at one instant the first by number; None: all.
+            most: Arrivals that count: the earliest, at one instant the first by number; None means all.
 
         Returns:
             Their values in the given order, with `Dropped(reason)` for each that was cut or does not count.
@@ -128,7 +132,7 @@ class SideBySide:
         return self._branches[name].ended_s, by_number(name)
 
     def _arrival(self, num: int) -> Event:
-        """An event that comes when so many have arrived."""
+        """Event that comes when a given number have arrived."""
         event, left = self._environment.event(), num - self.num_arrived
 
         def count(branch: simpy.Event) -> None:
@@ -145,7 +149,7 @@ class SideBySide:
         return event
 
     def _end_of_instant(self) -> Process:
-        """Wait until all else of this instant is over, but for the alarms around."""
+        """Wait until everything else of this instant is over, except the enclosing alarms."""
         yield from self._until(_Alarm(self._environment, 0.0, self._depth))
 
     def _until(self, event: Event) -> Process:
@@ -164,7 +168,7 @@ class SideBySide:
 
 
 class Loose:
-    """Processes that start one by one, that nobody waits for, and that are cut together."""
+    """Processes that start one by one, are not awaited, and are cut together."""
 
     def __init__(self, environment: Clock) -> None:
         self._environment = environment
@@ -177,7 +181,7 @@ class Loose:
         branch.callbacks.append(lambda _: self._branches.pop(branch))  # type: ignore[union-attr]
 
     def cut(self, reason: str) -> Process:
-        """Cut those that have not ended."""
+        """Cut the processes that have not ended."""
         cut = [branch for branch in self._branches if branch.is_alive]
         for branch in cut:
             branch.interrupt(Dropped(reason))
@@ -189,7 +193,7 @@ class Barrier:
     """A place where processes wait for each other.
 
     Attributes:
-        opens: Comes when all have come, or been cut on their way (`leave` tells).
+        opens: Event that comes when all have arrived, or were cut on their way (see `leave`).
     """
 
     def __init__(self, environment: Clock, num_processes: int) -> None:
@@ -199,7 +203,7 @@ class Barrier:
             self.opens.succeed()
 
     def leave(self, name: str) -> None:
-        """Do not wait for this one any more, said once or again."""
+        """Stop waiting for a process; calling this again has no effect."""
         if name not in self._left:
             self._left.add(name)
             if len(self._left) == self._num_processes:
@@ -207,12 +211,12 @@ class Barrier:
 
 
 class Watched:
-    """A process that is played in the one that is running, as long as something lets it.
+    """Process that is run inside the current one, as long as a condition holds.
 
     Args:
-        may_go_on: Asked at the end of each instant of `change`, before the alarms around.
+        may_go_on: The condition, asked at the end of each instant of `change`, before the enclosing alarms.
         change: Gives the next event at which to ask.
-        reason: Why it is cut.
+        reason: Gives the reason why it is cut.
     """
 
     def __init__(
@@ -233,7 +237,7 @@ class Watched:
         self._event: Event | None = None
 
     def played(self, process: Process) -> Process:
-        """Play it; returns its value, or `Dropped` where it was cut here."""
+        """Run it; returns its value, or `Dropped` if it was cut here."""
         self._watch()
         try:
             return (yield from process)
@@ -267,16 +271,16 @@ class Watched:
 
 
 def end_of_own_instant(environment: Clock) -> Event:
-    """An event that comes when all else of this instant is over, but for the alarms around who asks."""
+    """Event that comes when everything else of this instant is over, except the caller's enclosing alarms."""
     return _Alarm(environment, 0.0, _depth(environment))
 
 
 class Branch(simpy.Process):
-    """A process that runs beside others.
+    """Process that runs beside others.
 
     Attributes:
-        depth: How many processes are around it.
-        ended_s: When it has ended.
+        depth: Number of enclosing processes.
+        ended_s: Instant at which it has ended.
     """
 
     def __init__(self, environment: Clock, process: Process, depth: int = 0) -> None:
@@ -285,7 +289,7 @@ class Branch(simpy.Process):
         super().__init__(environment, self._played(process))
 
     def _played(self, process: Process) -> Process:
-        """The process; where it is cut, `Dropped` comes out of it as its value."""
+        """The process; if it is cut, its value is `Dropped`."""
         try:
             outcome = yield from process
         except simpy.Interrupt as cut:
@@ -298,26 +302,26 @@ class Branch(simpy.Process):
 
     @property
     def has_arrived(self) -> bool:
-        """Whether it has ended with another value than `Dropped`."""
+        """True if it has ended with a value other than `Dropped`."""
         return not self.is_alive and self.ok and not isinstance(self._value, Dropped)
 
     def taken(self) -> Any:
-        """The value of a process that has ended; events that outlive the process let go of it."""
+        """Value of a process that has ended; events that outlive the process let go of it."""
         value, self._value = self.value, None
         return value
 
 
 def _depth(environment: Clock) -> int:
-    """How many processes are around the one that is running; -1 before any has started."""
+    """Number of processes that enclose the running one; -1 before any has started."""
     around = environment.active_process
     return around.depth if isinstance(around, Branch) else -1
 
 
 class _Alarm(simpy.Event):
-    """A timeout that comes after all other events of its instant, the alarms of inner processes included.
+    """Timeout that comes after all other events of its instant, including alarms of inner processes.
 
     Args:
-        comes_last: Whether other alarms of this depth come before it, too.
+        comes_last: True if other alarms of this depth come before it, too.
     """
 
     def __init__(self, environment: Clock, delay_s: float, depth: int, *, comes_last: bool = False) -> None:

@@ -6,14 +6,14 @@ A *process* is a generator that yields from `spend` and from other processes; `t
 - Time never goes back; no duration is negative.
 - Instants have 15 significant decimal digits (`cosim.clock.instants`): 0.1 + 0.2 is 0.3. The clock ends at
   1e9 s.
-- What arrives at exactly the deadline has arrived: an alarm comes after everything else of its instant but
+- An arrival at exactly the deadline is in time: an alarm comes after everything else of its instant except
   `end_of_instant`, and of several alarms the innermost comes first, so that a process ending by its own alarm
-  has still arrived.
+  still arrives.
 - Time that stands still, by events without end at one instant, ends the run (`cosim.clock.event_loop`).
-- Simultaneous events come in the order (time, priority, insertion). Nothing of what a run writes may hang
-  on that insertion order: ties that matter (sums, who is first) go by node name. `shuffle_ties` puts
-  simultaneous events into a random order, so that a test can show it.
-- An activity cut short writes its span and the energy it took up to the cut; the process around it ends, and
+- Simultaneous events come in the order (time, priority, insertion). Nothing that a run writes may depend on
+  that insertion order: ties that matter (sums, first arrivals) are broken by node name. `shuffle_ties` puts
+  simultaneous events into a random order, so that a test can check this.
+- An activity cut short writes its span and the energy it took up to the cut; the enclosing process ends, and
   `Dropped(reason)` is what `with_deadline`, `first`, `together` or `SideBySide.cut` return in its place.
 
 Randomness has names (`cosim.clock.draws`).
@@ -77,15 +77,15 @@ Interrupt = simpy.Interrupt
 
 
 class Simulation(Draws):
-    """One run's clock, draws and trace.
+    """Clock, draws and trace of one run.
 
     Args:
         seed: Names the run's randomness, any whole number.
-        shuffle_ties: None keeps simultaneous events in insertion order; a number orders them at random.
-        recording: What is written down beside rows of all that happens.
+        shuffle_ties: Number that orders simultaneous events at random; None keeps their insertion order.
+        recording: What is recorded beside the rows of everything that happens.
 
     Attributes:
-        recorder: Writes down what happens.
+        recorder: Records what happens.
     """
 
     def __init__(
@@ -102,20 +102,20 @@ class Simulation(Draws):
         return self._environment._now
 
     def apart(self, purpose: str) -> "Simulation":
-        """The same clock and trace with draws of its own, so that a part may be used twice in a run."""
+        """The same clock and trace with separate draws, so that a part may be used twice in a run."""
         other = copy(self)
         Draws.__init__(other, self.key(purpose, "draws"))
         return other
 
     def run(self, process: Process, num_nodes: int = 0) -> Any:
-        """Play a process to its end and return its value; what it has started and left is cut then.
+        """Run a process to its end and return its value; processes that it started are cut then.
 
         Args:
-            num_nodes: How many may be at work, by which it is told that time stands still.
+            num_nodes: Number of nodes that may be active, used to detect that time stands still.
 
         Raises:
-            ConfigurationError: It waits, and nothing will ever happen any more; the clock ends before; or
-                time stands still.
+            ConfigurationError: The process waits and no event is scheduled (deadlock); the clock ends before;
+                or time stands still.
         """
         whole = Branch(self._environment, self._to_its_end(process))
         return play(self._environment, whole, num_nodes)
@@ -127,19 +127,19 @@ class Simulation(Draws):
         return value
 
     def start(self, process: Process) -> None:
-        """Start a process that goes on beside the one that is running, whatever becomes of that."""
+        """Start a process beside the running one; it goes on when that one ends."""
         self._loose.start(process)
 
     def spend(
         self, node: str, activity: str, until: float | Event, power_w: float = 0.0, job: int = NO_JOB
     ) -> Process:
-        """Let time pass for one node, for a duration in seconds or until an event has come.
+        """Let time pass for one node, for a duration in seconds or until an event comes.
 
         Writes one span with energy `power_w` times the time that passed; an activity that takes no time
         writes none. Returns the event's value.
 
         Args:
-            job: Number of the node's job that it belongs to.
+            job: Number of the node's job to which the activity belongs.
 
         Raises:
             ConfigurationError: The duration is negative or not finite.
@@ -164,13 +164,13 @@ class Simulation(Draws):
         return value
 
     def together(self, processes: Iterable[Process]) -> Process:
-        """Play processes side by side until all have ended; returns their values in the given order."""
+        """Run processes side by side until all have ended; returns their values in the given order."""
         return (yield from self.with_deadline(processes, None))
 
     def with_deadline(
         self, processes: Iterable[Process], deadline_s: float | None, reason: str = "deadline"
     ) -> Process:
-        """Play processes side by side for at most `deadline_s` from now (None: without end).
+        """Run processes side by side for at most `deadline_s` from now; None means no limit.
 
         Returns their values in the given order, with `Dropped(reason)` for each that was cut.
 
@@ -184,7 +184,7 @@ class Simulation(Draws):
         return (yield from branches.cut(reason))
 
     def first(self, processes: Mapping[str, Process]) -> Process:
-        """Play named processes side by side until one has ended, and cut the others.
+        """Run named processes side by side until one has ended, and cut the others.
 
         Returns the name and the value of the first; of several that end at once, the first by number.
         """
@@ -198,11 +198,11 @@ class Simulation(Draws):
         return SideBySide(self._environment, processes)
 
     def barrier(self, num_processes: int) -> Barrier:
-        """A place where so many processes wait for each other."""
+        """Place where a number of processes wait for each other."""
         return Barrier(self._environment, num_processes)
 
     def event(self) -> Event:
-        """An event of this clock that nothing has triggered yet."""
+        """Event of this clock that is not triggered yet."""
         return simpy.Event(self._environment)
 
     def watched(
@@ -212,34 +212,35 @@ class Simulation(Draws):
         change: Callable[[], Event],
         reason: Callable[[], str],
     ) -> Process:
-        """Play a process as long as something lets it; returns its value, or `Dropped`.
+        """Run a process as long as a condition holds; returns its value, or `Dropped`.
 
         Args:
-            may_go_on: Asked at the end of each instant of `change`, before the alarms around.
+            may_go_on: The condition, asked at the end of each instant of `change`, before the enclosing
+                alarms.
             change: Gives the next event at which to ask.
-            reason: Why it is cut.
+            reason: Gives the reason why it is cut.
         """
         return (yield from Watched(self._environment, may_go_on, change, reason).played(process))
 
     def any_of(self, events: Sequence[Event]) -> Event:
-        """An event that comes with the first of some."""
+        """Event that comes with the first of several."""
         return events[0] if len(events) == 1 else self._environment.any_of(events)
 
     def timer(self, delay_s: float) -> Event:
-        """An event that comes after a delay, for parts that bend running activities, such as a band.
+        """Event after a delay, for parts that change running activities, such as a band.
 
         Raises:
-            ConfigurationError: The delay is negative or no number; so does `at`.
+            ConfigurationError: The delay is negative or not a number; likewise in `at`.
         """
         if not delay_s >= 0.0:
             raise _backwards(delay_s)
         return simpy.Timeout(self._environment, delay_s)
 
     def at(self, time_s: float, event: Event | None = None) -> Event:
-        """An event that comes at a time, as the nearest instant (`cosim.clock.instants`).
+        """Event at a time, rounded to the nearest instant (`cosim.clock.instants`).
 
         Args:
-            event: Of this clock, not triggered yet; None: a new one.
+            event: Event of this clock, not triggered yet; None means a new one.
         """
         time_s = instant_after(0.0, time_s)
         if not time_s >= self.now_s:
@@ -247,9 +248,9 @@ class Simulation(Draws):
         return self._environment.at(time_s, event)
 
     def end_of_instant(self) -> Event:
-        """An event that comes when all else of this instant is over, alarms included.
+        """Event that comes when everything else of this instant is over, alarms included.
 
-        Those who meet at one instant can be sorted by number there.
+        Processes that meet at one instant can be sorted by number there.
         """
         event = self.event()
         event._ok, event._value = True, None
@@ -257,15 +258,15 @@ class Simulation(Draws):
         return event
 
     def end_of_own_instant(self) -> Event:
-        """An event that comes when all else of this instant is over, but for the alarms around who asks.
+        """Event when everything else of this instant is over, except the caller's enclosing alarms.
 
-        So what a server makes of those who meet at one instant is there before a deadline around it.
+        So a server's reaction to processes that meet at one instant comes before an enclosing deadline.
         """
         return end_of_own_instant(self._environment)
 
 
 def impossible(node: str, activity: str, lasts_s: float) -> ConfigurationError:
-    """What is said of an activity whose duration is negative or not finite."""
+    """Error for an activity with a negative or infinite duration."""
     return ConfigurationError(
         f"{node} cannot {activity} for {lasts_s} s: time passes forwards, and ends. Usual fix: "
         "a part that gives a finite duration of 0 s or above."
@@ -280,13 +281,13 @@ def _backwards(delay_s: float) -> ConfigurationError:
 
 
 def process_of(found: object, of: str) -> Process:
-    """What somebody's method has returned, which must be a process.
+    """Process that a method has returned.
 
     Args:
         of: The method, for the message.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The method returned something else.
     """
     if not isinstance(found, Generator):
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Codecs: what an update, or a model on its way down, is on the air."""
+"""Codecs: size on the air and content of an update, or of a model on its way down."""
 
 from cosim.doors import door as _door
 

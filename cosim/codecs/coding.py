@@ -1,4 +1,4 @@
-"""Coding: what a codec makes of a change, whichever form it has."""
+"""Coding: how a codec changes an update, whichever form the codec has."""
 
 import torch
 from torch import Tensor
@@ -8,7 +8,7 @@ from cosim.values.weights import Weights
 
 
 def code(codec: Codec, sent: SentView) -> Weights | None:
-    """Make of a change what arrives of it, in place; returns what the client keeps."""
+    """Turn a change into what arrives of it, in place; returns what the client keeps."""
     if codec.form == "tensors":
         return codec.transmit(sent)
     tensors = list(sent.change.values())
@@ -20,12 +20,12 @@ def code(codec: Codec, sent: SentView) -> Weights | None:
 
 
 def row_of(codec: Codec, change_D: Tensor, generator: torch.Generator) -> Tensor:
-    """What arrives of a change as one row, shape (values,); of signs the step, up or down.
+    """Change that arrives, as one row, shape (values,); for signs, plus or minus the step.
 
     Args:
         codec: With `arrived`, or with `step`.
         change_D: All values of the change; not to be changed.
-        generator: The source of what is drawn.
+        generator: Generator of the random draws.
     """
     if codec.step is None:
         return codec.arrived(change_D, generator)
@@ -33,6 +33,6 @@ def row_of(codec: Codec, change_D: Tensor, generator: torch.Generator) -> Tensor
 
 
 def names_of(codec: Codec) -> tuple[str, str]:
-    """What does it in messages, and what that draws from."""
+    """Names, for messages, of the method that codes and of the generator that it uses."""
     method, source = ("transmit", "sent.generator") if codec.form == "tensors" else ("arrived", "generator")
     return f"{type(codec).__name__}.{method}", source

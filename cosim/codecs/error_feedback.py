@@ -1,18 +1,18 @@
-"""Error feedback: what a codec leaves out of an update goes with the client's next one.
+"""Error feedback: what a codec leaves out of an update is added to the client's next one.
 
-With the memory e of a client, 0 at first, and the change x that its training has made:
+With the memory e of a client, 0 at first, and the change x that its training made:
 
     p = x + e,   what arrives is C(p) / (1 + w),   e <- p - C(p) / (1 + w).
 
 C is the codec, and w bounds E ||C(p) - p||^2 / ||p||^2 where C is unbiased (`Codec.relative_variance`), else
-0. An unbiased codec alone would make the memory grow where w > 1; divided by 1 + w it is a contraction, for
-E ||C(p) / (1 + w) - p||^2 <= w / (1 + w) ||p||^2. RandomK, whose w is d / k - 1, is back at its values as
-they are. The server knows w as it knows d, so nothing more is sent.
+0. An unbiased codec alone would make the memory grow where w > 1; divided by 1 + w it is a contraction, for E
+||C(p) / (1 + w) - p||^2 <= w / (1 + w) ||p||^2. RandomK, with w = d / k - 1, then sends its values unscaled.
+The server knows w as it knows d, so nothing more is sent.
 
-Scope and limitations: the memory is one more model for each client that has taken part. It is kept when the
-training has ended, so what was sent in an upload that is lost is lost, and what was left out is not; where
-the training itself is cut, the memory stays as it was. HIST refuses it, since a cell has other units in every
-global round.
+Scope and limitations: the memory is one more model for each client that has taken part. It is updated when
+the training has ended, so if the upload is lost, what was sent is lost and what was left out is not; if the
+training itself is cut, the memory stays as it was. HIST refuses it, since a cell trains different units in
+every global round.
 
 Source: Karimireddy, Rebjock, Stich, Jaggi, "Error Feedback Fixes SignSGD", ICML 2019, arXiv 1901.09847,
 Algorithm 2; division: Beznosikov, Horvath, Richtarik, Safaryan, arXiv 2002.12410, Section 2.
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 @part
 class ErrorFeedback(Codec):
-    """A codec whose errors are made up for.
+    """A codec with compensation of its errors.
 
     Attributes:
-        codec: What leaves something out.
+        codec: Codec that leaves something out.
     """
 
     asks = (BITS_ASKED,)
@@ -58,32 +58,28 @@ class ErrorFeedback(Codec):
 
     @override
     def check(self, shape: NetworkShape) -> None:
-        """Ask the codec."""
         self.codec.check(shape)
 
     @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
-        """What it has left out."""
         return num_parameters
 
     @override
     def kept_values(self, shape: NetworkShape) -> int:
-        """One for each that is coded; those of companions are not counted."""
+        """One value for each that is coded; companions are not counted."""
         return shape.num_coded()
 
     @override
     def bits(self, num_values: float) -> float:
-        """The codec's."""
         return self.codec.bits(num_values)
 
     @override
     def cycles(self, num_values: int) -> float:
-        """The codec's."""
         return self.codec.cycles(num_values)
 
     @override
     def transmit(self, sent: SentView) -> "Weights":
-        """Code the change and what was left out; returns what is left out now."""
+        """Code the change plus what was left out before; returns what is left out now."""
         from cosim.codecs.coding import code
 
         wanted = {name: values + sent.state.get(name, 0.0) for name, values in sent.change.items()}

@@ -1,10 +1,10 @@
-"""Flat codec: the base of codecs that make bits of a client's change as one row of values.
+"""Flat codec: the base of codecs that code a client's change as one row of values.
 
-The row has the tensors of a model one after the other, in the network's order; of a part of a network it has
-the part's values. So one scale, or one choice of values, is that of the whole change (`Codec.arrived`).
+The row has the tensors of a model one after the other, in the network's order; for a part of a network, it
+has the part's values. So one scale, or one choice of values, holds for the whole change (`Codec.arrived`).
 
-Scope and limitations: not over the air, where analog values add up and bits do not exist. Coding costs the
-client `cycles_per_value` for each value, after its training and at the training's power.
+Scope and limitations: not for sums over the air, where analog values add up and bits do not exist. Coding
+costs the client `cycles_per_value` for each value, after its training and at the training's power.
 """
 
 from typing_extensions import override
@@ -16,10 +16,10 @@ from cosim.configuration.going_together import BITS_ASKED, FREE_CODING
 
 @part
 class FlatCodec(Codec):
-    """A codec of a row of values.
+    """Codec of a row of values.
 
     Attributes:
-        cycles_per_value: Cycles that coding a value costs the client's processor; 0: none. [no source]
+        cycles_per_value: Cycles that coding a value costs the client's processor; 0 means none. [no source]
     """
 
     lacks = (Lack(FREE_CODING, "cycles_per_value above 0", lambda own: own.cycles_per_value > 0.0),)
@@ -29,5 +29,4 @@ class FlatCodec(Codec):
 
     @override
     def cycles(self, num_values: int) -> float:
-        """As many for each value of the change."""
         return num_values * self.cycles_per_value

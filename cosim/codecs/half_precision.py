@@ -1,10 +1,10 @@
 """Half precision: every value of a change, or of a model on its way down, is rounded to 16 bits.
 
 bfloat16 has float32's range and 8 significant bits (relative error up to 2^-8); IEEE's binary16 has 11
-(2^-11), from 6.1e-5 to 65504: smaller values lose bits, below 3e-8 they are 0, and larger ones infinite.
+(2^-11), from 6.1e-5 to 65504: smaller values lose bits and are 0 below 3e-8; larger values become infinite.
 
-Scope and limitations: to the nearest, ties to even, so with a bias. Of an update the change is rounded, not
-the weights. A small step may be lost where the model is rounded in every round.
+Scope and limitations: rounding is to the nearest, ties to even, so it is biased. In an update the change is
+rounded, not the weights. A small step may be lost if the model is rounded in every round.
 
 Usage::
 
@@ -27,25 +27,24 @@ if TYPE_CHECKING:
 
 @part
 class HalfPrecision(FlatCodec, ModelCodec, ABC):
-    """Base of the values of 16 bits, of updates and of models."""
+    """Base of 16-bit values, for updates and for models."""
 
     asks = (*FlatCodec.asks, *ModelCodec.asks)
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse cycles of a codec of models, which servers do not count."""
+        """Refuse cycles in a codec of models: servers do not count them."""
         if system.model_codec is self and self.cycles_per_value:
             rule = "has no effect in System.model_codec: what servers compute is not counted"
             raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "0")
 
     @override
     def bits(self, num_values: float) -> float:
-        """16 for each; no header."""
+        """16 bits for each value; no header."""
         return num_values * 16.0
 
     @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
-        """Every value rounded."""
         return self.received(change_D)
 
 
@@ -55,7 +54,6 @@ class BFloat16(HalfPrecision):
 
     @override
     def received(self, values: "Tensor") -> "Tensor":
-        """Every value rounded."""
         return values.bfloat16().float()
 
 
@@ -65,5 +63,4 @@ class Float16(HalfPrecision):
 
     @override
     def received(self, values: "Tensor") -> "Tensor":
-        """Every value rounded."""
         return values.half().float()

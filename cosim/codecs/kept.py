@@ -1,4 +1,4 @@
-"""Kept: the port of how many values of a change a sparse codec sends."""
+"""Kept: the port of the number of values of a change that a sparse codec sends."""
 
 from abc import ABC, abstractmethod
 
@@ -10,11 +10,11 @@ from cosim.units import least_whole
 
 @part
 class Kept(Port, ABC):
-    """How many values of a change are sent."""
+    """Number of values of a change that are sent."""
 
     @abstractmethod
     def num(self, num_values: float) -> int:
-        """Of so many; from 1 to as many."""
+        """Number of the given values that are sent, from 1 to all of them."""
 
 
 @part
@@ -22,28 +22,26 @@ class KeptShare(Kept):
     """A share of the values, rounded up.
 
     Attributes:
-        share: Of the values of an update. [no source]
+        share: Share of the values of an update. [no source]
     """
 
     share: float = knob(positive, between(0.0, 1.0), default=0.01)
 
     @override
     def num(self, num_values: float) -> int:
-        """In proportion."""
         return least_whole(self.share * num_values)
 
 
 @part
 class KeptNumber(Kept):
-    """A number of values; all, where an update has fewer.
+    """A fixed number of values, or all of an update that has fewer.
 
     Attributes:
-        num_values: Of an update. [no source]
+        num_values: Number of values of an update. [no source]
     """
 
     num_values: int = knob(at_least(1), default=100)
 
     @override
     def num(self, num_values: float) -> int:
-        """The same for every update."""
         return min(self.num_values, least_whole(num_values))

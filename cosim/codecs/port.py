@@ -1,4 +1,4 @@
-"""Codec: the port of those who say what an update is on the air: its size, and what of it arrives.
+"""Codec: the port of an update's size on the air, and of what arrives.
 
 | kind | bits of a change of d parameters | what arrives |
 |---|---|---|
@@ -10,8 +10,8 @@
 | Signs | d | a step up or down (`MajorityVote`: what most say) |
 | ErrorFeedback | its codec's | its codec's; what is left out goes with the next |
 
-A codec with a method `transmit` changes what arrives: a plain torch function of the change that a client's
-training has made, tensor by tensor, before it is added to the start again (`SentView`, below)::
+A codec with a method `transmit` changes what arrives. It is a plain torch function of the change that a
+client's training made, tensor by tensor, before the change is added to the start again (`SentView`, below)::
 
     @part
     class ScaledSigns(Codec):
@@ -25,17 +25,17 @@ training has made, tensor by tensor, before it is added to the start again (`Sen
             for values in sent.change.values():
                 values.sign_().mul_(size)
 
-One with `arrived` in its place takes the change as one row of values, and one with `step` sends signs alone
-(`cosim.codecs.flat.FlatCodec` says what coding costs). A codec with `keeps_state = True` in its
-class gets what its `transmit` returned at the client's last training as `sent.state`, empty at first: what
-was left out, for the next time. As with a rule of local training it is kept when the training has ended, also
-where the upload is lost.
+A codec with `arrived` in its place takes the change as one row of values, and a codec with `step` sends only
+signs (`cosim.codecs.flat.FlatCodec` says what coding costs). A codec with `keeps_state = True` in its class
+gets what its `transmit` returned at the client's last training as `sent.state`, empty at first: what was left
+out, for the next update. As with a rule of local training, it is kept when the training has ended, even if
+the upload is lost.
 
-Scope and limitations: updates are coded, models are not: what a client downloads, unless a model codec
-changes it (`cosim.codecs.model_codec`), and what cells and cloud send each other, has 32 bits a value where
-the codec changes values (`model_bits`). Decoding takes no time.
-Running statistics and other state are not coded: they arrive as they are, for 32 bits a value, which
-`cosim.engine.servers.workload` adds. Frozen tensors and constants do not travel.
+Scope and limitations: updates are coded, models are not: downloads, unless a model codec changes them
+(`cosim.codecs.model_codec`), and models between cells and cloud have 32 bits a value if the codec changes
+values (`model_bits`). Decoding takes no time. Running statistics and other state are not coded: they arrive
+unchanged, at 32 bits a value, which `cosim.engine.servers.workload` adds. Frozen tensors and constants do not
+travel.
 
 Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 """
@@ -55,15 +55,15 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 FLOAT_BITS = 32
-"""Of a value that is not coded."""
+"""Bits of a value that is not coded."""
 
 
 @part
 class Codec(Port, ABC):
-    """What a model is on the air.
+    """Codec of an update.
 
     Attributes:
-        keeps_state: Whether what `transmit` returns is kept for the client's next update; a class says so.
+        keeps_state: True if what `transmit` returns is kept for the client's next update; set in the class.
     """
 
     forms = one_of(uncoded=(), signs=("step",), row=("arrived",), tensors=("transmit",))
@@ -72,64 +72,64 @@ class Codec(Port, ABC):
 
     @abstractmethod
     def bits(self, num_values: float) -> float:
-        """Bits of an update of so many values."""
+        """Bits of an update of a number of values."""
 
     def model_bits(self, num_values: float) -> float:
-        """Bits of so many values of a model that somebody downloads, or that cells and cloud send."""
+        """Bits of a number of values of a model that is downloaded, or sent between cells and cloud."""
         return num_values * FLOAT_BITS if self.form != "uncoded" else self.bits(num_values)
 
     def cycles(self, num_values: int) -> float:
-        """Cycles that coding an update of so many values takes the client's processor, after its training."""
+        """Cycles of the client's processor that coding an update takes, after its training."""
         return 0.0
 
     def transmit(self, sent: "SentView") -> "Weights | None":
-        """Make of a change what arrives of it, in place; returns what the client keeps."""
+        """Turn a change into what arrives of it, in place; returns what the client keeps."""
         raise NotImplementedError
 
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
-        """What arrives of a change, as one row.
+        """Change that arrives, as one row.
 
         Args:
-            change_D: All its values, float32, shape (values,), the tensors one after the other, each rows
-                first; not to be changed.
-            generator: The source of what is drawn; it follows from the update's key.
+            change_D: All values of the change, float32, shape (values,), the tensors one after the other,
+                each in row-major order; not to be changed.
+            generator: Generator of the random draws; it follows from the update's key.
         """
         raise NotImplementedError
 
     def relative_variance(self, num_values: int) -> float:
-        """Bound of the mean of |what arrives - change|^2 / |change|^2, where a codec is unbiased; else 0."""
+        """Bound of the mean of |arrived - change|^2 / |change|^2 of an unbiased codec; else 0."""
         return 0.0
 
     @property
     def step(self) -> float | None:
-        """By how much every value moves, up or down, where only signs are sent; None: values are."""
+        """Step of every value, up or down, if only signs are sent; None means values are sent."""
         return None
 
     def check(self, shape: "NetworkShape") -> None:
         """Refuse a network whose updates cannot be coded, before the clock starts.
 
         Raises:
-            ConfigurationError: What cannot be, and the usual fix.
+            ConfigurationError: The network cannot be coded; the message says why and what to use.
         """
 
     def payload(self, num_values: int) -> Payload:
-        """An update of so many values, and what it is on the air, rounded up to whole bits."""
+        """Payload of an update with a number of values, rounded up to whole bits."""
         return Payload(num_values, least_whole(self.bits(num_values)))
 
     def model_payload(self, num_values: int) -> Payload:
-        """A model of so many values, likewise."""
+        """Payload of a model with a number of values, rounded up to whole bits."""
         return Payload(num_values, least_whole(self.model_bits(num_values)))
 
 
 class SentView(Protocol):
-    """What a codec is given of one update; all tensors are its own.
+    """An update as a codec sees it; its tensors may be changed.
 
     Attributes:
-        client: Name of who sends it.
+        client: Name of the client that sends it.
         start: Name -> values that the training started from, of trained parameters and companions.
-        change: Name -> what training has added to them; what it holds at the end arrives.
+        change: Name -> what training has added to them; its final content arrives.
         state: Name -> what `transmit` returned the last time; empty at first.
-        generator: The source of what is drawn; it follows from the update's key.
+        generator: Generator of the random draws; it follows from the update's key.
     """
 
     client: str

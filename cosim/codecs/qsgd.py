@@ -4,10 +4,10 @@ The row is cut into buckets v of at most `bucket_size` values. With s levels and
 becomes sign(v_i) ||v|| l / s, where l is the whole number below a, or, with probability a - floor(a), the one
 above. So E Q(v) = v, and E ||Q(v) - v||^2 <= min(n / s^2, sqrt(n) / s) ||v||^2 for n values in a bucket.
 
-On the air a bucket is its norm, 32 bits, and of each value one of the 2 s + 1 whole numbers from -s to s:
-32 + n ceil(log2(2 s + 1)) bits, without entropy coding, so known before.
+On the air a bucket is its norm, 32 bits, and for each value one of the 2 s + 1 whole numbers from -s to s: 32
++ n ceil(log2(2 s + 1)) bits, without entropy coding, so known beforehand.
 
-Scope and limitations: the paper's Elias coding, whose length hangs on the values, is left out. Norm and
+Scope and limitations: the paper's Elias coding, whose length depends on the values, is left out. Norm and
 products are float32.
 
 Source: Alistarh, Grubic, Li, Tomioka, Vojnovic, "QSGD", NeurIPS 2017, arXiv 1610.02132, Section 3.1, Lemma
@@ -34,7 +34,7 @@ class Qsgd(FlatCodec):
     """Unbiased random rounding to levels of a bucket's norm.
 
     Attributes:
-        num_levels: Levels s above 0; 7 make 4 bits of a value. [no source]
+        num_levels: Levels s above 0; 7 levels take 4 bits a value. [no source]
         bucket_size: Values that share a norm. [no source]
     """
 
@@ -43,19 +43,17 @@ class Qsgd(FlatCodec):
 
     @override
     def bits(self, num_values: float) -> float:
-        """A norm for each bucket, and a level for each value."""
         value_bits = (2 * self.num_levels).bit_length()
         return FLOAT_BITS * least_whole(num_values / self.bucket_size) + num_values * value_bits
 
     @override
     def relative_variance(self, num_values: int) -> float:
-        """Lemma 3.1, of the largest bucket."""
+        """Variance by Lemma 3.1, for the largest bucket."""
         largest = min(num_values, self.bucket_size)
         return min(largest / self.num_levels**2, math.sqrt(largest) / self.num_levels)
 
     @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
-        """Norm times level over s, value by value."""
         import torch
         from torch.nn.functional import pad
 
@@ -65,6 +63,6 @@ class Qsgd(FlatCodec):
         scaled_BV = change_BV.abs() * (self.num_levels / norm_B1)
         draws_BV = torch.rand(change_BV.shape, generator=generator, device=change_D.device)
         level_BV = scaled_BV.floor() + (draws_BV < scaled_BV.frac())
-        level_BV = level_BV.clamp(max=self.num_levels)  # a norm that was rounded down
+        level_BV = level_BV.clamp(max=self.num_levels)  # if the norm was rounded down
         found_BV = norm_B1 * (change_BV.sign() * level_BV / self.num_levels)
         return torch.where(norm_B1 == 0.0, 0.0, found_BV).flatten()[: len(change_D)]

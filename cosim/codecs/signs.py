@@ -1,14 +1,14 @@
 """Signs: one bit for each value of a change, up or down by a common step.
 
-What arrives of a value is start + step where training has moved it up or not at all, start - step where it
-has moved it down: d bits, for both sides know the step. With `MajorityVote` at the edge servers a value moves
-where most of the updates that arrived point; with the mean of updates by the step times the mean sign.
+A value arrives as start + step if training has moved it up or not at all, and as start - step if training has
+moved it down: d bits, for both sides know the step. With `MajorityVote` at the edge servers a value moves
+where most of the arrived updates point; with the mean of updates, by the step times the mean sign.
 
 Scope and limitations: a step is of use only well above the rounding of the weights (2^-24 of each). A value
 that did not move counts as up, since one bit has no third value.
 
-Source: Bernstein, Wang, Azizzadenesheli, Anandkumar, "signSGD", ICML 2018, arXiv 1802.04434, Algorithm 3; of
-the change by several local steps where there it is of one gradient.
+Source: Bernstein, Wang, Azizzadenesheli, Anandkumar, "signSGD", ICML 2018, arXiv 1802.04434, Algorithm 3;
+here of the change by several local steps, there of one gradient.
 """
 
 from typing_extensions import override
@@ -19,10 +19,10 @@ from cosim.configuration import knob, part, positive
 
 @part
 class Signs(FlatCodec):
-    """The sign of every value.
+    """Sign of every value.
 
     Attributes:
-        step_size: By how much a value moves. [no source]
+        step_size: Distance by which a value moves. [no source]
     """
 
     step_size: float = knob(positive, default=1e-3)
@@ -30,10 +30,9 @@ class Signs(FlatCodec):
     @property
     @override
     def step(self) -> float | None:
-        """The step size."""
         return self.step_size
 
     @override
     def bits(self, num_values: float) -> float:
-        """One for each; no header."""
+        """One bit for each value; no header."""
         return num_values

@@ -1,13 +1,13 @@
 """Sparse: k of the d values of a change; the others stay where they were.
 
-TopK sends the k values of largest magnitude over the whole change, and says which: by k indices of
-ceil(log2 d) bits each or by a bitmap of d bits, whichever takes less, which both sides know from k and d;
-where all are sent, by nothing. Together 32 k + min(k ceil(log2 d), d) bits.
+TopK sends the k values of largest magnitude over the whole change, and their places: by k indices of
+ceil(log2 d) bits each or by a bitmap of d bits, whichever is smaller (both sides know it from k and d); no
+places if all are sent. Together 32 k + min(k ceil(log2 d), d) bits.
 
-RandomK draws k of the d values, each set as likely, and sends them times d / k with the 32-bit seed of the
-draw: 32 k + 32 bits. Each value is sent with probability k / d, so the mean of what arrives is the change:
-(k / d) (d / k) x = x; and the mean of its squared distance is (d / k - 1) ||x||^2, for of a value x_i it is
-(k / d) (d / k)^2 x_i^2 - x_i^2.
+RandomK draws k of the d values, each set equally likely, and sends them times d / k with the 32-bit seed of
+the draw: 32 k + 32 bits. Each value is sent with probability k / d, so the mean of what arrives is the
+change: (k / d) (d / k) x = x; and the mean of its squared distance is (d / k - 1) ||x||^2, for of a value x_i
+it is (k / d) (d / k)^2 x_i^2 - x_i^2.
 
 Scope and limitations: TopK is biased and loses what it leaves out, unless in `ErrorFeedback`. Of values of
 the same magnitude torch.topk decides.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 SEED_BITS = 32
-"""Of the seed that says which values a client has drawn."""
+"""Bits of the seed from which both sides know which values were drawn."""
 
 
 @part
@@ -39,14 +39,13 @@ class TopK(FlatCodec):
     """The values of largest magnitude.
 
     Attributes:
-        kept: How many.
+        kept: Number of values that are sent.
     """
 
     kept: Kept = KeptShare()
 
     @override
     def bits(self, num_values: float) -> float:
-        """Values, and which they are."""
         num_kept, num_values = self.kept.num(num_values), least_whole(num_values)
         index_bits = (num_values - 1).bit_length()
         which_bits = min(num_kept * index_bits, num_values) if num_kept < num_values else 0
@@ -54,7 +53,6 @@ class TopK(FlatCodec):
 
     @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
-        """The largest, and 0 elsewhere."""
         places = change_D.abs().topk(self.kept.num(len(change_D)), sorted=False).indices
         return change_D.new_zeros(len(change_D)).index_copy_(0, places, change_D[places])
 
@@ -64,24 +62,22 @@ class RandomK(FlatCodec):
     """Values drawn at random, scaled so that their mean is the change.
 
     Attributes:
-        kept: How many.
+        kept: Number of values that are sent.
     """
 
     kept: Kept = KeptShare()
 
     @override
     def bits(self, num_values: float) -> float:
-        """Values, and the seed of the draw."""
         return FLOAT_BITS * self.kept.num(num_values) + SEED_BITS
 
     @override
     def relative_variance(self, num_values: int) -> float:
-        """Exactly d / k - 1."""
+        """Variance of exactly d / k - 1."""
         return num_values / self.kept.num(num_values) - 1.0
 
     @override
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
-        """Those drawn times d / k, and 0 elsewhere."""
         import torch
 
         seed = int(torch.randint(2**SEED_BITS, (), generator=generator, device=change_D.device))
@@ -91,7 +87,7 @@ class RandomK(FlatCodec):
 
 
 def drawn_places(seed: int, num_values: int, num_kept: int, device: "torch.device") -> "Tensor":
-    """Which values a seed draws, shape (kept,)."""
+    """Places of the values that a seed draws, shape (kept,)."""
     import torch
 
     generator = torch.Generator(device).manual_seed(seed)

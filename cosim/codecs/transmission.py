@@ -1,4 +1,4 @@
-"""Transmission: what arrives of a trained update that a codec changes (`cosim.codecs.port`)."""
+"""Transmission: what arrives of a trained update if a codec changes it (`cosim.codecs.port`)."""
 
 from collections.abc import Mapping
 
@@ -21,10 +21,11 @@ class _Sent:
 
 
 def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weights:
-    """Put what arrives of a client's update in the place of what was sent; returns what its codec keeps.
+    """Replace a client's sent update by what arrives; returns what its codec keeps.
 
     Args:
-        weights_C: What a cohort sends of its trained weights and codes, in which the client has this place.
+        weights_C: Trained weights and codes that a cohort sends.
+        client: Place of the client in the cohort.
     """
     codec = update.codec
     if codec is None:
@@ -50,7 +51,7 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
         )
     for name, values_C in weights_C.items():
         change = view.change[name]
-        is_whole = change == learned[name]  # what arrives as it was is not rounded again
+        is_whole = change == learned[name]  # a value that arrives unchanged is not rounded again
         values_C[client] = torch.where(is_whole, values_C[client], start[name] + change)
     return left
 

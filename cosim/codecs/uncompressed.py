@@ -1,4 +1,4 @@
-"""Uncompressed: every value of an update by itself, in a fixed number of bits."""
+"""Uncompressed: every value of an update in a fixed number of bits."""
 
 from typing_extensions import override
 
@@ -8,7 +8,7 @@ from cosim.configuration import at_least, knob, part
 
 @part
 class Uncompressed(Codec):
-    """Every value by itself.
+    """Fixed number of bits for every value.
 
     Attributes:
         bits_per_parameter: Bits of a value; fewer shorten the upload, and learning stays in float32. [HIST
@@ -19,5 +19,4 @@ class Uncompressed(Codec):
 
     @override
     def bits(self, num_values: float) -> float:
-        """As many for each."""
         return num_values * self.bits_per_parameter

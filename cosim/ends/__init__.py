@@ -1,4 +1,4 @@
-"""Ends: when a run is over, and when it is evaluated."""
+"""Ends: the end of a run, and the times of its evaluations."""
 
 from cosim.doors import door as _door
 

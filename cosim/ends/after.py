@@ -1,4 +1,4 @@
-"""Ends: after so many rounds, versions or updates, at an instant, with a score."""
+"""Ends: after a number of rounds, versions or updates, at an instant, or with a score."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from cosim.tasks.suggested import task_for
 
 @part
 class AfterRounds(End):
-    """The end after so many global rounds.
+    """The end after a number of global rounds.
 
     Attributes:
         num_global_rounds: Global rounds. [no source]
@@ -27,12 +27,10 @@ class AfterRounds(End):
     @property
     @override
     def most_rounds(self) -> int:
-        """So many."""
         return self.num_global_rounds
 
     @override
     def counted(self, progress: Progress) -> Counted:
-        """Global rounds that have ended."""
         return Counted(progress.num_global_rounds, self.num_global_rounds, "rounds")
 
 
@@ -49,18 +47,16 @@ class AfterVersions(End):
     @property
     @override
     def most_versions(self) -> int:
-        """So many."""
         return self.num_versions
 
     @override
     def counted(self, progress: Progress) -> Counted:
-        """Versions so far."""
         return Counted(progress.version, self.num_versions, "versions")
 
 
 @part
 class AfterUpdates(End):
-    """The end with the first version by which so many updates have arrived.
+    """The end with the first version by which a number of updates have arrived.
 
     Attributes:
         num_updates: Updates of clients. [no source]
@@ -70,7 +66,6 @@ class AfterUpdates(End):
 
     @override
     def counted(self, progress: Progress) -> Counted:
-        """Updates that have arrived."""
         return Counted(progress.num_updates, self.num_updates, "updates")
 
 
@@ -87,12 +82,10 @@ class AfterSeconds(End):
     @property
     @override
     def latest_s(self) -> float:
-        """That instant."""
         return deadline_after(0.0, self.duration_s)
 
     @override
     def counted(self, progress: Progress) -> Counted:
-        """Simulated time that has passed."""
         return Counted(progress.time_s, self.latest_s, "simulated seconds")
 
 
@@ -100,14 +93,14 @@ class AfterSeconds(End):
 class AfterTarget(End):
     """The end with the evaluation at which the headline score, such as the accuracy, has reached a target.
 
-    What a run takes to a target is what it would have been in a longer run. A model that has diverged, of
-    which a score is nan or infinitely bad, reaches none.
+    Time and energy to the target are what they would be in a longer run. A model that has diverged, with a
+    score of nan or infinitely bad, reaches no target.
 
     Attributes:
-        target: A value of the first score that the task reports, at least as good as which it must be; of a
-            share 0.8 is 80 %. [no source]
-        held: Evaluations in a row at which it must be so. [no source]
-        at_the_latest: The end of a run that does not get there. [no source]
+        target: Value that the first score which the task reports must reach; for a share, 0.8 is 80 %. [no
+            source]
+        held: Consecutive evaluations that must reach it. [no source]
+        at_the_latest: End of a run that never reaches the target. [no source]
     """
 
     asks = (Ask(LEARNING, "reads scores", "end = AfterRounds", at="end"),)
@@ -118,7 +111,7 @@ class AfterTarget(End):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse a target that no score can have, too, where no data need be read to know."""
+        """Refuse a target that no score can reach, if that is known without reading data."""
         outline = system.data.outline
         task = system.task if outline is None else task_for(system.task, outline)
         headline = None if task is None else task.headline_of(outline)
@@ -127,40 +120,36 @@ class AfterTarget(End):
 
     @override
     def check(self, headline: Measure) -> None:
-        """Refuse a target that it can never have."""
+        """Refuse a target that the score can never reach."""
         headline.check_target(self.target, f"{type(self).__name__}.target =")
 
     @override
     def comes_before(self, target: float, held: int, headline: Measure) -> bool:
-        """Where its own target is nearer, or held for fewer evaluations."""
+        """True if its own target is nearer, or held for fewer evaluations."""
         return held > self.held or not headline.is_as_good(self.target, target)
 
     @property
     @override
     def latest_s(self) -> float | None:
-        """That of the other end."""
         return self.at_the_latest.latest_s
 
     @property
     @override
     def most_rounds(self) -> int | None:
-        """Those of the other end."""
         return self.at_the_latest.most_rounds
 
     @property
     @override
     def most_versions(self) -> int | None:
-        """Those of the other end."""
         return self.at_the_latest.most_versions
 
     @override
     def counted(self, progress: Progress) -> Counted:
-        """How far it is to the other end."""
         return self.at_the_latest.counted(progress)
 
     @override
     def is_reached(self, progress: Progress) -> bool:
-        """Whether the last evaluations are all good enough, or the other end is reached."""
+        """True if the last evaluations all reach the target, or the other end is reached."""
         last = progress.evaluations[-self.held :]
         is_there = len(last) == self.held and all(row.reaches(self.target) for row in last)
         return is_there or self.at_the_latest.is_reached(progress)

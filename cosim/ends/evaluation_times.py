@@ -1,6 +1,6 @@
 """Evaluation times: which versions of the global model are evaluated.
 
-The first and the last version always are, where anything is learned at all.
+The first and the last version always are, if anything is learned at all.
 """
 
 from abc import ABC, abstractmethod
@@ -16,10 +16,10 @@ from cosim.ends.port import Progress
 
 @part
 class EvaluationTimes(Port, ABC):
-    """Which versions of the global model are evaluated.
+    """Rule for which versions of the global model are evaluated.
 
     Attributes:
-        learns: Whether any is; else only times are asked for, and nothing is learned.
+        learns: True if any version is evaluated; else only times are simulated, and nothing is learned.
     """
 
     lacks = (Lack(LEARNING, "learns = false", lambda own: not own.learns),)
@@ -27,12 +27,12 @@ class EvaluationTimes(Port, ABC):
 
     @abstractmethod
     def is_due(self, progress: Progress, last: Progress) -> bool:
-        """Whether the version that has just been made is evaluated; `last` is the last that was."""
+        """True if the version that was just made is evaluated; `last` is the last one that was."""
 
 
 @part
 class EveryVersions(EvaluationTimes):
-    """Every so many versions; where there are global rounds, each makes one.
+    """Every n-th version; a global round makes one version.
 
     Attributes:
         num_versions: Versions from one evaluation to the next. [no source]
@@ -42,7 +42,6 @@ class EveryVersions(EvaluationTimes):
 
     @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
-        """Whether its number is a multiple."""
         return progress.version % self.num_versions == 0
 
 
@@ -58,17 +57,16 @@ class EverySeconds(EvaluationTimes):
 
     @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
-        """Whether a multiple lies between the last evaluated version and this one, or at this one."""
+        """True if a multiple of the interval lies after the last evaluated version and not after this one."""
         return num_periods(progress.time_s, self.interval_s) > num_periods(last.time_s, self.interval_s)
 
 
 @part
 class Never(EvaluationTimes):
-    """Timing only: nothing is learned, so the clock needs neither the files of pictures nor weights."""
+    """Timing only: nothing is learned, so neither data files nor weights are needed."""
 
     learns = False
 
     @override
     def is_due(self, progress: Progress, last: Progress) -> bool:
-        """Never."""
         return False

@@ -1,15 +1,15 @@
-"""End: when a run is over.
+"""End: the end of a run.
 
-A protocol goes on until its cloud says that the run is over. A rule is asked whenever the global model has a
-new version, which every global round makes, and again when that has been evaluated; and it may name an
-instant at which the clock stops, whatever is under way then. What is cut there has its spans and energy up to
-the cut, as with a deadline.
+A protocol continues until its cloud says that the run is over. The rule is asked whenever the global model
+has a new version (every global round makes one), and again when that version has been evaluated. It may also
+name an instant at which the clock stops in any case. Activities that are cut off then keep their spans and
+energy up to the cut, as with a deadline.
 
 | kind | over when |
 |---|---|
-| AfterRounds, AfterVersions, AfterUpdates | so many have been counted |
+| AfterRounds, AfterVersions, AfterUpdates | the given number is reached |
 | AfterSeconds | its instant has come |
-| AfterTarget | the headline score has been as good as a target, or another end is reached |
+| AfterTarget | the headline score has reached a target, or another end is reached |
 """
 
 from abc import ABC, abstractmethod
@@ -21,14 +21,14 @@ from cosim.records.rows import Evaluation, Measure
 
 
 class Progress(NamedTuple):
-    """How far a run has come.
+    """Progress of a run.
 
     Attributes:
-        version: Of the global model; 0 is the initial one.
+        version: Version of the global model; 0 is the initial one.
         num_global_rounds: Rounds that have ended; a protocol without rounds has none.
         num_updates: Clients' updates that have arrived at their servers.
-        time_s: When this version was made.
-        evaluations: Of the global model, in turn; a cell has none of its own.
+        time_s: Instant at which this version was made.
+        evaluations: Evaluations of the global model, in order; those of cells are not among them.
     """
 
     version: int = 0
@@ -39,7 +39,7 @@ class Progress(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """How far a run has come, in what its end counts."""
+    """Progress of a run in the unit that its end counts."""
 
     done: float
     of: float
@@ -48,43 +48,43 @@ class Counted(NamedTuple):
 
 @part
 class End(Port, ABC):
-    """When a run is over."""
+    """Rule that ends a run."""
 
     claims = said_of(
         most_rounds=("counted", "is_reached"), most_versions=("counted", "is_reached", "most_rounds")
     )
 
     def check(self, headline: Measure) -> None:
-        """Refuse the score that a run has at its head, before the clock starts.
+        """Refuse a headline score that does not suit, before the clock starts.
 
         Raises:
-            ConfigurationError: What does not suit, and the usual fix.
+            ConfigurationError: The score does not suit; the message says why and what to use.
         """
 
     def comes_before(self, target: float, held: int, headline: Measure) -> bool:
-        """Whether scores may end a run before its headline has held a target that somebody asks for."""
+        """True if scores may end a run before its headline has held the given target."""
         return False
 
     @property
     def latest_s(self) -> float | None:
-        """The instant at which the clock stops in any case; None: no such instant."""
+        """Instant at which the clock stops in any case; None means no such instant."""
         return None
 
     @property
     def most_rounds(self) -> int | None:
-        """Global rounds that are played, where that is known beforehand."""
+        """Number of global rounds, if known beforehand."""
         return None
 
     @property
     def most_versions(self) -> int | None:
-        """Versions of the global model that are made, where that is known beforehand."""
+        """Number of versions of the global model, if known beforehand."""
         return self.most_rounds
 
     @abstractmethod
     def counted(self, progress: Progress) -> Counted:
-        """How far the run has come; it is over when all is done."""
+        """Progress of the run; it is over when all is done."""
 
     def is_reached(self, progress: Progress) -> bool:
-        """Whether the run is over."""
+        """True if the run is over."""
         done, of, _ = self.counted(progress)
         return done >= of

@@ -1,6 +1,6 @@
-"""Cell: an edge server and its clients, as the rules that play at it are given them.
+"""Cell: an edge server and its clients, as rules see them.
 
-Rules of selection, of waiting and of local steps, and protocols, see no more of them than this page says::
+Rules of selection, of waiting and of local steps, and protocols, see no more of a cell than this page says::
 
     fast = [client for client in edge.clients if client.device.frequency_hz > 1e9]
     first = edge.clients.some(np.arange(5))
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 class Availability(Protocol):
-    """Whether a client that comes and goes is there."""
+    """Presence of a client that comes and goes."""
 
     @property
     def is_there(self) -> bool:
-        """True if it is there at this instant."""
+        """True if the client is there at this instant."""
         ...
 
     def change(self) -> Event:
-        """An event at or before the next change, after which `is_there` is asked again."""
+        """Event at or before the next change, after which `is_there` is asked again."""
         ...
 
     def within(self, job: Process) -> Process:
-        """Play a job as long as the client is there; returns its value, or `Dropped`."""
+        """Run a job as long as the client is there; returns its value, or `Dropped`."""
         ...
 
 
@@ -46,7 +46,7 @@ class Client(Protocol):
 
     @property
     def alone(self) -> SomeClients:
-        """It alone, for what takes many clients."""
+        """Only this client, for functions of many clients."""
         ...
 
     @property
@@ -56,7 +56,7 @@ class Client(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name, by which it draws, too."""
+        """Its name, which also names its draws."""
         ...
 
     @property
@@ -71,16 +71,16 @@ class Client(Protocol):
 
     @property
     def availability(self) -> Availability | None:
-        """Whether it is there; None: it always is."""
+        """Its presence; None means that it is always there."""
         ...
 
     def local_round(self, sim: Simulation, assignment: "Assignment") -> Process:
-        """Download, train, upload: what it does in one job; returns its update, or `Dropped`."""
+        """Download, train, upload: one job of the client; returns its update, or `Dropped`."""
         ...
 
     @property
     def samples(self) -> NDArray[np.int64]:
-        """The samples that it has at this instant, indices into the training set, at least one; read-only."""
+        """Samples that the client has now, indices into the training set, at least one; read-only."""
         ...
 
 
@@ -95,25 +95,25 @@ class Clients(Sequence[Client], ABC):
     @property
     @abstractmethod
     def names(self) -> Numbers:
-        """Their names, by which they draw, too."""
+        """Their names, which also name their draws."""
 
     @property
     @abstractmethod
     def present(self) -> "Clients":
-        """Those of them that are there at this instant."""
+        """Clients of these that are there at this instant."""
 
     @property
     @abstractmethod
     def are_there(self) -> NDArray[np.bool_]:
-        """True for each that is there at this instant, shape (clients,)."""
+        """True for each client that is there at this instant, shape (clients,)."""
 
     @abstractmethod
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
-        """Those at these places among them, each once, in any order; asks no client one by one."""
+        """Clients at the given places of these, each once, in any order; asks no client one by one."""
 
     @abstractmethod
     def these(self, clients: Sequence[Client]) -> "Clients":
-        """Those of a sequence, which has the order of their numbers."""
+        """Clients of a sequence that is in the order of their numbers."""
 
     @abstractmethod
     def planned_s(self, sim: Simulation, job: Job, cycles: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -121,7 +121,7 @@ class Clients(Sequence[Client], ABC):
 
     @abstractmethod
     def places_in(self, others: "Clients") -> Places:
-        """Their places among others, which hold them all: indexes what has one element for each of those."""
+        """Places of these clients among others that include them: an index for arrays over the others."""
 
 
 class Edge(Protocol):
@@ -129,12 +129,12 @@ class Edge(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name, by which a rule draws: `sim.stream(edge.name, "my rule")`."""
+        """Its name, which also names a rule's draws: `sim.stream(edge.name, "my rule")`."""
         ...
 
     @property
     def clients(self) -> Clients:
-        """All clients of its cell, those that are away included."""
+        """All clients of its cell, including clients that are away."""
         ...
 
     @property
@@ -144,9 +144,9 @@ class Edge(Protocol):
 
     @property
     def route(self) -> "Route":
-        """The links of its cell: `edge.route.uplink.link.known_to("Mine")` is known of one beforehand."""
+        """Links of its cell: `edge.route.uplink.link.known_to("Mine")` is what is known of one beforehand."""
         ...
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
-        """Clients that are there at this instant: the given number, drawn uniformly, or all (None)."""
+        """Clients that are there at this instant: a given number, drawn uniformly, or all if None."""
         ...

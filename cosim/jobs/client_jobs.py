@@ -20,17 +20,17 @@ class AllClients(Protocol):
 
     @property
     def devices(self) -> "DeviceArrays":
-        """Of each."""
+        """Devices of all clients, as arrays."""
         ...
 
     @property
     def distance_m(self) -> NDArray[np.float64]:
-        """How far each is from its edge server."""
+        """Distance of each client from its edge server, shape (clients,)."""
         ...
 
     @property
     def history(self) -> History | None:
-        """What has become of the jobs of each; None: no part reads it."""
+        """Outcomes of the jobs of each client; None means that no part reads them."""
         ...
 
 
@@ -44,17 +44,17 @@ class SomeClients(Protocol):
 
     @property
     def which(self) -> Any:
-        """Their numbers, as an index of what has one element for each client of the run."""
+        """Their numbers, as an index of arrays with one element for each client of the run."""
         ...
 
     @property
     def names(self) -> Numbers:
-        """Their names, by which they draw."""
+        """Their names, which also name their draws."""
         ...
 
     @property
     def first(self) -> int:
-        """The number of the first."""
+        """Number of the first client."""
         ...
 
     def __len__(self) -> int: ...
@@ -68,8 +68,8 @@ class ClientJobs:
 
     Attributes:
         which: Numbers of the clients among those of the run, ascending; of one client, its number.
-        job: Which rounds they are, and the number of the clients' jobs.
-        begins_s: When each begins.
+        job: Rounds that they belong to, and the number of the clients' jobs.
+        begins_s: Instant at which each begins.
     """
 
     _fleet: AllClients
@@ -79,27 +79,27 @@ class ClientJobs:
 
     @property
     def devices(self) -> "DeviceArrays":
-        """The devices: their numbers, as arrays."""
+        """Devices of these clients, as arrays."""
         return self._fleet.devices[self.which]
 
     @property
     def distance_m(self) -> NDArray[np.float64]:
-        """How far each is from its edge server."""
+        """Distance of each client from its edge server, shape (clients,)."""
         return self._fleet.distance_m[self.which]
 
     @property
     def history(self) -> Past:
-        """What has become of the jobs of each before, where a class says `reads_history = True`."""
+        """Outcomes of each client's earlier jobs, if a class says `reads_history = True`."""
         if self._fleet.history is None:
             raise unread()
         return self._fleet.history.of(self.which)
 
     def of_one(self: Own, place: int) -> Own:
-        """Of one of these clients, with numbers in place of arrays."""
+        """The same for one of these clients, with numbers in place of arrays."""
         return self.some(place)
 
     def some(self: Own, places: Any) -> Own:
-        """Of the clients at some places of these."""
+        """The same for the clients at some places of these."""
         own: dict[str, Any] = {of.alias: getattr(self, of.name) for of in attrs.fields(type(self)) if of.init}
         own = {name: of[places] if isinstance(of, np.ndarray) else of for name, of in own.items()}
         if isinstance(self.which, slice):

@@ -1,4 +1,4 @@
-"""Past round: what became of an edge round, as its server knows it when the round has ended."""
+"""Past round: what became of an edge round, as its server knows it at the end."""
 
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ class PastRound(NamedTuple):
     """An edge round that has ended; arrays have shape (participants,).
 
     Attributes:
-        clients: Who took part, in the order of their numbers.
-        job: Which rounds they were, and the number of the clients' jobs.
-        start_s: When it began.
-        ends_s: When each had ended its part, or was cut.
-        arrived: Whose update counts.
+        clients: The participants, in the order of their numbers.
+        job: Rounds that it belongs to, and the number of the clients' jobs.
+        start_s: Instant at which it began.
+        ends_s: Instant at which each participant had ended its part, or was cut.
+        arrived: True for each participant whose update counts.
     """
 
     clients: Clients
@@ -28,5 +28,5 @@ class PastRound(NamedTuple):
 
     @property
     def durations_s(self) -> NDArray[np.float64]:
-        """How long each was at work; of who was cut, until then."""
+        """Time that each participant was active, until its end or its cut."""
         return self.ends_s - self.start_s

@@ -1,4 +1,4 @@
-"""Payload: what an upload or a download carries."""
+"""Payload: the content of an upload or a download."""
 
 from typing import NamedTuple
 
@@ -7,8 +7,9 @@ class Payload(NamedTuple):
     """Values of a model, and their bits on the air.
 
     Attributes:
-        num_values: Numbers of the model, or beside it; a planner may ask for a part of one.
-        bits: What they are on the air; a whole number, unless a planner asks.
+        num_values: Numbers of the model and of what is sent with it; a planner may ask for a part of a
+            number.
+        bits: Bits on the air; a whole number, unless a planner asks.
     """
 
     num_values: float

@@ -1,4 +1,4 @@
-"""Schedules: numbers that follow the round."""
+"""Schedules: numbers that change from round to round."""
 
 from cosim.doors import door as _door
 

@@ -1,4 +1,4 @@
-"""By round: numbers that hold from a round on, until the next one does."""
+"""By round: numbers that change at given rounds."""
 
 from bisect import bisect_right
 from itertools import pairwise
@@ -15,7 +15,7 @@ class ByRound(Schedule):
 
     Attributes:
         values: The numbers. [no source]
-        first_rounds: The round from which each of them holds, rising from 1. [no source]
+        first_rounds: First round of each number, rising from 1. [no source]
     """
 
     values: tuple[float, ...] = knob(not_empty)
@@ -32,5 +32,4 @@ class ByRound(Schedule):
 
     @override
     def value(self, round: int) -> float:
-        """That of the last of them that the round has reached."""
         return self.values[bisect_right(self.first_rounds, round) - 1]

@@ -17,8 +17,8 @@ class StepDecay(Schedule):
     """A number that is multiplied by a factor at regular rounds.
 
     Attributes:
-        start: In the first rounds. [no source]
-        factor: By which it is multiplied. [no source]
+        start: Value in the first rounds. [no source]
+        factor: Factor of each multiplication. [no source]
         num_rounds: Rounds from one multiplication to the next. [no source]
     """
 
@@ -28,17 +28,16 @@ class StepDecay(Schedule):
 
     @override
     def value(self, round: int) -> float:
-        """The start times a power of the factor."""
         return self.start * self.factor ** ((round - 1) // self.num_rounds)
 
 
 @part
 class Cosine(Schedule):
-    """A number that goes along half a cosine.
+    """A number that follows half a cosine.
 
     Attributes:
-        start: In round 1. [no source]
-        last: In the last of them, and in all rounds after it. [no source]
+        start: Value in round 1. [no source]
+        last: Value in the last of these rounds, and in all later ones. [no source]
         num_rounds: Rounds from the start to the last. [no source]
     """
 
@@ -48,6 +47,5 @@ class Cosine(Schedule):
 
     @override
     def value(self, round: int) -> float:
-        """`last + (start - last) (1 + cos(pi t)) / 2` at the share `t` of the way."""
         done = min(1.0, (round - 1) / (self.num_rounds - 1))
         return self.last + (self.start - self.last) * (1.0 + math.cos(math.pi * done)) / 2.0

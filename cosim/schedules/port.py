@@ -1,25 +1,24 @@
-"""Schedule: a number that follows the round, where a rule has a number of type `Rate`.
+"""Schedule: a number that depends on the round, for fields of type `Rate`.
 
 | kind | value in round r, from 1 |
 |---|---|
 | ByRound | the value of the last of its `first_rounds` that r has reached |
 | StepDecay | start * factor^floor((r - 1) / every) |
-| Cosine | from start to last along half a cosine, over num_rounds rounds; last from then on |
-| WarmUp | r / num_rounds of another number or schedule, until r is num_rounds; that one's from then on |
+| Cosine | from start to last along half a cosine, over num_rounds rounds; last afterwards |
+| WarmUp | r / num_rounds of another number or schedule, until r is num_rounds; then its full value |
 
-The round of a training, and of a server's step, is one more than the version of the global model that it
-starts from. Where there are global rounds, that is the number of the global round, from 1, and all its edge
-rounds have the same; where a server is asynchronous, a client trains by the version that it was given.
+The round of a training, and of a server's step, is one more than the version of the global model from which
+it starts. With global rounds, that is the number of the global round, from 1, the same for all its edge
+rounds; with an asynchronous server, a client trains by the version that it was given.
 
-Rules never see a schedule: an update that is asked for has a rule with the numbers of its round, so rules of
-your own read `self.learning_rate` as they always did. A field of your own follows the round where it is
-declared so::
+Rules never see a schedule: an update gets a rule with the numbers of its round, so rules of your own simply
+read `self.learning_rate`. A field of your own may take a schedule if it is declared so::
 
     @part
     class Pulled(LocalTraining):
         mu: Rate = knob(not_negative, default=0.1)
 
-And so does a schedule::
+A schedule of your own::
 
     @part
     class InverseRoot(Schedule):
@@ -30,10 +29,11 @@ And so does a schedule::
 
     local = Pulled(learning_rate=InverseRoot(start=0.2), mu=ByRound(values=(1.0, 0.0), first_rounds=(1, 11)))
 
-Every value in the rounds that are known to come is held against the rules of its field before a run starts.
+Before a run starts, every value in the rounds that are known to come is checked against the rules of its
+field.
 
-Scope and limitations: functions of the round alone, not of losses; of `MOST_CHECKED` rounds at most are the
-values checked beforehand, of later ones when they come.
+Scope and limitations: functions of the round alone, not of losses; the values of at most `MOST_CHECKED`
+rounds are checked beforehand, later ones when they come.
 
 Validation: tests/schedules/test_schedules.py, against loops of torch.optim and a run with the plain number.
 """
@@ -48,29 +48,29 @@ import attrs
 from cosim.configuration import ConfigurationError, Port, is_configuration, options_of, part, parts_of, takes
 
 MOST_CHECKED = 10_000
-"""Rounds whose values are checked before the clock starts. [no source]"""
+"""Number of rounds for which values are checked before the clock starts. [no source]"""
 P = TypeVar("P")
 
 
 @part
 class Schedule(Port, ABC):
-    """A number that follows the round.
+    """A number that depends on the round.
 
     Attributes:
-        field_type: How a field is declared that takes it, for messages.
+        field_type: Type of a field that takes it, for messages.
     """
 
     field_type: ClassVar[str] = "cosim.schedules.Rate"
 
     @abstractmethod
     def value(self, round: int) -> float:
-        """The value in a round, from 1."""
+        """Value in a round, from 1."""
 
 
 if TYPE_CHECKING:
 
     class Rate:
-        """A field that is given a number or a schedule, and is a number when a rule reads it."""
+        """Field that is given a number or a schedule, and is a number when a rule reads it."""
 
         def __get__(self, rule: Any, kind: Any = None) -> float: ...
 
@@ -81,7 +81,7 @@ else:
 
 
 def in_round(part: P, round: int) -> P:
-    """A part as it is in a round: with numbers in place of schedules; itself where it has none.
+    """The part in a round, with numbers in place of schedules; a part without schedules is returned itself.
 
     Raises:
         ConfigurationError: A value breaks a rule of its field.
@@ -90,10 +90,10 @@ def in_round(part: P, round: int) -> P:
 
 
 def number(value: "float | Schedule", round: int) -> float:
-    """A number, or the value of a schedule in a round.
+    """Number, or the value of a schedule in a round.
 
     Raises:
-        ConfigurationError: A schedule that gives something else than a finite number.
+        ConfigurationError: A schedule gives something other than a finite number.
     """
     if not isinstance(value, Schedule):
         return value
@@ -107,7 +107,7 @@ def number(value: "float | Schedule", round: int) -> float:
 
 
 def in_extreme_rounds(part: P, system: Any) -> Iterator[P]:
-    """A part as it is in the first round of a run, and where each of its schedules is lowest and highest."""
+    """The part in the first round of a run, and where each of its schedules is lowest and highest."""
     rounds = range(1, 1 + min(system.end.most_versions or MOST_CHECKED, MOST_CHECKED))
     extreme = {1}
     for value in _schedules(part):
@@ -120,7 +120,7 @@ def check_schedules(system: Any) -> None:
     """Refuse schedules with values that break a rule of their field.
 
     Raises:
-        ConfigurationError: Names round, field, value, rule, and the usual fix.
+        ConfigurationError: Names the round, the field, the value and the rule, and says what to use.
     """
     for one in parts_of(system):
         if not _is_plain(one):
@@ -130,12 +130,12 @@ def check_schedules(system: Any) -> None:
 
 @lru_cache(maxsize=1024)
 def _open_fields(cls: type) -> tuple[str, ...]:
-    """The fields of a class that take configurations, and schedules among them."""
+    """Fields of a class that take parts, and schedules among them."""
     return tuple(a.name for a in attrs.fields(cls) if options_of(a.type)) if is_configuration(cls) else ()
 
 
 def _is_plain(part: Any) -> bool:
-    """Whether neither a part nor a part of it has a schedule."""
+    """True if neither the part nor a part inside it has a schedule."""
     for name in _open_fields(type(part)):
         value = getattr(part, name)
         if type(value) is not float and (isinstance(value, Schedule) or not _is_plain(value)):
@@ -144,7 +144,7 @@ def _is_plain(part: Any) -> bool:
 
 
 def _schedules(part: Any) -> Iterator[Schedule]:
-    """Those of a part and of its parts."""
+    """Schedules of a part and of the parts inside it."""
     for name in _open_fields(type(part)):
         value = getattr(part, name)
         if isinstance(value, Schedule):

@@ -1,4 +1,4 @@
-"""Warm-up: rounds in which a number rises to what it is from then on."""
+"""Warm-up: rounds in which a number rises to its final value."""
 
 from typing_extensions import override
 
@@ -8,12 +8,11 @@ from cosim.schedules.port import Rate, Schedule, number
 
 @part
 class WarmUp(Schedule):
-    """A number, or another schedule, of which the first rounds have a rising share.
+    """Rising share of a number, or of another schedule, in the first rounds.
 
     Attributes:
-        then: The number from then on; of a schedule its value in the same round. [no source]
-        num_rounds: The first round that has the whole of it; round r before it has r / num_rounds. [no
-            source]
+        then: Number or schedule after the warm-up; a schedule is read in the same round. [no source]
+        num_rounds: First round with the full value; round r before it has r / num_rounds of it. [no source]
     """
 
     then: Rate
@@ -21,6 +20,5 @@ class WarmUp(Schedule):
 
     @override
     def value(self, round: int) -> float:
-        """A part of the number."""
         share = min(1.0, round / self.num_rounds)
         return share * number(self.then, round)

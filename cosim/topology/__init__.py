@@ -1,4 +1,4 @@
-"""Topology: how far clients stand from their edge servers."""
+"""Topology: distances between clients and their edge servers."""
 
 from cosim.doors import door as _door
 

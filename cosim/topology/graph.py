@@ -1,7 +1,7 @@
 """Graph: the cloud, its edge servers and their clients, as a networkx graph with positions.
 
-Edge servers stand on a hexagonal grid, spiralling outwards from the origin; clients as far from them as the
-topology says, in a direction drawn for each. Nodes are named "cloud", "edge-00", "client-0000".
+Edge servers stand on a hexagonal grid, spiralling outwards from the origin; clients are at the distances that
+the topology gives, each in a random direction. Nodes are named "cloud", "edge-00", "client-0000".
 
 Usage::
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def graph_of(topology: Topology, cell_sizes: Sequence[int], sim: Simulation) -> "nx.Graph":
     """The network: nodes with `kind`, `position_m`, `cell` (not the cloud); links with `distance_m`."""
-    import networkx as nx  # not before there is a graph
+    import networkx as nx  # slow to import
 
     graph = nx.Graph()
     graph.add_node(CLOUD, kind="cloud", position_m=(0.0, 0.0))

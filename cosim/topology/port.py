@@ -1,7 +1,8 @@
-"""Topology: how far clients stand from their edge servers, and what the way from there to the cloud costs.
+"""Topology: distances between clients and their edge servers, and the backhaul to the cloud.
 
 Clients of a cell are uniform in the disc around their edge server, no nearer than a minimum distance. They
-are numbered through all cells; a cell is a block of consecutive clients. `graph_of` draws the network.
+are numbered across all cells; a cell is a block of consecutive clients. `graph_of` gives the network as a
+graph.
 
 Usage::
 
@@ -13,8 +14,8 @@ Usage::
         def distances_m(self, sim, client):
             return 10.0 * (1 + int(client[-4:]) % 8)
 
-Scope and limitations: one tier of edge servers; clients do not move, and belong to their cell, also where
-another edge server is nearer. The backhaul is a fixed delay and a rate, without queueing.
+Scope and limitations: one tier of edge servers; clients do not move, and belong to their cell even if another
+edge server is nearer. The backhaul is a fixed delay and a rate, without queueing.
 """
 
 import numpy as np
@@ -27,14 +28,14 @@ from cosim.configuration import Port, knob, not_negative, part, positive, refuse
 
 @part
 class Topology(Port):
-    """Where the nodes stand, and what the way between edge and cloud costs.
+    """Positions of the nodes, and delay and rate between edge and cloud.
 
     Attributes:
         cell_radius_m: Radius of the disc in which the clients of a cell are placed. [no source]
         min_distance_m: Smallest distance of a client to its edge server. [3GPP TR 38.901, Table 7.2-1, UMa]
         backhaul_delay_s: One-way delay between edge server and cloud. [HIST journal, Section IV-A: none]
-        backhaul_rate_bps: Rate between edge server and cloud; None: unlimited. [HIST journal, Section IV-A:
-            unlimited]
+        backhaul_rate_bps: Rate between edge server and cloud; None means unlimited. [HIST journal, Section
+            IV-A: unlimited]
     """
 
     cell_radius_m: float = knob(positive, default=500.0)
@@ -48,10 +49,10 @@ class Topology(Port):
             raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, 35.0)
 
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
-        """How far clients stand from their edge servers, shape (clients,); here uniform over the ring's area.
+        """Distances of clients from their edge servers, shape (clients,); here uniform over the ring's area.
 
         Args:
-            clients: All of the run, asked for once.
+            clients: All clients of the run, asked for once.
         """
         inner, outer = self.min_distance_m**2, self.cell_radius_m**2
         return np.sqrt(inner + (outer - inner) * sim.of_clients(clients, "position", pairs)[:, 0])
@@ -62,11 +63,11 @@ class Topology(Port):
 
 
 def pairs(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-    """What the distance and the direction of a client follow from, a row each."""
+    """Uniform numbers for the distance and the direction of a client, one row each, shape (num, 2)."""
     return rng.random((num, 2))
 
 
 def even_cells(num_clients: int, num_cells: int) -> tuple[int, ...]:
-    """Cell sizes as even as they go, larger cells first."""
+    """Cell sizes that differ by at most one, larger cells first."""
     size, larger = divmod(num_clients, num_cells)
     return tuple(size + (cell < larger) for cell in range(num_cells))

@@ -1,6 +1,6 @@
-"""Table topology: how far devices stand from their edge server, from a table of devices.
+"""Table topology: distances of devices from their edge server, from a table of devices.
 
-Scope and limitations: distances only; the graph draws the direction in which a client stands from its site.
+Scope and limitations: distances only; the graph draws the direction of a client from its site.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ class TableTopology(Topology):
     """Distances from a table, with one row for every client.
 
     Attributes:
-        file: A csv or Parquet file with the columns device and distance_m; it must be given. [no source]
+        file: A csv or Parquet file with the columns device and distance_m; required. [no source]
     """
 
     file: str = ""
@@ -33,12 +33,10 @@ class TableTopology(Topology):
 
     @override
     def files(self) -> tuple[str, ...]:
-        """The table."""
         return (self.file,)
 
     @override
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
-        """Each client's own."""
         rows = table_of_devices(TableTopology, self.file)
         rows.table.check(
             "distance_m", rows.table.numbers("distance_m") == 0.0, "is not above 0", "check the column"

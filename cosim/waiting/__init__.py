@@ -1,4 +1,4 @@
-"""Waiting: how long a server waits for the updates of an edge round."""
+"""Waiting: the time that a server waits for the updates of an edge round."""
 
 from cosim.doors import door as _door
 

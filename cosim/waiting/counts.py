@@ -12,8 +12,8 @@ from cosim.waiting.port import WaitForAll, Waiting
 class FirstK(Waiting):
     """The first K updates that arrive; the others are dropped.
 
-    Of those that arrive at the instant of the last, the first by number count. Where fewer take part, or some
-    stop by themselves, a round ends when all have ended.
+    Of updates that arrive at the instant of the last one, the first by number count. If fewer clients take
+    part, or some stop by themselves, a round ends when all have ended.
 
     Attributes:
         num_updates: Updates K that an edge round waits for. [no source]
@@ -24,12 +24,11 @@ class FirstK(Waiting):
     @property
     @override
     def num_wanted(self) -> int:
-        """Its number."""
         return self.num_updates
 
     @override
     def fit_round(self, num_participants: int) -> None:
-        """Refuse more updates than participants, which would be all of them."""
+        """Refuse more updates than participants: that would be all of them."""
         if self.num_updates > num_participants:
             rule = f"an edge round of the smallest cell has {num_participants} participants"
             fix = f"at most {num_participants}, or WaitForAll"
@@ -38,11 +37,11 @@ class FirstK(Waiting):
 
 @part
 class AtLeast(Waiting):
-    """Another rule, and a least time that a round lasts though all have arrived.
+    """Another rule, and a least time that a round lasts even if all have arrived.
 
     Attributes:
         lasting_s: Least time of an edge round. [no source]
-        rule: How long it waits for the participants.
+        rule: Rule that waits for the participants.
     """
 
     wraps = "rule"
@@ -54,38 +53,33 @@ class AtLeast(Waiting):
     @property
     @override
     def least_s(self) -> float:
-        """The longer of both."""
+        """Longer of the two least times."""
         return max(self.lasting_s, self.rule.least_s)
 
     @property
     @override
     def most_s(self) -> float:
-        """As the rule: when it has ended, no client sends any more."""
+        """Longest time of the rule: when it has ended, no client sends any more."""
         return self.rule.most_s
 
     @property
     @override
     def num_wanted(self) -> int | None:
-        """As the rule."""
         return self.rule.num_wanted
 
     @property
     @override
     def upload_s(self) -> float | None:
-        """As the rule."""
         return self.rule.upload_s
 
     @override
     def fit_round(self, num_participants: int) -> None:
-        """Refuse what the rule refuses."""
         self.rule.fit_round(num_participants)
 
     @override
     def wait(self, sim: Simulation, edge: Edge, jobs: SideBySide) -> Process:
-        """As the rule."""
         return self.rule.wait(sim, edge, jobs)
 
     @override
     def reason(self, num_arrived: int) -> str:
-        """As the rule."""
         return self.rule.reason(num_arrived)

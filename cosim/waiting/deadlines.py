@@ -19,13 +19,12 @@ class Deadline(Waiting):
     @property
     @override
     def most_s(self) -> float:
-        """Its length."""
         return self.after_s
 
 
 @part
 class UploadDeadline(WaitForAll):
-    """A time for each upload, from its own start; computing takes as long as it takes.
+    """A time limit for each upload, from its own start; computing is not limited.
 
     Attributes:
         after_s: T_p, after which an upload is late. [VHFL, Section IV: from K / K_0]
@@ -36,5 +35,4 @@ class UploadDeadline(WaitForAll):
     @property
     @override
     def upload_s(self) -> float:
-        """Its time."""
         return self.after_s

@@ -1,32 +1,32 @@
-"""Waiting: the port of how long a server waits for the participants of an edge round.
+"""Waiting: the port of the time that a server waits for the participants of an edge round.
 
 Asked: numbers, `most_s` and `num_wanted`, from which both clocks follow; or `wait`, a process, for any other
-rule, which is then played by events.
+rule, which then runs by events.
 
 | kind | an edge round ends when |
 |---|---|
 | `WaitForAll` | all have ended |
 | `Deadline` | all have ended, or its time is up |
-| `UploadDeadline` | all have ended, and each upload is given up after a time of its own |
+| `UploadDeadline` | all have ended; each upload has a time limit of its own |
 | `FirstK` | its number of updates have arrived, or all have ended |
-| `AtLeast` | another rule says so, and not before its least time is up |
+| `AtLeast` | another rule ends it, and not before its least time is up |
 
 Clients still working then are cut off; the energy they used stays counted. A process is given the
-participants' jobs as they run side by side (`cosim.clock.side_by_side.SideBySide`); it waits for them, and
-cuts.
+participants' jobs, which run side by side (`cosim.clock.side_by_side.SideBySide`); it waits for them and cuts
+them off.
 
-Scope and limitations: a rule knows how many have arrived and when, not what they have learned. Over the air
-an update cannot be taken out of a sum, so a rule that leaves out what has arrived is refused there.
+Scope and limitations: a rule knows how many updates have arrived and when, not their content. Over the air
+an update cannot be taken out of a sum, so a rule that leaves out an arrived update is refused there.
 
 Usage::
 
     @part
     class Grace(Waiting):
-        \"\"\"A number of updates, and those that arrive shortly after them.
+        \"\"\"A number of updates, and all that arrive shortly after.
 
         Attributes:
             num_updates: Updates that are waited for. [no source]
-            grace_s: How long the others have from then on. [no source]
+            grace_s: Time that the others have from then on. [no source]
         \"\"\"
 
         num_updates: int = knob(at_least(1), default=10)
@@ -50,7 +50,7 @@ from cosim.jobs.cell import Edge
 
 @part
 class Waiting(Port):
-    """How long a server waits for the participants of an edge round."""
+    """Rule for how long a server waits for the participants of an edge round."""
 
     forms = one_of(numbers=("most_s", "num_wanted"), events=("wait",))
     asks = (
@@ -72,33 +72,33 @@ class Waiting(Port):
 
     @property
     def most_s(self) -> float:
-        """How long an edge round lasts at most, as the link is told, too; infinite: without end."""
+        """Longest time of an edge round, which the link is told, too; infinite means no limit."""
         return math.inf
 
     @property
     def num_wanted(self) -> int | None:
-        """Updates after which a round ends, those of the same instant by number; None: all."""
+        """Updates after which a round ends, at one instant the first by number; None means all."""
         return None
 
     @property
     def least_s(self) -> float:
-        """How long an edge round lasts at least, though its clients have ended; of either form."""
+        """Least time of an edge round, even if all its clients have ended; for either form."""
         return 0.0
 
     @property
     def upload_s(self) -> float | None:
-        """How long after its own start an upload is given up; None: never. Of either form."""
+        """Time limit of an upload from its own start, for either form; None means no limit."""
         return None
 
     def fit_round(self, num_participants: int) -> None:
         """Refuse edge rounds of `num_participants`.
 
         Raises:
-            ConfigurationError: What does not fit, and the usual fix.
+            ConfigurationError: The rule does not fit; the message says why and what to use.
         """
 
     def wait(self, sim: Simulation, edge: Edge, jobs: SideBySide) -> Process:
-        """Let an edge round last until it is over, and cut off the jobs that still run.
+        """Wait until an edge round is over, and cut off the jobs that still run.
 
         Args:
             jobs: One for each participant, by name, begun at this instant.
@@ -110,7 +110,7 @@ class Waiting(Port):
         return (yield from jobs.cut(self.reason(jobs.num_arrived), most=self.num_wanted))
 
     def reason(self, num_arrived: int) -> str:
-        """Why updates that do not count were dropped, in a round that ends with `num_arrived`."""
+        """Reason for dropping updates that do not count, in a round that ends with `num_arrived`."""
         if self.num_wanted is not None and num_arrived >= self.num_wanted:
             return f"after the first {self.num_wanted}"
         return "deadline" if self.most_s < math.inf else "late"
@@ -118,10 +118,9 @@ class Waiting(Port):
 
 @part
 class WaitForAll(Waiting):
-    """Everyone, however long it takes."""
+    """All participants, however long they take."""
 
     @property
     @override
     def most_s(self) -> float:
-        """Without end."""
         return math.inf
