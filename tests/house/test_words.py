@@ -38,7 +38,7 @@ def refused(tmp_path, monkeypatch):
         ("x = 1  # nobody waits", [(1, "word")]),
         ('"""Those clients; those of a cell, and\nthose."""', [(1, "first word"), (1, "word"), (2, "word")]),
         ('"""Clients of those cells, by `who` in `theirs`."""', []),
-        ('"""True if it sends."""', [(1, "first word")]),
+        ('"""Whether it sends."""', [(1, "first word")]),
         ('"""True if it sends, whether or not it trains."""', []),
         ('def f():\n    """As before."""', [(2, "first word")]),
         ('"""Last round; None: no end."""', [(1, "None")]),

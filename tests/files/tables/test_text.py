@@ -26,7 +26,7 @@ NUMBERS = st.one_of(
 
 
 def told(path) -> object:
-    """What is read of a file, or the error."""
+    """Table that is read from a file, or the error."""
     try:
         table = table_of_text(path)
     except ConfigurationError as error:
