@@ -93,7 +93,7 @@ class Way(ABC):
     def _one(self, place: int) -> Numbers:
         found = self._ones.get(place)
         if found is None:
-            found = self._ones[place] = self._all.some(np.array([place]))
+            found = self._ones[place] = Numbers.of((self._clients[place],))
         return found
 
     def _some(self, places: Places) -> Numbers:

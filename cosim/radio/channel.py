@@ -6,8 +6,8 @@ Source: rate R = B log2(1 + SNR |h|^2), HIST journal paper, Section IV-A; the ba
 """
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from cosim.clock.instants import instant_after
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job
 from cosim.radio.fading_of_run import ClientFading
-from cosim.radio.propagation.port import CellSnr
+from cosim.radio.propagation.port import CellSnr, Each, Of
 from cosim.radio.redrawn import Block
 
 LN_2 = math.log(2.0)
@@ -39,21 +39,49 @@ def no_snr(client: str, snr: float) -> ConfigurationError:
 
 
 class Met(NamedTuple):
-    """What decides a client's mean SNR in a job.
+    """What uploads meet in a job: numbers of one client, or arrays of shape (clients,).
 
     Attributes:
-        cell: Gives the mean SNRs of the cell.
-        job: Of the client.
-        place: Its place in the cell.
-        tx_power_w: Its transmit power.
-        factor: How many times as strong as known beforehand its signal is.
+        names: Of all clients of the cell.
+        cell: Gives their mean SNRs.
+        job: Of the clients that send.
+        clients: Which of the cell they are.
+        tx_power_w: Their transmit powers.
+        factor: How many times as strong as known beforehand their signals are.
+        gain: Their fading, as power gains.
     """
 
+    names: Sequence[str]
     cell: CellSnr
     job: Job
-    place: int
-    tx_power_w: float
-    factor: float
+    clients: Of
+    tx_power_w: Each
+    factor: Each
+    gain: Each
+
+    def mean_snr(self, bandwidth_hz: float) -> Any:
+        """SNR in a bandwidth before fading."""
+        return self.cell.snr_in(self.clients, self.tx_power_w, self.factor, bandwidth_hz, self.job)
+
+    def snr(self, bandwidth_hz: float) -> Any:
+        """SNR in a bandwidth.
+
+        Raises:
+            ConfigurationError: One is negative or no number.
+        """
+        found = self.mean_snr(bandwidth_hz) * self.gain
+        if isinstance(self.clients, int):
+            if not found >= 0.0:
+                raise no_snr(self.names[self.clients], found)
+        elif np.count_nonzero(fits := found >= 0.0) < len(found):
+            wrong = int(fits.argmin())
+            place = int(np.arange(len(self.names))[self.clients][wrong])
+            raise no_snr(self.names[place], found.item(wrong))
+        return found
+
+    def rate_bps(self, bandwidth_hz: float) -> Any:
+        """Rate in a bandwidth."""
+        return bandwidth_hz * bps_per_hz(self.snr(bandwidth_hz))
 
 
 class Channel:
@@ -61,23 +89,15 @@ class Channel:
 
     Attributes:
         mean_snr: Bandwidth -> SNR in it before fading.
-        is_flat: True if that is the same in any bandwidth, so that the rate is in proportion to it.
         client: Its name, for messages.
-        met: What decides it, by which many are found at once; None: one by one.
     """
 
-    __slots__ = ("client", "fading", "is_flat", "mean_snr", "met")
+    __slots__ = ("client", "fading", "mean_snr")
 
     def __init__(
-        self,
-        mean_snr: Callable[[float], float],
-        is_flat: bool,
-        fading: ClientFading,
-        client: str = "a client",
-        met: Met | None = None,
+        self, mean_snr: Callable[[float], float], fading: ClientFading, client: str = "a client"
     ) -> None:
-        self.mean_snr, self.is_flat, self.fading = mean_snr, is_flat, fading
-        self.client, self.met = client, met
+        self.mean_snr, self.fading, self.client = mean_snr, fading, client
 
     def rate_bps(self, bandwidth_hz: float, block: Block) -> float:
         """Rate in a bandwidth while a fading block lasts."""

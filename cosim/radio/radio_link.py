@@ -11,13 +11,13 @@ from cosim.clock.draws import Numbers
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell, CellLink, KnownLink, Sender, Sent
-from cosim.radio.channel import Channel, Met, bps_per_hz, no_snr
+from cosim.radio.channel import Channel, Met
 from cosim.radio.fading_of_run import FadingOfRun
 from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.port import CellSnr, Each
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.port import Band
-from cosim.radio.sharing.senders import OfRound, OneByOne, Senders
+from cosim.radio.sharing.senders import Fades, OfRound, OneByOne, Senders
 
 
 class RadioLink(CellLink, KnownLink):
@@ -68,39 +68,47 @@ class RadioLink(CellLink, KnownLink):
         def snr_in(bandwidth_hz: float) -> float:
             return float(mean_snr.snr_in(place, tx_power_w, factor, bandwidth_hz, job))
 
-        met = Met(mean_snr, job, place, tx_power_w, factor)
-        return Channel(snr_in, mean_snr.form == "flat", self._fading.of(client), client, met)
+        return Channel(snr_in, self._fading.of(client), client)
 
-    def met_by(
-        self, places: Places, tx_power_w: NDArray[np.float64] | None, job: Job
-    ) -> tuple[Places, NDArray[np.float64], Each, Job]:
-        """What uploads of some clients meet in a job; arguments of `rates_in`.
+    def met_by(self, places: Places, tx_power_w: NDArray[np.float64] | None, job: Job) -> Met:
+        """What uploads of some clients meet in a job.
 
         Args:
             tx_power_w: Of each, shape (clients,); None: that of the edge server, from which they receive.
         """
-        powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
         factors = self._errors.factors(self._numbers, job)
-        return places, powers_w, factors if isinstance(factors, float) else factors[places], job
+        return self._met(places, tx_power_w, factors if isinstance(factors, float) else factors[places], job)
 
-    def rates_in(
-        self, bandwidth_hz: float, places: Places, tx_power_w: NDArray[np.float64], factor: Each, job: Job
-    ) -> NDArray[np.float64]:
-        """Rates of some clients in a bandwidth, shape (clients,); arguments as `CellSnr.snr_in`."""
-        return bandwidth_hz * bps_per_hz(self._snrs(places, tx_power_w, factor, bandwidth_hz, job))
+    def met_by_one(
+        self, client: str, tx_power_w: float | None, job: Job, begins_s: float
+    ) -> tuple[Met, Block]:
+        """What the upload of one client meets when it begins, and in which fading block."""
+        place, fading = self._place[client], self._fading.of(client)
+        if tx_power_w is None:
+            tx_power_w = self._powers_w.item(place)
+        block, factor = fading.block_at(job, begins_s), self._errors.factors(client, job)
+        met = Met(self._clients, self._mean_snr, job, place, tx_power_w, factor, fading.gain(block))
+        return met, block
+
+    def _met(self, places: Places, tx_power_w: NDArray[np.float64] | None, factor: Each, job: Job) -> Met:
+        powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
+        gains = self._fading.gains(self._numbers, job)[places]
+        return Met(self._clients, self._mean_snr, job, places, powers_w, factor, gains)
 
     def senders(self, sent: Sent) -> Senders:
         """The channels of uploads, as a band asks for them."""
         of = sent.in_round
         if of is None or not self._fading.follows_jobs:
             return OneByOne(sent, self._begins_with)
-        met = self.met_by(of.places, of.tx_power_w, of.job)
-        is_flat = self._mean_snr.form == "flat"
-        return OfRound(of.payload.bits, lambda width_hz: self.rates_in(width_hz, *met), is_flat=is_flat)
+        met, is_flat = self.met_by(of.places, of.tx_power_w, of.job), self._mean_snr.form == "flat"
+        return OfRound(of.payload.bits, met.rate_bps, is_flat=is_flat)
 
-    def _begins_with(self, sender: Sender) -> tuple[Channel, Block]:
-        channel = self.channel(sender.client, sender.tx_power_w, sender.job)
-        return channel, channel.fading.block_at(sender.job, sender.begins_s)
+    def _begins_with(self, sender: Sender) -> tuple[Met, Fades | None]:
+        client, _, _, job, tx_power_w, begins_s = sender
+        met, block = self.met_by_one(client, tx_power_w, job, begins_s)
+        if self._fading.follows_jobs:
+            return met, None
+        return met, (Channel(met.mean_snr, self._fading.of(client), client), block)
 
     @override
     def share_hz(self, num_clients: int) -> float:
@@ -110,7 +118,7 @@ class RadioLink(CellLink, KnownLink):
     @override
     def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
         """SNR at 1 W in a bandwidth."""
-        return self._snrs(places, np.ones(len(self._clients))[places], 1.0, bandwidth_hz, job)
+        return self._met(places, np.ones(len(self._clients))[places], 1.0, job).snr(bandwidth_hz)
 
     @override
     def upload_s(
@@ -122,14 +130,13 @@ class RadioLink(CellLink, KnownLink):
         tx_power_w: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """How long uploads take where `num_clients` share the band."""
-        powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
-        known = places, powers_w, 1.0, job
-        lasts_s = self._band.upload_s(lambda width_hz: self.rates_in(width_hz, *known), payload, num_clients)
-        return np.zeros(len(powers_w)) + lasts_s
+        known = self._met(places, tx_power_w, 1.0, job)
+        lasts_s = self._band.upload_s(known.rate_bps, payload, num_clients)
+        return np.zeros(len(known.gain)) + lasts_s  # type: ignore[arg-type]
 
     def snrs(self, places: Places, job: Job) -> NDArray[np.float64]:
         """SNR of some clients in the whole band, as it is known, shape (clients,)."""
-        return self._snrs(places, self._powers_w[places], 1.0, self._band.share_hz(1), job)
+        return self._met(places, None, 1.0, job).snr(self._band.share_hz(1))
 
     def vectors(self, places: Places, job: Job) -> NDArray[np.complex128]:
         """Channels that a job of some clients meets at this instant, shape (clients, antennas)."""
@@ -138,18 +145,6 @@ class RadioLink(CellLink, KnownLink):
     def num_antennas(self, job: Job) -> int:
         """Antennas that a job meets."""
         return self.vectors(slice(0, 1), job).shape[1]
-
-    def _snrs(
-        self, places: Places, tx_power_w: NDArray[np.float64], factor: Each, bandwidth_hz: float, job: Job
-    ) -> NDArray[np.float64]:
-        """SNR of some clients in a bandwidth, shape (clients,); arguments as `CellSnr.snr_in`."""
-        snr = self._mean_snr.snr_in(places, tx_power_w, factor, bandwidth_hz, job)
-        found = snr * self._fading.gains(self._numbers, job)[places]
-        if np.count_nonzero(fits := found >= 0.0) < len(found):
-            wrong = int(fits.argmin())
-            place = int(np.arange(len(self._clients))[places][wrong])
-            raise no_snr(self._clients[place], found.item(wrong))
-        return found
 
     @override
     def deviation_of_mean(self, places: Places, job: Job) -> Callable[[], float] | None:

@@ -14,9 +14,11 @@ from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.links.port import Sender, Sent
-from cosim.radio.channel import Channel, Met, bps_per_hz, no_snr
+from cosim.radio.channel import Channel, Met
 from cosim.radio.redrawn import Block
 
+Fades = tuple[Channel, Block]
+"""A channel that may change while a client sends, and the fading block that it is in."""
 Starting = tuple[float, float | None, float]
 """Of one: its bits; its rate in 1 Hz, or None where that is not in proportion; when it fades."""
 MOST_BLOCKS = 1_000_000
@@ -55,23 +57,23 @@ class Senders(ABC):
 
 
 class OneByOne(Senders):
-    """Clients with a channel each, and with payloads and jobs of their own.
+    """Clients with payloads and jobs of their own, which meet a channel each.
 
     Args:
-        begins_with: Sender -> the channel that its upload meets, and the fading block in which it begins.
+        begins_with: Sender -> what its upload meets, and where its channel may change, how.
     """
 
-    def __init__(self, sent: Sent, begins_with: Callable[[Sender], tuple[Channel, Block]]) -> None:
+    def __init__(self, sent: Sent, begins_with: Callable[[Sender], tuple[Met, Fades | None]]) -> None:
         self._sent, self._begins_with = sent, begins_with
-        self._known: dict[int, tuple[Sender, Channel, Block]] = {}
-        self._met: Met | None = None
+        self._known: dict[int, tuple[Sender, Met, Fades | None]] = {}
+        self._last: Met | None = None
         """Of the last that has been noted."""
         self._of_job: set[int] = set()
         """Those that have been noted for the same job as the last."""
         self._places, self._noted = np.empty(0, dtype=np.int64), [np.empty(0) for _ in range(3)]
         """Of each that has been noted: its place; its power, its factor and its gain."""
 
-    def _of(self, number: int) -> tuple[Sender, Channel, Block]:
+    def _of(self, number: int) -> tuple[Sender, Met, Fades | None]:
         """The sender of a number, and what it meets now; another one by the next upload."""
         sender, known = self._sent[number], self._known.get(number)
         if known is None or known[0] is not sender:
@@ -84,73 +86,66 @@ class OneByOne(Senders):
 
     @override
     def fade_s(self, number: int) -> float:
-        _, channel, block = self._of(number)
-        return channel.block_end_s(block)
+        return _end_s(self._of(number)[2])
 
     @override
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
         return [
             (
                 float(sender.payload.bits),
-                channel.rate_bps(1.0, block) if channel.is_flat else None,
-                channel.block_end_s(block),
+                float(met.rate_bps(1.0)) if met.cell.form == "flat" else None,
+                _end_s(fades),
             )
-            for sender, channel, block in map(self._of, numbers)
+            for sender, met, fades in map(self._of, numbers)
         ]
 
     @override
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
-        _, channel, block = self._of(number)
-        return channel.rate_bps(bandwidth_hz, block)
+        return float(self._of(number)[1].rate_bps(bandwidth_hz))
 
     @override
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
-        each = numbers.tolist()
-        if not self._of_job.issuperset(each):
+        if not self._of_job.issuperset(each := numbers.tolist()):
             return np.array([self.rate_bps(number, bandwidth_hz) for number in each])
-        powers_w, factors, gains = [own[numbers] for own in self._noted]
-        assert self._met is not None
-        snr = (
-            self._met.cell.snr_in(self._places[numbers], powers_w, factors, bandwidth_hz, self._met.job)
-            * gains
-        )
-        if not snr.item(snr.argmin()) >= 0.0:
-            wrong = int((snr >= 0.0).argmin())
-            raise no_snr(self._sent[each[wrong]].client, snr.item(wrong))
-        return bandwidth_hz * bps_per_hz(snr)
+        assert self._last is not None
+        names, cell, job, *_ = self._last
+        own = [noted[numbers] for noted in self._noted]
+        return Met(names, cell, job, self._places[numbers], *own).rate_bps(bandwidth_hz)
 
     @override
     def note(self, number: int) -> None:
-        _, channel, block = self._of(number)
-        met = channel.met
-        if met is None:
-            self._of_job.discard(number)
-            return
-        if self._met is None or met.job != self._met.job:
+        _, met, _ = self._of(number)
+        if self._last is None or met.job != self._last.job:
             self._of_job = set()
-        self._met = met
+        self._last = met
         self._of_job.add(number)
         if (lacking := number + 1 - len(self._places)) > 0:
             more = max(lacking, len(self._places))
             self._places = np.append(self._places, np.zeros(more, dtype=np.int64))
             self._noted = [np.append(own, np.zeros(more)) for own in self._noted]
-        self._places[number] = met.place
-        of_own = met.tx_power_w, met.factor, channel.fading.gain(block)
-        for own, value in zip(self._noted, of_own, strict=True):
-            own[number] = value
+        self._places[number] = self._sent[number].place
+        powers_w, factors, gains = self._noted
+        powers_w[number], factors[number], gains[number] = met.tx_power_w, met.factor, met.gain
 
     @override
     def fade(self, number: int, now_s: float) -> float:
-        sender, channel, block = self._of(number)
+        sender, met, fades = self._of(number)
+        assert fades is not None
+        channel, block = fades
         for _ in range(MOST_BLOCKS):
             block = channel.fading.after(block)
             if (end_s := channel.block_end_s(block)) > now_s:
-                self._known[number] = sender, channel, block
+                met = met._replace(gain=channel.fading.gain(block))
+                self._known[number] = sender, met, (channel, block)
                 return end_s
         raise ConfigurationError(
             f"{channel.client}: {MOST_BLOCKS:,} fading blocks have passed by {now_s:.6g} s, and so has the "
             "next. Usual fix: blocks that end later than those before, or a longer coherence time."
         )
+
+
+def _end_s(fades: Fades | None) -> float:
+    return math.inf if fades is None else fades[0].block_end_s(fades[1])
 
 
 class OfRound(Senders):
