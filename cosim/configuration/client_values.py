@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from typing_extensions import override
 
 from cosim.configuration import Port, knob, not_empty, part, paths_of, refuse
-from cosim.configuration.rules import Rule
+from cosim.configuration.rules import Broken, Rule
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ Share = TypeVar("Share", float, "NDArray[np.float64]")
 
 def each(rule: Rule) -> Rule:
     """A rule for every number of a field of values."""
-    return lambda values: rule(values.numbers)
+    return lambda values: values.broken(rule)
 
 
 def in_range(ends: Sequence[float], share: Share) -> Share:
@@ -44,6 +44,10 @@ class Values(Port, ABC):
     @abstractmethod
     def numbers(self) -> tuple[float, ...]:
         """Every number that is given to anybody."""
+
+    def broken(self, rule: Rule) -> str | Broken | None:
+        """What a rule says of the numbers; None: they keep it."""
+        return rule(self.numbers)
 
     @abstractmethod
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
 from typing_extensions import override
 
 from cosim.configuration import part
 from cosim.configuration.client_values import Values
+from cosim.configuration.rules import Broken, Rule
 from cosim.files.tables.devices import table_of_devices
+from cosim.files.tables.table import LARGEST, Table
 from cosim.names import ClientNames
 
 
@@ -33,7 +36,22 @@ class Column(Values):
     @override
     def numbers(self) -> tuple[float, ...]:
         """Those of all rows."""
-        return tuple(table_of_devices(Column, self.file).table.numbers(self.column, least=-1e30).tolist())
+        return tuple(self._table.numbers(self.column, least=-LARGEST).tolist())
+
+    @override
+    def broken(self, rule: Rule) -> str | Broken | None:
+        """The first row that breaks it."""
+        found = rule(self.numbers)
+        if found is None:
+            return None
+        row = next(row for row, number in enumerate(self.numbers) if rule((number,)) is not None)
+        said = found.rule if isinstance(found, Broken) else found
+        place = self._table.place(row, self.column)
+        return Broken(f"{place}: {self.numbers[row]:g} {said}", f"another value in {place}")
+
+    @property
+    def _table(self) -> Table:
+        return table_of_devices(Column, self.file).table
 
     @override
     def files(self) -> tuple[str, ...]:
@@ -49,8 +67,6 @@ class Column(Values):
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         """Everybody's own value."""
         rows = table_of_devices(Column, self.file)
-        own = rows.by_client(
-            ClientNames(0, sum(cell_sizes)), rows.table.numbers(self.column, least=-1e30)
-        ).tolist()
+        own = rows.by_client(ClientNames(0, sum(cell_sizes)), np.array(self.numbers)).tolist()
         ends = list(accumulate(cell_sizes))
         return [own[end - size : end] for end, size in zip(ends, cell_sizes, strict=True)]

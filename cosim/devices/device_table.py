@@ -17,6 +17,7 @@ Validation: tests/devices/test_populations.py.
 import difflib
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -32,8 +33,11 @@ from cosim.devices.presence import Presence
 from cosim.devices.processor import Processor
 from cosim.devices.training_time import TrainingTime
 from cosim.files.tables.devices import DeviceRows, table_of_devices
+from cosim.files.tables.faults import place
 from cosim.names import ClientNames
 
+BATTERY = "battery_"
+"""What stands before the names of a battery's numbers."""
 OTHERS = ("device", "distance_m", "snr_db")
 """Columns that other parts of ours read."""
 
@@ -65,15 +69,17 @@ class DeviceTable(Devices):
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         """Everybody's row."""
         rows = table_of_devices(DeviceTable, self.file)
-        of_batteries = [f"battery_{attribute.name}" for attribute in attrs.fields(Battery)]
+        of_batteries = [BATTERY + attribute.name for attribute in attrs.fields(Battery)]
         self._check_columns(rows, [*NUMBERS, *of_batteries])
         clients = ClientNames(0, sum(cell_sizes))
         columns = {}
         for attribute in attrs.fields(DeviceNumbers):
             name, usual = attribute.name, attribute.default
             if usual is attrs.NOTHING or name in rows.table.columns:
-                own = rows.by_client(clients, rows.table.numbers(name, gaps=usual == math.inf))
+                values = rows.table.numbers(name, gaps=usual == math.inf)
+                own = rows.by_client(clients, values)
                 columns[name] = np.where(np.isnan(own), math.inf, own)
+                rows.table.hold_against(name, values, partial(attribute.validator, None, attribute))
         return DeviceArrays(
             **columns,
             processor=self.processor,
@@ -90,25 +96,28 @@ class DeviceTable(Devices):
             ConfigurationError: The first.
         """
         for column in rows.table.columns:
-            close = difflib.get_close_matches(column, known, n=1, cutoff=0.8)
+            close = difflib.get_close_matches(column.lower(), known, n=1, cutoff=0.8)
             if close and column not in known and column not in OTHERS:
+                what = f"is no column of a table of devices. Did you mean {close[0]}?"
                 raise ConfigurationError(
-                    f"DeviceTable.file = {self.file!r}: says nothing in its column {column!r}. Did you mean "
-                    f"{close[0]}? Usual fix: {close[0]}, or another name."
+                    f"{place(rows.table.path, column=column)}: {what} Use {close[0]}, or another name."
                 )
 
 
 def _batteries(rows: DeviceRows, clients: ClientNames) -> list[Battery | None] | None:
-    """Those of everybody; an empty capacity is none."""
-    prefix, capacity = "battery_", "battery_capacity_j"
-    if capacity not in rows.table.columns:
-        return None
+    """The battery of each client; an empty capacity is none."""
+    table, capacity = rows.table, f"{BATTERY}capacity_j"
     names = [
-        attribute.name for attribute in attrs.fields(Battery) if prefix + attribute.name in rows.table.columns
+        attribute.name for attribute in attrs.fields(Battery) if BATTERY + attribute.name in table.columns
     ]
-    columns = [
-        rows.by_client(clients, rows.table.numbers(prefix + name, gaps=prefix + name == capacity)).tolist()
-        for name in names
-    ]
-    each = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    if not names:
+        return None
+    has_none = np.isnan(table.numbers(capacity, gaps=True))
+    columns = {}
+    for name in names:
+        values = table.numbers(BATTERY + name, gaps=True)
+        table.check(BATTERY + name, np.isnan(values) & ~has_none, "is empty", f"a number, or no {capacity}")
+        table.hold_against(BATTERY + name, values, lambda value, name=name: Battery(**{name: value}))
+        columns[name] = rows.by_client(clients, values).tolist()
+    each = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     return [None if math.isnan(own["capacity_j"]) else Battery(**own) for own in each]

@@ -16,16 +16,16 @@ Source: Wan et al., "How global observation works in federated learning" (VHFL),
 "Queueing Systems", volume 1, Section 5.2.
 """
 
-import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, Port, at_least, between, knob, part, positive, refuse
+from cosim.configuration import Port, at_least, between, knob, part, positive, refuse
+from cosim.files.on_disk import located
+from cosim.files.tables.lines import numbers_above_0
 
 Durations = NDArray[np.float64]
 """Durations in s, shape (draws,)."""
@@ -191,7 +191,7 @@ class Empirical(ServiceLaw):
     The file is read when the configuration is made.
 
     Attributes:
-        path: Text file with one duration in seconds per line. [no source]
+        path: Text file with one duration in seconds in each line. [no source]
     """
 
     path: str
@@ -199,10 +199,15 @@ class Empirical(ServiceLaw):
     def __attrs_post_init__(self) -> None:
         _ = self.durations_s
 
+    @override
+    def files(self) -> tuple[str, ...]:
+        """That of the durations."""
+        return (self.path,)
+
     @cached_property
     def durations_s(self) -> Durations:
         """The durations of the file, read-only, shape (rows,)."""
-        return _read_durations_s(self.path)
+        return numbers_above_0(located(self.path), "seconds")
 
     @property
     @override
@@ -220,29 +225,3 @@ class Empirical(ServiceLaw):
         """Residuals in s, shape (count,): a uniform part of a duration that is met by its length."""
         met_s = rng.choice(self.durations_s, size=count, p=self.durations_s / self.durations_s.sum())
         return met_s * rng.random(count)
-
-
-def _read_durations_s(path: str) -> Durations:
-    try:
-        rows = Path(path).read_text(encoding="utf-8").rstrip().splitlines()
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, f"cannot be read ({error})") from None
-    if not rows:
-        raise _unreadable(path, "has no rows")
-    durations_s = np.empty(len(rows))
-    for place, row in enumerate(rows):
-        try:
-            durations_s[place] = duration_s = float(row)
-        except ValueError:
-            duration_s = math.nan
-        if not 0.0 < duration_s < math.inf:
-            shown = repr(row) if row.strip() else "empty"
-            raise _unreadable(path, f"row {place + 1} is {shown}, but must be a finite number above 0")
-    durations_s.flags.writeable = False
-    return durations_s
-
-
-def _unreadable(path: str, fault: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"Empirical.path: the file {path} {fault}. Usual fix: a text file with one duration in s per line."
-    )

@@ -200,14 +200,19 @@ def test_weights_may_miss_1_by_rounding():
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("0.1\n\n0.3\n", "row 2 is empty"),
-        ("0.1\n  \n0.3\n", "row 2 is empty"),
-        ("0.1\n0.2\nnan\n", "row 3 is 'nan'"),
-        ("inf\n", "row 1 is 'inf'"),
-        ("0.1\n0\n", "row 2 is '0'"),
-        ("0.1\n-0.5\n0.2", "row 2 is '-0.5'"),
-        ("duration_s\n0.1\n", "row 1 is 'duration_s'"),
-        ("0.1 0.2\n", "row 1 is '0.1 0.2'"),
+        ("0.1\n\n0.3\n", "row 2: an empty line"),
+        ("0.1\n  \n0.3\n", "row 2: an empty line"),
+        ("0.1\n0.2\nnan\n", "row 3: 'nan'"),
+        ("inf\n", "row 1: 'inf'"),
+        ("0.1\n0\n", "row 2: '0'"),
+        ("0.1\n-0.5\n0.2", "row 2: '-0.5'"),
+        ("duration_s\n0.1\n", "row 1: 'duration_s'"),
+        ("0.1 0.2\n", "row 1: '0.1 0.2'"),
+        ("0.1\n1_000\n", "row 2: '1_000'"),
+        ("１\n", "row 1: '１'"),
+        ("0.1\n1e400\n", "row 2: '1e400'"),
+        ("# seconds\n0.1\n", "row 1: '# seconds'"),
+        ("0,5\n", "row 1: '0,5'"),
     ],
 )
 def test_a_bad_row_is_named(tmp_path, content, fault):
@@ -215,11 +220,12 @@ def test_a_bad_row_is_named(tmp_path, content, fault):
     file.write_text(content)
     with pytest.raises(ConfigurationError) as caught:
         Empirical(path=str(file))
-    assert f"{file} {fault}, but must be a finite number above 0" in str(caught.value)
+    assert f"{file}, {fault} is no finite number above 0. Use one number of seconds" in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "fault"), [(None, "cannot be read"), (b"", "has no rows"), (b"\xff\xfe", "cannot be read")]
+    ("content", "fault"),
+    [(None, "cannot be read"), (b"", "is empty"), (b"\xff\xfe", "is text in UTF-16"), (b"\xff", "no UTF-8")],
 )
 def test_a_file_without_rows_is_refused(tmp_path, content, fault):
     file = tmp_path / "bad.txt"
@@ -232,7 +238,7 @@ def test_a_file_without_rows_is_refused(tmp_path, content, fault):
 
 def test_blank_lines_at_the_end_are_no_rows(tmp_path):
     file = tmp_path / "durations.txt"
-    file.write_text("0.25\r\n0.75\r\n\r\n")
+    file.write_text("\ufeff0.25\r\n0.75\r\n\r\n")
     assert Empirical(path=str(file)).durations_s.tolist() == [0.25, 0.75]
 
 

@@ -13,6 +13,7 @@ Parquet counted from 1) and column. Columns for which nothing asks are passed ov
 | `text` | csv: bytes to cells |
 | `cells` | cells of text as numbers |
 | `parquet` | Parquet: columns by their types |
+| `lines` | one number in each line |
 | `arrays` | npz: arrays by their types |
 | `content` | the bytes of a file, and what a file is that is called something else |
 | `devices` | tables whose rows name clients |

@@ -7,6 +7,8 @@ from pathlib import Path
 from cosim.files.room import check_room_for
 from cosim.files.tables.faults import fault, unreadable
 
+BOM = b"\xef\xbb\xbf"
+"""The byte order mark of UTF-8, which programs write before a text."""
 _AT_ONCE = 2**20
 _BEGINNINGS = (
     (b"\x1f\x8b", "a gzip", "a name that ends in .csv.gz"),

@@ -28,12 +28,13 @@ def fault(
         row: Row as the user counts. None means that the fault concerns no row.
         column: Name of the column. None means that the fault concerns no column.
     """
-    place = shown(path)
-    if row is not None:
-        place += f", row {row}"
-    if column is not None:
-        place += f", column {short(repr(column))}"
-    return ConfigurationError(f"{place}: {what}. Use {fix}.")
+    return ConfigurationError(f"{place(path, row, column)}: {what}. Use {fix}.")
+
+
+def place(path: Path, row: int | None = None, column: str | None = None) -> str:
+    """Where in a file something is, as far as it is said."""
+    of_row = "" if row is None else f", row {row}"
+    return shown(path) + of_row + ("" if column is None else f", column {short(repr(column))}")
 
 
 def unreadable(path: Path, error: Exception, fix: str = "a whole file") -> ConfigurationError:

@@ -1,5 +1,6 @@
 """Table: named columns of a file, whatever its form, asked for as numbers or as names."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.faults import WrongType, fault, missing
+from cosim.files.tables.faults import WrongType, fault, missing, place
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -147,6 +148,27 @@ class Table:
             row = int(is_wrong.argmax())
             what = f"{self._columns[name].shown(row)} {what}" if value else what
             raise self.fault(row, name, what, fix)
+
+    def hold_against(self, name: str, values: NDArray[np.float64], refuse: Callable[[float], object]) -> None:
+        """Refuse the first row whose value a class refuses, in its words.
+
+        Args:
+            values: The column's, shape (rows,); a NaN is passed over.
+            refuse: Raises a ConfigurationError for a value that it refuses.
+
+        Raises:
+            ConfigurationError: That of the class, with the row and column.
+        """
+        for row, value in enumerate(values.tolist()):
+            if not math.isnan(value):
+                try:
+                    refuse(value)
+                except ConfigurationError as error:
+                    raise ConfigurationError(f"{self.place(row, name)}: {error}") from None
+
+    def place(self, row: int, name: str) -> str:
+        """Where in the file a value is, by its row, from 0, and column."""
+        return place(self.path, self.line(row), name)
 
     def fault(self, row: int, name: str, what: str, fix: str) -> ConfigurationError:
         """The error of a value, by its row, from 0, and column."""

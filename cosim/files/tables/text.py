@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 
 from cosim.configuration.rules import short
 from cosim.files.tables.cells import BLANKS, Cells, number_of
-from cosim.files.tables.content import check_is_text, content_of
+from cosim.files.tables.content import BOM, check_is_text, content_of
 from cosim.files.tables.faults import fault
 from cosim.files.tables.table import Table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_BOM = b"\xef\xbb\xbf"
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _WITHIN = re.compile(rb'[^,\n]"[^,\r\n]')
 """A quote within a field, where doubled ones are left out."""
@@ -38,7 +37,7 @@ def table_of_text(path: Path) -> Table:
         ConfigurationError: It is no csv file in UTF-8 with commas; a row has more or fewer fields than the
             header; there are no rows.
     """
-    content = content_of(path).removeprefix(_BOM)
+    content = content_of(path).removeprefix(BOM)
     check_is_text(path, content)
     content = content.rstrip()
     header, _, body = content.partition(b"\n")

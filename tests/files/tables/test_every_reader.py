@@ -205,9 +205,8 @@ def test_what_may_say_something_else_is_refused_where_it_is(kind, damage, tmp_pa
 def test_a_missing_column_is_named_with_what_may_be_it(kind, tmp_path):
     reader = READERS[kind]
     (tmp_path / "other.csv").write_text(reader.text.replace(reader.numbers, reader.numbers.title(), 1))
-    refused(
-        reader, tmp_path / "other.csv", f"no column {reader.numbers!r}.*Did you mean {reader.numbers.title()}"
-    )
+    said = f"no column {reader.numbers!r}.*Did you mean {reader.numbers.title()}"
+    refused(reader, tmp_path / "other.csv", f"{said}|{reader.numbers.title()}.*Did you mean {reader.numbers}")
 
 
 @pytest.mark.parametrize("kind", READERS)
@@ -326,3 +325,68 @@ def test_devices_are_read_from_tables_of_numbers_and_of_names(tmp_path):
     path = tmp_path / "names.csv"
     path.write_text("device,distance_m\n１,100.5\n1,200\n")
     refused(reader, path, r"row 2, column 'device': '１' is no client")
+
+
+# --- What a class refuses -----------------------------------------------------------------------------------
+
+NEEDED = "device,frequency_hz,capacitance_j_per_hz2,tx_power_w"
+BY_CLASSES = {
+    "share of a battery": (
+        f"{NEEDED},battery_capacity_j,battery_initial_share\n0,1e9,1e-28,0.1,50,0.5\n1,1e9,1e-28,0.1,50,80\n",
+        r"row 3, column 'battery_initial_share': Battery\.initial_share = 80: must lie from 0 to 1",
+    ),
+    "capacity": (
+        f"{NEEDED},battery_capacity_j\n0,1e9,1e-28,0.1,0\n1,1e9,1e-28,0.1,50\n",
+        r"row 2, column 'battery_capacity_j': Battery\.capacity_j = 0: must be above 0",
+    ),
+    "no capacity": (
+        f"{NEEDED},battery_charge_w\n0,1e9,1e-28,0.1,1\n1,1e9,1e-28,0.1,1\n",
+        r"has no column 'battery_capacity_j'",
+    ),
+    "a gap of a battery": (
+        f"{NEEDED},battery_capacity_j,battery_charge_w\n0,1e9,1e-28,0.1,,\n1,1e9,1e-28,0.1,50,\n",
+        r"row 3, column 'battery_charge_w': '' is empty",
+    ),
+    "frequency": (
+        f"{NEEDED}\n1,1e9,1e-28,0.1\n0,0,1e-28,0.1\n",
+        r"row 3, column 'frequency_hz': Device\.frequency_hz = 0: must be a finite number above 0",
+    ),
+    "memory": (
+        f"{NEEDED},memory_bits\n0,1e9,1e-28,0.1,\n1,1e9,1e-28,0.1,0\n",
+        r"row 3, column 'memory_bits': Device\.memory_bits = 0: must be above 0",
+    ),
+    "a misspelt column": (
+        f"{NEEDED},Static_Power_W\n0,1e9,1e-28,0.1,1\n1,1e9,1e-28,0.1,1\n",
+        r"column 'Static_Power_W': is no column .*Did you mean static_power_w",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BY_CLASSES)
+def test_what_a_class_refuses_is_refused_where_it_is(case, tmp_path):
+    text, said = BY_CLASSES[case]
+    path = tmp_path / "devices.csv"
+    path.write_text(text)
+    with pytest.raises(cosim.ConfigurationError, match=said) as error:
+        devices(str(path))
+    assert str(path) in str(error.value)
+
+
+def test_a_device_without_a_battery_needs_no_numbers_of_one(tmp_path):
+    path = tmp_path / "devices.csv"
+    path.write_text(
+        f"{NEEDED},battery_capacity_j,battery_charge_w\n0,1e9,1e-28,0.1,,\n1,1e9,1e-28,0.1,50,2\n"
+    )
+    none, one = devices(str(path))
+    assert none.battery is None
+    assert one.battery == cosim.devices.Battery(capacity_j=50.0, charge_w=2.0)
+
+
+def test_a_number_of_a_column_is_refused_where_it_is(tmp_path):
+    path = tmp_path / "snr.csv"
+    path.write_text("device,snr_db\n0,10\n1,1000\n")
+    with pytest.raises(
+        cosim.ConfigurationError,
+        match=r"GivenSnr\.snr_db = .*snr\.csv, row 3, column 'snr_db': 1000 must lie from",
+    ):
+        cosim.GivenSnr(snr_db=Column(file=str(path), column="snr_db"))
