@@ -8,24 +8,23 @@ import errno
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from cosim.configuration import ConfigurationError
-from cosim.files.on_disk import partial_of, shown, sweep, write_json
+from cosim.files.on_disk import partial_of, shown, sweep
 
 _EXISTS = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 
-def create_folder(folder: Path, files: Mapping[str, Mapping[str, Any]], parts: tuple[str, ...] = ()) -> None:
+def create_folder(folder: Path, fill: Callable[[Path], Any]) -> None:
     """Make a folder with its first files, whole or not at all.
 
     Args:
-        files: Name -> what the JSON file holds.
-        parts: Names of empty folders in it.
+        fill: Writes them into a folder, which is then put in place.
 
     Raises:
         FileExistsError: There is something already.
@@ -36,10 +35,7 @@ def create_folder(folder: Path, files: Mapping[str, Mapping[str, Any]], parts: t
         folder.parent.mkdir(parents=True, exist_ok=True)
         sweep(folder.parent)
         staging.mkdir()
-        for part in parts:
-            (staging / part).mkdir()
-        for name, values in files.items():
-            write_json(staging / name, values)
+        fill(staging)
         staging.rename(folder)
     except OSError as error:
         if error.errno in _EXISTS and folder.exists():
@@ -66,8 +62,7 @@ def check_writable(folder: Path) -> None:
 
 def _cannot_be_written(folder: Path, error: OSError) -> ConfigurationError:
     return ConfigurationError(
-        f"out = {shown(folder)}: cannot be written ({error.strerror}). Usual fix: --out with a folder of "
-        "yours."
+        f"{shown(folder)}: cannot be written ({error.strerror}). Use a folder of yours."
     )
 
 

@@ -36,12 +36,17 @@ def begin(
     """
     path, asked = folder / ASKED, json.loads(json.dumps(asked))
     written = asked | {SEEDS: seeds, SOURCES: sources}
+
+    def fill(staging: Path) -> None:
+        (staging / "runs").mkdir()
+        write_json(staging / path.name, written)
+
     if _has_lost(path):
         _check_runs(path.parent, designs)
         write_json(path, written)
     if not path.exists():
         try:
-            create_folder(folder, {path.name: written}, parts=("runs",))
+            create_folder(folder, fill)
             return
         except FileExistsError:
             if not path.exists():

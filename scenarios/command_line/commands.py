@@ -24,6 +24,7 @@ from cosim.configuration.rules import MOST_LETTERS, short
 USAGE = """\
 cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
 
+  cosim init my_study                   a folder to start from: scenario, own part, tests, study, notebook
   cosim list                            what there is
   cosim show hist                       a scenario's whole configuration, with units and sources
   cosim run quickstart                  run a scenario; --help names every field
@@ -49,6 +50,7 @@ Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted, 143 terminat
 """
 
 COMMANDS = {
+    "init": "init:main",
     "list": "listing:main",
     "show": "show:main",
     "run": "run:main",

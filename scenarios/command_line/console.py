@@ -61,8 +61,7 @@ def made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigurationError(
-            f"out = {shown(folder)}: cannot be written ({error.strerror}). Usual fix: --out with a folder "
-            "of yours."
+            f"{shown(folder)}: cannot be written ({error.strerror}). Use a folder of yours."
         ) from None
     return folder
 

@@ -1,12 +1,10 @@
 """Notebooks: short tables of systems, results and studies, and a notebook that runs from top to bottom."""
 
-import ast
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 
 import attrs
-import matplotlib
+import notebooks
 import pytest
 from matplotlib.figure import Figure
 
@@ -34,21 +32,8 @@ class Cells(HTMLParser):
 
 @pytest.fixture(scope="module")
 def shown():
-    """What each cell of the notebook shows: the value of its last expression, or None."""
-    before = matplotlib.get_backend()
-    matplotlib.use("agg")
-    names, values = {}, []
-    for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] != "code":
-            continue
-        tree = ast.parse("".join(cell["source"]))
-        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, str(NOTEBOOK), "exec"), names)
-        values.append(
-            None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
-        )
-    matplotlib.use(before)
-    return values
+    """What each cell of the notebook shows."""
+    return notebooks.shown(NOTEBOOK)
 
 
 def test_the_notebook_runs_and_every_cell_shows_something(shown):
@@ -59,8 +44,7 @@ def test_the_notebook_runs_and_every_cell_shows_something(shown):
 
 
 def test_the_notebook_is_kept_without_outputs():
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
-    assert not any(cell.get("outputs") or cell.get("execution_count") for cell in cells)
+    assert notebooks.is_without_outputs(NOTEBOOK)
 
 
 def test_a_result_shows_its_summary(shown):

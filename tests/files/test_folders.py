@@ -13,7 +13,6 @@ import pytest
 
 from cosim import AfterRounds, ConfigurationError, EdgeTraining, Hist, Never, Result, System, run
 from cosim.data import Synthetic
-from cosim.files import folders
 from cosim.files import on_disk as files
 from cosim.studies.study import Study
 from scenarios.command_line import main
@@ -72,7 +71,7 @@ def test_killed_in_its_first_instant_there_is_no_folder_or_a_whole_one(of, numbe
             STUDY.run(tmp_path / "a", executor=Here())
 
     with monkeypatch.context() as patch:
-        patch.setattr(*((folders, "write_json"), (Path, "rename"))[number], killed)
+        patch.setattr(*((files, "replace"), (Path, "rename"))[number], killed)
         with pytest.raises(Killed):
             play()
     assert list(tmp_path.iterdir()) == []

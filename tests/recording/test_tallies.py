@@ -266,7 +266,7 @@ def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch
 def test_a_place_where_nothing_can_be_written_is_said_to_be_that_and_not_full(tmp_path, monkeypatch):
     monkeypatch.setattr(needs, "free_disk_gib", lambda *_: 0.0)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ConfigurationError, match=r"out = .*run: cannot be written"):
+    with pytest.raises(ConfigurationError, match=r"run: cannot be written"):
         cosim.run(timed(), out=tmp_path / "file" / "run")
 
 

@@ -333,7 +333,7 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             ("validate", "latency"), ("Did you mean round-latency? Known: aircomp-latency",), id="validation"
         ),
         pytest.param(
-            ("rnu", "hist"), ("no command 'rnu'. Did you mean run? Known: list, show, run",), id="command"
+            ("rnu", "hist"), ("no command 'rnu'. Did you mean run? Known: init, list, show, run",), id="command"
         ),
         pytest.param(("data", "fashion"), ("no data set 'fashion'", "Did you mean fashion-mnist"), id="data"),
         pytest.param(
@@ -513,7 +513,9 @@ def test_existing_run_folder_is_refused(cosim: Call, tmp_path: Path) -> None:
 
 def test_out_under_a_file_is_refused(cosim: Call, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    refused(cosim("run", "quickstart", "--out", "file/X"), "out = file/X: cannot be written", "Usual fix")
+    refused(
+        cosim("run", "quickstart", "--out", "file/X"), "file/X: cannot be written", "Use a folder of yours"
+    )
     assert files(tmp_path) == ["file"]
 
 

@@ -80,7 +80,7 @@ def test_options_by_words_of_other_programs(option, hint, capsys):
         ("--design A:bandwith_hz=2e6 --design B:", "there is no such field. Did you mean bandwidth_hz?"),
         ("--design A:num_cells=90 --design B:", "System.num_cells = 90: more cells than clients (5)"),
         ("--design A:num_cells=1 --design A:num_cells=2", "is given twice"),
-        ("--over num_cells=1,2 --out small.py/s", "out = small.py/s: cannot be written"),
+        ("--over num_cells=1,2 --out small.py/s", "small.py/s: cannot be written"),
     ],
 )
 def test_a_study_with_a_mistake_plays_nothing(study, message, here, capsys):

@@ -18,7 +18,7 @@ from cosim.engine.store.provenance import FILE as PROVENANCE
 from cosim.engine.store.provenance import check_version, noted
 from cosim.engine.store.results import Result
 from cosim.files.folders import alone_in, create_folder
-from cosim.files.on_disk import read_json, shown
+from cosim.files.on_disk import read_json, shown, write_json
 from cosim.files.sources import Sources, check_sources
 from cosim.records.summary import COMPLETE, SUMMARY, summary_of
 
@@ -34,10 +34,15 @@ def create(folder: Path, config: dict[str, Any], origin: dict[str, Any]) -> None
     Raises:
         ConfigurationError: It exists, or cannot be written.
     """
+
+    def fill(staging: Path) -> None:
+        write_json(staging / CONFIG, config)
+        write_json(staging / PROVENANCE, origin)
+
     try:
         if folder.exists():
             raise FileExistsError
-        create_folder(folder, {CONFIG: config, PROVENANCE: origin})
+        create_folder(folder, fill)
     except FileExistsError:
         raise ConfigurationError(
             f"out = {shown(folder)}: exists, and runs are not overwritten. Usual fix: another --out, remove "

@@ -265,7 +265,7 @@ def test_existing_folder_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
 
 def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ConfigurationError, match=r"cannot be written.*Usual fix"):
+    with pytest.raises(ConfigurationError, match=r"cannot be written.*Use a folder of yours"):
         play(TINY, out=tmp_path / "file" / "a")
     assert (tmp_path / "file").read_text() == "mine"
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
