@@ -333,7 +333,7 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             ("validate", "latency"), ("Did you mean round-latency? Known: aircomp-latency",), id="validation"
         ),
         pytest.param(
-            ("rnu", "hist"), ("no command 'rnu'. Did you mean run? Known: init, list, show, run",), id="command"
+            ("rnu", "hist"), ("no command 'rnu'. Did you mean run? Known: init, list, show",), id="command"
         ),
         pytest.param(("data", "fashion"), ("no data set 'fashion'", "Did you mean fashion-mnist"), id="data"),
         pytest.param(
