@@ -1,4 +1,4 @@
-"""Activities in words: those of ours, and others by the name under which they were written down."""
+"""Activities in words: ours, and others by the name under which they were recorded."""
 
 BACKHAUL = "backhaul"
 """A server that receives or sends a model."""
@@ -19,11 +19,11 @@ _WORDS = {
 
 
 def in_words(activity: str) -> str:
-    """What a client does, such as "training"."""
+    """Activity of a client in words, such as "training"."""
     return _WORDS.get(activity, activity)
 
 
 def of_node(node: str, activity: str) -> str:
-    """What a node does: models that servers move travel over the backhaul."""
+    """Activity of a node in words: models that servers move travel over the backhaul."""
     is_server = not node.startswith("client")
     return BACKHAUL if is_server and activity in ("receive", "send") else in_words(activity)

@@ -24,7 +24,7 @@ def coded(*columns: pd.Series) -> tuple[NDArray[Any], list[Numbers]]:
 
 
 def places(wanted: Sequence[Numbers], among: Sequence[Numbers]) -> Numbers:
-    """Where rows stand among other rows, all of them different; -1 where they do not.
+    """Places of rows among other rows, all of them different; -1 for rows that are not there.
 
     Args:
         wanted: Columns of the rows, whole numbers.

@@ -1,21 +1,21 @@
-"""Critical path: who made a global round last as long as it did, doing what.
+"""Critical path: which clients and servers made a global round last as long as it did, doing what.
 
 The path of a global round is one unbroken line from its start to its end, read off the rows:
 
 - the cell that was ready last (of several at once, the first by number);
 - in each of its edge rounds the client whose job ended with the round, where there are several one whose
   update arrived, of these the first by number; its spans lead back to the start of the edge round;
-- an edge round that ended with nobody's job lasted as long as its server let it: the server's spans;
+- an edge round that ended with no client's job lasted as long as its server let it: the server's spans;
 - between the edge rounds, and after the last, what the cell's server did, then what the cloud did.
 
-Time in which nobody on the path wrote a span is "no activity". The pieces of a path meet end to end, so their
+Time without a span of any node on the path is "no activity". The pieces of a path meet end to end, so their
 durations add up to the round's. The *slack* of a job is the time from its end to the end of its edge round:
-how much longer it could have taken without making the edge round longer (where all are waited for). The
-slack of a cell is the same for its part of a global round.
+how much longer it could have taken without making the edge round longer (where all are waited for). The slack
+of a cell is the same for its part of a global round.
 
 Scope and limitations: global rounds that have ended. What does not end in rounds has no path. Where a rule
-cuts those who are late, a client on the path is one whom the server waited for in vain; faster, it would have
-ended the round earlier only if all others had been faster too.
+cuts off late clients, a client on the path is one that the server waited for in vain; had it been faster, the
+round would have ended earlier only if all others had been faster too.
 
 Usage::
 
@@ -56,7 +56,7 @@ class Piece(NamedTuple):
 
 
 class EndedRound(NamedTuple):
-    """A global round: the cell that was ready last, and who ended it; outcome "done", or why it was cut."""
+    """A global round: the last cell to be ready, and the node that ended it; outcome "done" or the reason."""
 
     global_round: int
     start_s: float
@@ -192,7 +192,7 @@ def _filled(
     start_s: float,
     end_s: float,
 ) -> list[Piece]:
-    """Pieces from one time to another: what somebody did, and where nobody did anything, that."""
+    """Pieces from one time to another: what a node did, and `otherwise` in between."""
     pieces: list[Piece] = []
 
     def add(node: str, doing: str, until_s: float) -> None:
@@ -210,7 +210,7 @@ def _filled(
 
 
 def _ended(number: int, ready: Ready, start_s: float, end_s: float, path: Sequence[Piece]) -> EndedRound:
-    """Who ended a global round: the last client on its path; a server, where no client is on it."""
+    """The node that ended a global round: the last client on its path; a server if no client is on it."""
     clients = [piece for piece in path if piece.edge_round >= 0]
     last = clients[-1] if clients else path[-1] if path else None
     if last is None:

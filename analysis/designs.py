@@ -5,8 +5,8 @@ unless a design has no complete run. A name that was given (that of a study's ta
 called by the fields that tell it from the others, such as "5 MHz, deadline 60 ms"
 (`cosim.configuration.words`).
 
-Scope: a name says no more fields than are needed, those that change least often from design to design first.
-A field that splits the designs just as an earlier one, or that some designs have not, gives way.
+Scope: a name says no more fields than are needed, the fields that change least often from design to design
+first. A field that splits the designs just as an earlier one, or that some designs have not, gives way.
 
 Usage::
 
@@ -38,11 +38,11 @@ class Design:
     """Runs of one configuration, seeds apart.
 
     Attributes:
-        name: Given, or what tells it from the others in words; the scenario where there is one design only.
-            Where training has diverged, that stands before it.
+        name: The given name, or what tells it from the others in words; the scenario where there is one
+            design only. Where training has diverged, that stands before it.
         fields: The configuration, its field names as paths.
-        runs: All that were given.
-        counted: Those whose numbers enter the means.
+        runs: All its runs.
+        counted: Runs whose numbers enter the means.
     """
 
     name: str
@@ -149,7 +149,7 @@ def _column(fields: Sequence[dict[str, Any]], name: str) -> tuple[str | None, ..
 
 
 def telling(designs: Sequence[Design]) -> list[str]:
-    """The few fields that suffice to tell the designs apart, those that change least often first."""
+    """The few fields that suffice to tell the designs apart, the least often changing first."""
     return _telling([design.fields for design in designs])
 
 
@@ -192,7 +192,7 @@ def said(field: str, fields: Mapping[str, Any], among: Sequence[str] = ()) -> st
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that an earlier design has already."""
+    """The names, with a number after a name that an earlier design has already."""
     found: list[str] = []
     for name in names:
         number, own = 1, name

@@ -40,7 +40,7 @@ def keeps_clients(result: Result) -> bool:
 
 
 def keeps_energy(result: Result) -> bool:
-    """True if a run kept what its clients spent on what, in rows of theirs or of edge rounds."""
+    """True if a run kept the energy of its clients by activity, in their rows or in rows of edge rounds."""
     return keeps_clients(result) or len(result.tallies) > 0
 
 
@@ -63,7 +63,7 @@ _FATES = ("arrived", "wasted", "not ended", "no job")
 
 @attrs.frozen(kw_only=True, eq=False)
 class Fates:
-    """What became of each job of the clients, and of their energy.
+    """Fate of each job of the clients, and of their energy.
 
     Attributes:
         spent_j: Joules by fate ("arrived", "wasted", "not ended" or "no job") and activity, of the pairs that
@@ -152,8 +152,8 @@ def _why_dropped(jobs: pd.DataFrame, spans: pd.DataFrame, own: Numbers, of: Numb
     """Why each job was dropped: what cut the last of its activities that was cut, or else its own outcome.
 
     Args:
-        own: Rows of the clients' spans, those of each client in the order of time.
-        of: Row of the job of each of them; -1 of none.
+        own: Rows of the clients' spans, each client's in the order of time.
+        of: Row of the job of each span; -1 where it has none.
     """
     reasons = jobs["outcome"].to_numpy(dtype=object).copy()
     outcome = spans["outcome"].iloc[own].to_numpy(dtype=object)

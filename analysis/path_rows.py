@@ -1,4 +1,4 @@
-"""Rows that critical paths are read from: edge rounds, who ended each of them, and what was done meanwhile.
+"""Rows that critical paths are read from: edge rounds, which job ended each, and what was done meanwhile.
 
 Nodes are places among their names, which go by number: so do ties.
 
@@ -23,7 +23,7 @@ _ROUND = ["edge", "global_round", "edge_round"]
 
 
 class EdgeRound(NamedTuple):
-    """An edge round, who ended it, how that job ended, and what was done in it: nothing by a server."""
+    """An edge round, the client that ended it, how its job ended, and what was done: nothing by a server."""
 
     edge_round: int
     start_s: float

@@ -37,13 +37,13 @@ class Ranked:
     """A design, and what the target took it.
 
     Attributes:
-        name: Of the design.
+        name: Name of the design.
         cost: What is counted, such as seconds.
         num_reached: Runs that reached the target.
         num_runs: All runs.
         taken: Geometric mean of its runs, NaN where one missed the target.
-        ratio: To the reference; None where one of both has no rank, and for the reference itself.
-        ranks: Those that the data do not rule out; None where a run missed the target.
+        ratio: Ratio to the reference; None where one of both has no rank, and for the reference itself.
+        ranks: Ranks that the data do not rule out; None where a run missed the target.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Ranked:
 
     @property
     def in_words(self) -> str:
-        """What it took with its unit, or how many runs got there."""
+        """Cost with its unit, or how many runs got there."""
         if self.num_reached < self.num_runs:
             return f"{self.num_reached} of {self.num_runs} reached"
         unit = dict(COSTS.values())[self.cost]
@@ -99,7 +99,7 @@ def ranked(runs: pd.DataFrame, label: str, pattern: str, reference: str) -> list
 
 
 def taken_by(runs: pd.DataFrame, column: str) -> pd.DataFrame:
-    """What each run took: a row for each design, a column for each seed, NaN where it missed the target."""
+    """Cost of each run: a row for each design, a column for each seed, NaN where it missed the target."""
     table = runs.pivot(index="name", columns="seed", values=column)
     return table.reindex(runs["name"].drop_duplicates())
 

@@ -16,7 +16,7 @@ from analysis.columns import Numbers, places
 
 
 class Stretch(NamedTuple):
-    """What a node did, from when to when."""
+    """Activity of a node, from when to when."""
 
     node: str
     activity: str

@@ -1,7 +1,7 @@
 """Studies read: tables of designs with intervals, and the difference that each design makes.
 
 All designs have the same seeds, so the difference to a reference is taken seed by seed; its interval is
-usually much shorter than those of the two means.
+usually much shorter than the intervals of the two means.
 
 Scope and limitations: intervals are Student's t over seeds, of shares on the logit, 95 %; runs that failed
 are left out and counted. A run whose training has diverged counts: where a metric of it is no finite number,
@@ -67,7 +67,7 @@ class Metric(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """That of the column, where it stands at the end of the words."""
+        """Unit of the column, if it stands at the end of the words."""
         words, bracket, unit = self.measure.words.rpartition(" (")
         return unit.removesuffix(")") if words and bracket and unit.endswith(")") else ""
 
@@ -125,7 +125,7 @@ def with_shares(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def metrics(runs: pd.DataFrame) -> dict[str, Metric]:
-    """What runs can be compared by."""
+    """Metrics that runs can be compared by."""
     scores = {name: Measure(*values) for name, values in runs.attrs.get("measures", {}).items()}
     found = [Metric(column, measure) for column, measure in (MEASURES | scores).items()]
     for label in runs.attrs.get("targets", ()):
@@ -145,7 +145,7 @@ def target_in_words(label: str) -> str:
 
 
 def to_targets(runs: pd.DataFrame, metric: str) -> dict[int, ToTarget]:
-    """What it took each design to a target, up to a horizon common to all; those without runs have nothing.
+    """Cost of a target for each design, up to a horizon common to all; none for designs without runs.
 
     Args:
         metric: A column of a target, such as time_to_0.8_s.
@@ -237,7 +237,7 @@ def _values(own: pd.DataFrame | None, column: str) -> pd.Series:
 
 
 def _taken(own: pd.DataFrame | None, metric: str) -> tuple[pd.Series, pd.Series]:
-    """What runs took to a target (infinite: missed), and in all; by seed."""
+    """Cost of runs up to a target (infinite if missed), and in all; by seed."""
     if own is None:
         return pd.Series(dtype=float), pd.Series(dtype=float)
     own = own[own["last_version"].notna()]  # a run that evaluated nothing says nothing
@@ -245,7 +245,7 @@ def _taken(own: pd.DataFrame | None, metric: str) -> tuple[pd.Series, pd.Series]
 
 
 def _in_all(metric: str) -> str:
-    """What a run that missed a target took in all of what a metric counts."""
+    """Column with the total, by the end of a run, of what a metric counts."""
     for pattern, (column, _) in TO_TARGET.items():
         before, after = pattern.split("{}")
         if metric.startswith(before) and metric.endswith(after):
@@ -322,7 +322,7 @@ def _reached(runs: Designs, names: Mapping[int, str], metric: Metric) -> list[Co
 
 
 def _to_target(runs: Designs, names: Mapping[int, str], metric: Metric, reference: int) -> list[Comparison]:
-    """What a target took."""
+    """Comparisons of the cost of a target."""
     column, found = metric.column, _to_targets(runs, metric.column)
     if not any(of.num_reached for of in found.values()):
         return []  # that none reached it says all

@@ -38,8 +38,8 @@ def by_design(runs: pd.DataFrame, chosen: Collection[str], reference: int | None
     """A row for each design, a column for each metric.
 
     Args:
-        chosen: Columns of metrics; those that no design has are left out.
-        reference: Number of a design: differences to it, taken seed by seed; None: means.
+        chosen: Columns of metrics; columns that no design has are left out.
+        reference: Number of a design, for differences to it, taken seed by seed. None means plain means.
     """
     known, found = metrics(runs), compared(runs, reference or 0)
     cells: dict[tuple[int, str], str] = {}
@@ -100,7 +100,7 @@ def frame(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> pd.Dat
 
 
 def factors_of(runs: pd.DataFrame) -> tuple[list[str], dict[int, list[str]]]:
-    """What tells designs apart, as heads of columns, and each design's values in words.
+    """Factors that tell designs apart, as heads of columns, and each design's values in words.
 
     Where training has diverged in any run, a last column says in how many of a design's.
     """
@@ -122,7 +122,7 @@ def factors_of(runs: pd.DataFrame) -> tuple[list[str], dict[int, list[str]]]:
 
 
 def scaled(metric: Metric, values: Sequence[Interval]) -> tuple[float, str]:
-    """What a metric's numbers are multiplied by to be shown, and its head with its unit."""
+    """Factor that a metric's numbers are multiplied by to be shown, and its head with its unit."""
     measure = metric.measure
     if measure.is_share or not metric.unit:
         return measure.factor, measure.label
@@ -188,7 +188,7 @@ def _escaped(text: str, signs: Mapping[str, str]) -> str:
 
 
 def _statistic(own: Sequence[Comparison]) -> str:
-    """What the values of a metric are where they are no means."""
+    """Name of the statistic that a metric's values are, where they are not means."""
     told = {row.statistic for row in own if not row.metric.startswith("reached")} - {"mean"}
     return "".join(f", {statistic}" for statistic in sorted(told))
 

@@ -3,9 +3,10 @@
 A run that ended before it reached the target is censored: it would have taken longer than it lasted. Leaving
 it out would favour the design that fails, so it counts:
 
-- as one of those that missed: "4 of 5 reached", with Wilson's interval;
+- as one that missed: "4 of 5 reached", with Wilson's interval;
 - as infinite in the median, whose interval by order statistics assumes no law and needs 6 runs;
-- as having taken the horizon in the restricted mean, that of min(T, horizon). The horizon is common to all
+- as having taken the horizon in the restricted mean, the mean of min(T, horizon). The horizon is common to
+  all
   designs: the least that any run which missed lasted, so that min(T, horizon) is known of every run. Where
   none missed it is infinite, and this is the mean;
 - in pairs on the same seed, as a win of the design that reached it, if the other run lasted as long; else the
@@ -61,7 +62,7 @@ class Pairs(NamedTuple):
 
 @attrs.frozen(kw_only=True)
 class ToTarget:
-    """What it took the runs of one design to reach a target.
+    """Cost of a target for the runs of one design.
 
     Attributes:
         num_reached: Runs that reached it.
@@ -95,7 +96,7 @@ def common_horizon(designs: Iterable[tuple[ArrayLike, ArrayLike]]) -> float:
 
 
 def to_target(taken: ArrayLike, horizon: float, level: float = 0.95) -> ToTarget:
-    """What it took the runs of a design.
+    """Summarise what it took the runs of a design to reach a target.
 
     Args:
         taken: By each run, infinite where it missed, shape (runs,), at least 1.

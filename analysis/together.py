@@ -34,7 +34,7 @@ def together(paths: Sequence[str | Path], targets: Sequence[float] = (), held: i
     """The runs of the folders, each the folder of a study or of a run.
 
     Args:
-        targets: Of the headline, besides those that studies were asked for.
+        targets: Targets of the headline, besides the targets that studies were asked for.
         held: Evaluations in a row at which one of these must be reached to count.
 
     Raises:
@@ -92,7 +92,7 @@ def _of_runs(results: Mapping[str, Result], labels: Mapping[str, float], held: i
 
 
 def _remarks(results: Sequence[Result]) -> list[str]:
-    """On single runs, of which those that are not complete do not count."""
+    """Remarks on single runs; incomplete ones do not count."""
     designs = [
         attrs.evolve(own, counted=tuple(run for run in own.counted if run.summary.status == "complete"))
         for own in designs_of(results)

@@ -81,7 +81,7 @@ def with_floors(problem: Problem) -> Problem:
 
 
 class Row(NamedTuple):
-    """What a way made of all drops."""
+    """Outcome of a way on all drops."""
 
     objective: float
     energy_j: float

@@ -9,8 +9,8 @@ Random Rayleigh drops of cells with M antennas and n clients, all of the same dr
     SLSQP               scipy on (32) from one start, the principal eigenvector
 
 "of best" is the value min_i |a^H h_i|^2 over the best that any way, or receive_beams with as many starts as
-asked for, finds of the same drop; "of bound" over the certified bound of the relaxation. Shares are those of
-the worst and of the median drop; "below 1 %" is the share of drops that miss the best by more than that. ms
+asked for, finds of the same drop; "of bound" over the certified bound of the relaxation. Shares are given for
+the worst and for the median drop; "below 1 %" is the share of drops that miss the best by more than that. ms
 is per problem: the whole batch in one call, over its size; and the median of calls of one problem. In turn in
 one process, medians over the repetitions; the variable below keeps linear algebra on one thread.
 
@@ -42,7 +42,7 @@ Beams = NDArray[np.complex128]
 
 
 class Row(NamedTuple):
-    """What a way made of all drops; no batched time where drops are solved one by one."""
+    """Outcome of a way on all drops; no batched time where drops are solved one by one."""
 
     gain: NDArray[np.float64]
     single_s: float

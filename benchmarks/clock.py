@@ -65,7 +65,7 @@ def timing_only(
 
 
 def drawn(system: cosim.System, num_participants: int) -> cosim.System:
-    """With a deadline, and so many clients of each cell drawn for every edge round."""
+    """Add a deadline, and draw `num_participants` clients of each cell for every edge round."""
     assert isinstance(system.protocol, cosim.Hist | cosim.HFedAvg)
     waiting = cosim.Deadline(after_s=60.0)
     selection = cosim.selection.Uniform(num_participants=num_participants)
@@ -136,7 +136,7 @@ def main() -> None:
     per_s: dict[str, list[float]] = {name: [] for name in ways}
     for repetition in range(asked.repetitions + 1):
         for name, way in ways.items():
-            gc.collect()  # nobody pays for what another way has left
+            gc.collect()  # no way pays for what another has left
             start_s = time.process_time()
             num_client_rounds = way()
             if repetition:  # the first one warms up

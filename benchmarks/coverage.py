@@ -11,7 +11,7 @@ runs flagged too noisy ("flag"), the coverage of all runs ("all") and that of th
     ranks         12 designs on shared seeds, of which none is better: how often some are told apart
     regenerative  sojourn times in M/H2/1 (rates 8 and 2 per s): mean, and share below the 90 % and 99 %
                   points; "plain" is the coverage of ratio and t interval without our corrections; "packets"
-                  cuts so many packets of an older queue into cycles, which drops both ends
+                  cuts as many packets of an older queue into cycles, which drops both ends
 
 The longest regenerative runs are repeated less often, since a load has --packets in all.
 

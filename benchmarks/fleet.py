@@ -1,4 +1,4 @@
-"""What does a timing-only run cost, from a hundred clients to a million?
+"""Cost of a timing-only run, from a hundred clients to a million.
 
 Cells of up to 1,000 clients, fading in every edge round and a deadline; by events, on arrays with rows of all
 clients, and on arrays with a row for each edge round. Each run has a process of its own, whose processor time
@@ -35,7 +35,7 @@ WAYS: dict[str, tuple[dict[str, Any], int]] = {
 
 
 class Cost(NamedTuple):
-    """What a run took."""
+    """Cost of a run."""
 
     processor_s: float
     peak_gib: float
@@ -43,7 +43,7 @@ class Cost(NamedTuple):
 
 
 def fleet(num_clients: int, num_edge_rounds: int, num_global_rounds: int = 1) -> cosim.System:
-    """So many clients, up to 1,000 in a cell."""
+    """System of `num_clients` clients, up to 1,000 in a cell."""
     training = cosim.EdgeTraining(num_edge_rounds=num_edge_rounds, waiting=cosim.Deadline(after_s=60.0))
     return cosim.System(
         num_cells=max(1, num_clients // 1_000),
@@ -57,7 +57,7 @@ def fleet(num_clients: int, num_edge_rounds: int, num_global_rounds: int = 1) ->
 
 
 def cost(system: cosim.System, options: dict[str, Any]) -> Cost:
-    """That of one run."""
+    """Cost of one run."""
     small = fleet(10, 1)
     cosim.run(small, models.build(small.model), num_workers=1)  # what is imported is imported
     start_s = time.process_time()
@@ -68,7 +68,7 @@ def cost(system: cosim.System, options: dict[str, Any]) -> Cost:
 
 
 def alone(system: cosim.System, options: dict[str, Any]) -> Cost:
-    """That of one run, in a process of its own."""
+    """Cost of one run, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         return process.submit(cost, system, options).result()
 

@@ -147,7 +147,7 @@ class House:
         return found
 
     def look_ups(self) -> list[str]:
-        """Where it is asked which class a method is of, such as `overrides(...)` or `kind.m is Class.m`."""
+        """Places that ask which class a method is of, such as `overrides(...)` or `kind.m is Class.m`."""
         asked = re.compile(r"\boverrides\(|\bpassed_over\(|\bstand_for\(|\bgives\(|\bHELPERS\b")
         found = []
         for name, tree in self.trees.items():
@@ -239,7 +239,7 @@ def _is_of_class(node: ast.expr) -> bool:
 
 
 def _only_returned(method: ast.FunctionDef) -> ast.expr | None:
-    """What a method returns, where it does nothing else."""
+    """Expression that a method returns, if it does nothing else."""
     body = [node for node in method.body if not (isinstance(node, ast.Expr) and _is_text(node.value))]
     return body[0].value if len(body) == 1 and isinstance(body[0], ast.Return) else None
 

@@ -9,7 +9,7 @@ clients with 20 steps each, in turn in one process, so that a slow moment of the
     of sgd    the learner's rate over that of plain SGD
 
 and for a torch function of one's own (`TorchFunction`), with as many threads on both sides, the same function
-called by a hand-written loop on a pool of threads. Processor time hangs less on who else computes. Medians
+called by a hand-written loop on a pool of threads. Processor time depends less on other programs. Medians
 over the repetitions; ratios are medians of the ratios within a repetition.
 
     python benchmarks/local_training.py
@@ -67,7 +67,7 @@ RULES: dict[str, tuple[LocalTraining, Optimizer, float]] = {
 
 
 def function(network: nn.Module, batches: Iterator[tuple[Tensor, Tensor]], state: dict, rng: object) -> None:
-    """What a user writes: SGD of torch."""
+    """SGD of torch, as a user writes it."""
     optimizer = torch.optim.SGD(network.parameters(), lr=RATE)
     for x, y in batches:
         optimizer.zero_grad()
@@ -181,7 +181,7 @@ Measured = dict[str, list[Rates]]
 
 
 def measured(ways: dict[str, Callable[[], Rates]], repetitions: int) -> Measured:
-    """Every way so many times, in turn."""
+    """Measure every way `repetitions` times, in turn."""
     for way in ways.values():
         way()  # the first call of a program is slower
     found: Measured = {name: [] for name in ways}

@@ -5,8 +5,8 @@ Random cells, of a model of 300 hidden units (3000 for 100 cells), sizes of at m
     direct      cosim.protocols.latency_optimal: fill to a common time, round down, hand out what is left
     program     problem (21) as a mixed-integer linear program, cvxpy with HiGHS, compiled once
 
-Times are medians over the instances; "slower" counts instances in which the direct sizes are slower than
-those of the program, "equal sizes" is the mean share of the equal sizes' time that is left.
+Times are medians over the instances; "slower" counts instances in which the direct sizes are slower than the
+program's, "equal sizes" is the mean share of the equal sizes' time that is left.
 
     python benchmarks/submodel_sizes.py
 """

@@ -17,7 +17,7 @@ from models.vertical import HorizontalNetwork, VerticalNetwork
 
 
 class Family(NamedTuple):
-    """A kind of network: what its sizes mean, how many there are (None: two or more), what builds it."""
+    """A kind of network: what its sizes mean, how many there are (None means two or more), what builds it."""
 
     sizes: str
     num_sizes: int | None

@@ -84,7 +84,7 @@ class LowRankAdapter(nn.Module):
         nn.init.zeros_(self.B)
 
     def forward(self, z_BTI: Tensor) -> Tensor:
-        """What is added, shape (batch, tokens, outputs), for z of shape (batch, tokens, inputs)."""
+        """Added term, shape (batch, tokens, outputs), for z of shape (batch, tokens, inputs)."""
         return self.factor * (z_BTI @ self.A.mT @ self.B.mT)
 
     def added(self, _matrix: nn.Module, inputs: tuple[Any, ...], output: Tensor) -> Tensor:
@@ -141,7 +141,7 @@ class Gpt2Lora(nn.Module):
         }
 
     def train(self, mode: bool = True) -> Self:
-        """As in any module, but GPT-2 stays in evaluation mode: it has no dropout in any."""
+        """Set the mode, but leave GPT-2 in evaluation mode: it never has dropout."""
         super().train(mode)
         self.gpt2.eval()
         return self
@@ -173,12 +173,12 @@ class Gpt2Lora(nn.Module):
 def gpt2_of(folder: Path | None = None) -> "GPT2Model":
     """GPT-2 as it lies in a folder, in float32; never from the network, never from pickles.
 
-    While torch's device is "meta" it has no values and needs no weights; its sizes are those of the folder's
-    config.json, or of the small GPT-2 where no folder is named.
+    While torch's device is "meta" it has no values and needs no weights; its sizes come from the folder's
+    config.json, or from the small GPT-2 where no folder is named.
 
     Args:
         folder: With config.json and model.safetensors, as the Hugging Face Hub has them and `save_pretrained`
-            writes them; None: $COSIM_GPT2.
+            writes them. None means $COSIM_GPT2.
 
     Raises:
         ValueError: no folder is named, transformers is not installed, or a file is missing, damaged or of

@@ -3,7 +3,7 @@
 A stem, four stages of two basic blocks each, the mean over the picture, and one dense layer. A basic block
 adds its input to what two convolutions of 3 x 3, each with batch normalisation, make of it; the first block
 of stages 2 to 4 halves rows and columns, doubles the channels and passes its input through a 1 x 1
-convolution. Names, shapes and computation are those of torchvision's resnet18, whose stem is "imagenet".
+convolution. Names, shapes and computation equal torchvision's resnet18, whose stem is "imagenet".
 
 | stem | picture | outputs | parameters | cut | running statistics |
 |---|---|---|---|---|---|
@@ -13,16 +13,17 @@ convolution. Names, shapes and computation are those of torchvision's resnet18, 
 What is cut: the channels between the two convolutions of every block, each block a group of its own. So
 convolutions are cut alternately [HIST journal, Remark 1], each normalisation layer inside a block follows its
 channels, and what enters and leaves a block keeps its shape in every part, as the sum needs. The stem, the
-second normalisation of a block, the 1 x 1 convolutions with theirs and the dense layer are whole in every
-cell, and averaged when a model is assembled. Of the running statistics 3,840 are cut. A channel is off when
-its column of `conv2` is zero, or its weight and bias in `bn1`; a row of `conv1` alone leaves what `bn1` adds.
+second normalisation of a block, the 1 x 1 convolutions with their normalisation and the dense layer are whole
+in every cell, and averaged when a model is assembled. Of the running statistics 3,840 are cut. A channel is
+off when its column of `conv2` is zero, or its weight and bias in `bn1`; a row of `conv1` alone leaves what
+`bn1` adds.
 
 Running statistics are buffers that training mode moves and evaluation mode uses. They are averaged like
-weights: all over the clients of a cell, those of the stem and of the 1 x 1 convolutions over the cells too. A
-mean of variances is not the variance of all samples together: it leaves out the variance between the means of
-the clients, so with different data it is too small. The second normalisation of a block normalises a sum over
-the channels between the convolutions, of which a part holds some: its statistics are declared as those of a
-sum (`summed_statistics`), so a part has its share of them and disjoint parts add up, exactly for means, for
+weights: all over the clients of a cell, the stem's and the 1 x 1 convolutions' over the cells too. A mean of
+variances is not the variance of all samples together: it leaves out the variance between the means of the
+clients, so with different data it is too small. The second normalisation of a block normalises a sum over the
+channels between the convolutions, of which a part holds some: its statistics are declared as a sum's
+(`summed_statistics`), so a part has its share of them and disjoint parts add up, exactly for means, for
 variances as if channels were uncorrelated (no source). Averaged instead, an assembled network would be
 evaluated with a mean and a variance N times too small.
 
@@ -36,9 +37,10 @@ The paper's Table II: every entry for HFedAvg is within 0.01 GB of a multiple of
 times the 11,689,512 parameters and 9,600 statistics in float32, GB meaning 2^30 bytes; so it is the network
 with 1,000 outputs. Every entry for HIST in N cells is within 0.01 GB of a multiple of 0.436 GB / N, as if
 nothing were whole. No cut of channels gives such parts: the 1 x 1 convolutions tie the channels that enter a
-stage to those that leave it, so where one of them is cut, a whole convolution of 3 x 3 stays behind. Of all
-sets of channels that cut no tensor twice the one above gives the smallest parts, 53 % of the network in 2
-cells and 30 % in 4, and the entries, but for one, are no multiples of those (`cosim reproduce hist-table2`).
+stage to the channels that leave it, so where one of them is cut, a whole convolution of 3 x 3 stays behind.
+Of all sets of channels that cut no tensor twice the one above gives the smallest parts, 53 % of the network
+in 2 cells and 30 % in 4, and the entries, but for one, are no multiples of these (`cosim reproduce
+hist-table2`).
 
 Usage::
 
@@ -46,7 +48,7 @@ Usage::
     network = ResNet18(num_classes=1000, stem="imagenet", picture_side=224)
 
 Validation: the tests compare submodels with the masked network, the network with its formula, and the counts
-with those above.
+with the counts above.
 
 Source: HIST journal, Remark 1, Section VI-B.2, Table II; He, Zhang, Ren, Sun, "Deep residual learning for
 image recognition", arXiv:1512.03385, Table 1 (18-layer), and Section 4.2 for the stem of 32 x 32 pictures.
@@ -196,7 +198,7 @@ def _stage(num_inputs: int, num_outputs: int, stride: int) -> nn.Sequential:
 
 
 def _channels_between(block: str) -> tuple[tuple[str, int], ...]:
-    """What the channels between the two convolutions of a block cut."""
+    """Tensors and axes that the channels between the two convolutions of a block cut."""
     normalisation = ("weight", "bias", "running_mean", "running_var")
     return (
         (f"{block}.conv1.weight", 0),

@@ -1,12 +1,13 @@
 """Mean staleness with constant concurrency and a buffer, whatever the training times.
 
-M jobs are in flight, K updates make a version, and who has reported is replaced by somebody who starts from
-the newest version. The staleness of an update is the number of versions between that from which it started
-and that which it makes. It is a sum over versions: each ages by one all jobs that have started and are in no
-version yet, itself included. At a version the buffer has just been emptied, so these are the jobs at work:
+M jobs are in flight, K updates make a version, and a client that has reported is replaced by one that starts
+from the newest version. The staleness of an update is the number of versions between the one from which it
+started and the one that it makes. It is a sum over versions: each ages by one all jobs that have started and
+are in no version yet, itself included. At a version the buffer has just been emptied, so these are the jobs
+at work:
 
 - M - 1, where the replacement leaves after the version that the report may complete: the job that completed
-  it is no longer at work, and nobody has taken its place;
+  it is no longer at work, and its place is empty;
 - M, where the replacement leaves before that version, and so from the model that is about to be replaced.
 
 Therefore, in whole numbers and on every path,
@@ -14,7 +15,7 @@ Therefore, in whole numbers and on every path,
     sum of applied staleness + sum of ages of what is in no version at the end = (M - 1) versions,
 
 or M versions. A version applies K updates, and at the end at most M + K - 1 are in none, so the mean tends to
-(M - 1) / K, or M / K, if jobs end. Times, who is drawn and how jobs hang together do not matter.
+(M - 1) / K, or M / K, if jobs end. Times, the draws of clients and the dependence between jobs do not matter.
 
 Condition: no two reports at one instant. Where all jobs take equally long, all M report at once, are applied
 one after the other, and are replaced at the end of the instant. Then the r-th report of an instant finds
@@ -54,7 +55,7 @@ class BufferedStaleness:
                 )
 
     def total(self, num_versions: int) -> int:
-        """Applied staleness and ages of what is left together, after so many versions."""
+        """Sum of applied staleness and of the ages of what is left, after `num_versions` versions."""
         return (self.num_in_flight - 1) * num_versions
 
     @property

@@ -1,8 +1,8 @@
 """Closed network of queues: m jobs that go to client i with probability p_i, first come first served.
 
 Client i serves one job at a time, in an exponential time of rate mu_i. A job that is done makes a version and
-is followed at once by one for a client that is drawn anew. With x_i jobs at client i, those in service
-included, the equilibrium is a product,
+is followed at once by one for a newly drawn client. With x_i jobs at client i, including jobs in service, the
+equilibrium is a product,
 
     P(x) = prod_i (p_i / mu_i)^x_i / Z_m,    x_1 + ... + x_n = m,
 
@@ -73,7 +73,7 @@ class ClosedNetwork:
         return self.mean_jobs(self.num_jobs - 1) / np.array(self.shares)
 
     def mean_jobs(self, num_jobs: int) -> NDArray[np.float64]:
-        """E[x_i] with so many jobs, at most m, in equilibrium, shape (clients,)."""
+        """E[x_i] with `num_jobs` jobs, at most m, in equilibrium, shape (clients,)."""
         z, powers = self._normalisers, np.arange(1, num_jobs + 1)
         return (self._loads[:, None] ** powers * z[num_jobs - powers]).sum(axis=1) / z[num_jobs]
 

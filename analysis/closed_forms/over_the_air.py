@@ -18,7 +18,7 @@ mean over clients plus a^H z / nu. Derived from (23) and (24):
 
 (37) has whole parameters on whole symbols: it neither rounds |p_j|_1 / (B / delta_f) up to whole symbols nor
 B / delta_f down to whole sub-channels. In (38) the airtime is the same for all clients, so their maximum is
-that of computing: nobody can send before the slowest has computed.
+the maximum of computing: no client can send before the slowest has computed.
 
 Conditions: channels that stay for the round and are known; perfect timing and phase; full participation; a
 downlink that takes no time.
@@ -94,7 +94,7 @@ def global_round_s(num_edge_rounds: int, cells: Sequence[AirEdgeRoundLatency]) -
 
 @attrs.frozen(kw_only=True, eq=False)
 class AirDistortion:
-    """What noise adds to one cell's aggregate: eqs. 24, 25 and 28.
+    """Distortion that noise adds to one cell's aggregate: eqs. 24, 25 and 28.
 
     Attributes:
         power_w: P_j, largest |alpha_i|^2, for elements of unit square.

@@ -38,7 +38,7 @@ class PlannedUpload:
         bandwidth_hz: Width w.
         train_s: Time t_c of the training.
         deadline_s: Length t_th of the edge round.
-        energy_budget_j: Budget e; None: no limit.
+        energy_budget_j: Budget e. None means no limit.
         train_j: Energy E_c of the training.
         send_w: Power P + P_static while sending.
         csi_error_db: Spread sigma of the error.

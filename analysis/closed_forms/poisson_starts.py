@@ -1,4 +1,4 @@
-"""Jobs in flight where starts come from a Poisson process, and are lost where nobody is idle.
+"""Jobs in flight where starts come from a Poisson process, and are lost where no client is idle.
 
 A start of rate lambda goes to one of those idle, each with the same probability. With the set S at work,
 

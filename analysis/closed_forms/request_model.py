@@ -6,7 +6,7 @@ its preferences p_g. The paper leaves the law of g' open. Its central model, rig
 v = 0.3, rules out that all other genres are equally likely, where 0.3 would be best; with q, 0.415 is best on
 average.
 
-The G contents that can follow are distinct, so nobody predicts better than by the likeliest of
+The G contents that can follow are distinct, so the best prediction is the likeliest of
 
     v,  (1 - v) q_g' for every g' other than g,
 
@@ -17,7 +17,7 @@ Genres alone are a chain with law pi_g proportional to p_g (1 - p_g), for that l
 
     p_g (1 - p_g) (1 - v) p_h / (1 - p_g) = (1 - v) p_g p_h, which is symmetric in g and h,
 
-whatever v is; staying moves nothing. Not p_g: who prefers a genre must leave it to come back.
+whatever v is; staying moves nothing. Not p_g: a user that prefers a genre must leave it to come back.
 
 A stay in a genre begins with its most popular content and goes on to the most similar one again and again.
 In equilibrium the number of steps since its beginning is k with probability (1 - v) v^k, whatever the genre.

@@ -11,8 +11,8 @@ Its law is geometric where times are exponential: seen from any instant, the nex
 with probability mu_i / L, and of another else, again and again, so P(u) = (mu_i / L) (1 - mu_i / L)^u.
 
 Where a job takes an exponential time of rate m_j and a fixed time d besides, such as an upload's, the reports
-of client j are a renewal process in equilibrium, independent of those of i. The time from the start of a job
-of i to the next report of j has the tail
+of client j are a renewal process in equilibrium, independent of i's. The time from the start of a job of i to
+the next report of j has the tail
 
     G_j(t) = mu_j (d - t + 1 / m_j) for t < d,    mu_j exp(-m_j (t - d)) / m_j else,
 
@@ -95,7 +95,7 @@ class ExponentialRestarts:
             )
 
     def probabilities(self, client: int, most: int) -> NDArray[np.float64]:
-        """The geometric law of a client's staleness, from 0 to so many, shape (most + 1,).
+        """Geometric law of a client's staleness, from 0 to `most`, shape (most + 1,).
 
         Raises:
             ValueError: Jobs take a fixed time besides; then it is not geometric.

@@ -7,12 +7,12 @@ The n - 1 others each stay out of that channel with probability 1 - p / m, so th
 
 largest in p at min(1, m / n), where its derivative in p, in proportion to 1 - p / m - (n - 1) p / m, is 0.
 
-Who has got through is silent from then on. With k left, j get through with probability
+A client that has got through is silent from then on. With k left, j get through with probability
 
     P(k, j) = sum over t of C(k, t) p^t (1 - p)^(k - t) q(t, j),
 
-and of t who send, j are alone with probability q(t, j) = C(m, j) t! / (t - j)! a(t - j, m - j) / m^t, where
-a(t, m) is the number of ways to put t into m channels such that nobody is alone, by inclusion and exclusion
+and of t senders, j are alone with probability q(t, j) = C(m, j) t! / (t - j)! a(t - j, m - j) / m^t, where
+a(t, m) is the number of ways to put t into m channels such that none is alone, by inclusion and exclusion
 
     a(t, m) = sum over i of (-1)^i C(m, i) t! / (t - i)! (m - i)^(t - i).
 
@@ -67,7 +67,7 @@ class SlottedAlohaLaw:
         return min(1.0, self.num_channels / self.num_clients)
 
     def success_probability(self, num_left: int, num_successes: int) -> float:
-        """P(k, j): that so many of those left get through in a slot."""
+        """P(k, j): probability that j of the k clients left get through in a slot."""
         p, m = self.transmit_probability, self.num_channels
         return sum(
             comb(num_left, t) * p**t * (1.0 - p) ** (num_left - t) * _alone(t, num_successes, m)
@@ -88,7 +88,7 @@ class SlottedAlohaLaw:
 
 @cache
 def _alone(num_senders: int, num_alone: int, num_channels: int) -> float:
-    """q(t, j): that exactly so many of those who send are alone in their channel."""
+    """q(t, j): probability that exactly j of t senders are alone in their channel."""
     if num_alone > num_channels:
         return 0.0
     rest, others = num_senders - num_alone, num_channels - num_alone

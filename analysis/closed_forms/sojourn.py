@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import root_scalar
 
 Numbers = NDArray[np.float64]
-"""As many numbers as were asked for; a single one for a single one."""
+"""Array of the input's shape; a single number for a single number."""
 
 
 @attrs.frozen(kw_only=True)
@@ -207,7 +207,7 @@ class Sojourn:
 
     @property
     def _waits(self) -> tuple[float, float]:
-        """As `_mixture`, for a wait; the sum is rho. (s1 + m1)(s2 + m1) = q(-m1) = l a1 (m1 - m2)."""
+        """Weights of a wait; their sum is rho. (s1 + m1)(s2 + m1) = q(-m1) = l a1 (m1 - m2)."""
         (a1, _), (m1, m2) = self._shares, self.rates_per_s
         above, below = self._distances_per_s
         s1, s2 = self.roots_per_s

@@ -27,7 +27,7 @@ print:
   (24): the sign must be <=.
 - (30) spreads the central gradient over E_l slots but counts the noise of its step in each; sigma_0^2 would
   do where (21) and (22) have E_l sigma_0^2, so the print is the weaker bound. That the central gradient at
-  t_c stands for those of the whole epoch, "in the long run", is taken for granted.
+  t_c stands for the gradients of the whole epoch, "in the long run", is taken for granted.
 - (31) leaves out the variance of choosing K clients. Definition 1 bounds it, if eta L (1 + (lambda - 1) / K)
   <= 1.
 - (48) is a mean over all T slots; (49) and (21) call it the mean over the first slots of the global epochs,
@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Numbers = NDArray[np.float64]
-"""As many numbers as were asked for; a single one for a single one."""
+"""Array of the input's shape; a single number for a single number."""
 
 
 @attrs.frozen(kw_only=True)
@@ -131,7 +131,7 @@ class VhflBound:
         return slope / _checked(num_global_epochs) * (self.noise + start)
 
     def derived_loss_gap(self, num_global_epochs: ArrayLike) -> Numbers:
-        """As `loss_gap`, by eqs. 53 to 55 with the least l_0 that the steps allow; not in the paper.
+        """Loss gap by eqs. 53 to 55 with the least l_0 that the steps allow; not in the paper.
 
         A / (E_l T_g + l_0) with A = max(4 M / mu^2, (l_0 + 1)(f(w^0) - f*)), l_0 = 2 L E_l / mu - 1; in T_g's
         shape.

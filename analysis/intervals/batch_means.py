@@ -10,7 +10,7 @@ MSER-5 likes to cut busy beginnings of a skew series, which costs about 1 % of c
 
 Minimum: each of the 20 batches is at least 30 integrated autocorrelation times long (so the run 600), and
 MSER-5 cuts at most a tenth of the run. Below it the interval is flagged too noisy. Of all runs at most 7 %
-miss without a flag; but where many are flagged, those that pass are the too quiet ones and cover less (M/M/1
+miss without a flag; but where many are flagged, the ones that pass are too quiet and cover less (M/M/1
 below: 79 % at 4000 observations, 92 to 93 % at 6000 to 8000). From twice the minimum on it is 93 to 97 %.
 
 Usage::

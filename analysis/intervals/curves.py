@@ -37,10 +37,10 @@ def mean_curve(
     """The mean over runs at every time, and its interval; of one run the run itself, without width.
 
     Args:
-        curves: Of each run, where it was evaluated (rising) and what it had there, each shape (evaluations,).
+        curves: Of each run, where it was evaluated (rising) and its values there, each shape (evaluations,).
         is_share: The values lie from 0 to 1, and so do the intervals.
         level: Share of repetitions in which the interval at a point must contain the truth.
-        most_points: Points at most, evenly chosen among all with both ends; None: all.
+        most_points: Points at most, evenly chosen among all with both ends. None means all.
 
     Returns:
         A row per point, columns `at`, `mean`, `low`, `high`; no row where the runs share no stretch of the

@@ -1,8 +1,8 @@
 """Ranks of designs that share seeds, with intervals that hold for all pairs at once.
 
 What a run took, such as seconds to a target, is compared on a logarithmic scale, as ratios on the same seeds.
-The pairs that differ give each design the ranks that the data do not rule out: from 1 + those that are surely
-better, to all but those that are surely worse. These hold together at the same level.
+The pairs that differ give each design the ranks that the data do not rule out: from 1 + the number of surely
+better designs, to the number of all but the surely worse ones. These hold together at the same level.
 
 - From 6 seeds on a pair is told apart by Student's t of its own differences, at a level shared among all
   pairs (Bonferroni). Its errors are normal; designs may spread as they like.
@@ -75,7 +75,7 @@ class Ranking:
         return Ranks(1 + int(np.sum(apart < -reach)), len(apart) - int(np.sum(apart > reach)))
 
     def ratio(self, design: int, other: int) -> Interval:
-        """What a design takes over what another takes: the ratio of their geometric means."""
+        """Cost of a design over the cost of another: the ratio of their geometric means."""
         apart = float(self.log_means[design] - self.log_means[other])
         low, high = apart - self.reach[design, other], apart + self.reach[design, other]
         return Interval(estimate=math.exp(apart), low=math.exp(low), high=math.exp(high), level=self.level)

@@ -80,7 +80,7 @@ MIN_TELLING_CYCLES = 10
 
 
 def cycles(starts: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """What accumulated in each complete cycle.
+    """Sums over each complete cycle.
 
     What came before the first start and after the last one is dropped.
 
@@ -148,7 +148,7 @@ def jackknife(totals: np.ndarray, packets: np.ndarray) -> np.ndarray:
 def num_telling_cycles(totals: np.ndarray, packets: np.ndarray) -> int:
     """Cycles whose own mean differs from the usual (median) one.
 
-    For a rate near 0 these are the cycles with an event, near 1 those with a failure; else nearly all.
+    For a rate near 0 these are the cycles with an event, near 1 the cycles with a failure; else nearly all.
     """
     means = totals / packets
     return int(np.sum(np.abs(means - np.median(means)) > 1e-9 * np.max(np.abs(means))))

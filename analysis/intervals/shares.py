@@ -1,4 +1,4 @@
-"""Intervals of shares: those of a mean that lies between 0 and 1, and of how often something happened.
+"""Intervals of shares: of a mean that lies between 0 and 1, and of how often something happened.
 
 `share_interval` is Student's t on the logit of the mean: with m the mean, s / sqrt(n) its standard error and
 t the quantile, the ends are the values whose logit is logit(m) -+ t s / (sqrt(n) m (1 - m)) (delta method).

@@ -72,7 +72,7 @@ class Interval:
         return self.low <= value <= self.high
 
     def verdict(self, theory: float, margin: float | None = None) -> str:
-        """What the data say about a theory: "agrees", "disagrees" or "too noisy".
+        """Verdict of the data on a theory: "agrees", "disagrees" or "too noisy".
 
         A flagged interval is always too noisy, since neither its inside nor its outside means anything. One
         that excludes the theory disagrees. One that contains it agrees only where its half width is at most
@@ -189,7 +189,7 @@ def familywise(num_points: int, error: float = 0.05) -> float:
 
 
 def sample(values: ArrayLike, name: str, least: int) -> np.ndarray:
-    """The values as floats, shape (values,), or a ValueError: one axis, finite, at least so many."""
+    """The values as floats, shape (values,), or a ValueError: one axis, finite, at least `least`."""
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or len(array) < least or not np.all(np.isfinite(array)):
         raise ValueError(

@@ -18,7 +18,7 @@ _MOST_BARS = 60
 
 
 def asynchronous_overview(result: Result) -> Figure:
-    """The global model over simulated time, if anything was learned; staleness; who contributes how much."""
+    """Global model over simulated time, if anything was learned; staleness; contributions of clients."""
     with matplotlib.rc_context({"legend.fontsize": 8}):
         learned = result.summary.headline is not None
         figure = Figure(figsize=(11.0, 3.8), layout="constrained")
@@ -97,7 +97,7 @@ def speed_picture(axes: Axes, result: Result) -> None:
 
 
 def by_client(result: Result) -> pd.DataFrame:
-    """What came of each client, or of each cell that trains as one; most updates first, then by number.
+    """Updates of each client, or of each cell that trains as one; most updates first, then by number.
 
     Columns: edge, num_updates, weight (their sum), mean_job_s, mean_staleness, sent_bits, energy_j.
     """

@@ -79,12 +79,12 @@ def stacked(
 
 
 def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | None = None) -> int:
-    """Where the energy of the clients went: by activity, for updates that arrived and for others.
+    """Energy of the clients by activity, for updates that arrived and for others.
 
     Where a run kept rows of its edge rounds alone, by activity only, in all designs.
 
     Args:
-        fates: Of each run, by `id`; None: read from the runs.
+        fates: Fates of each run, by `id`. None means read from the runs.
 
     Returns:
         How many designs were drawn, the first ones.

@@ -18,7 +18,7 @@ _BESIDE = 0.012
 
 
 def numeric_fields(designs: Sequence[Design]) -> list[str]:
-    """Fields that tell the designs apart and are numbers in all of them, those with most values first."""
+    """Fields that tell the designs apart and are numbers in all of them, most values first."""
 
     def num_values(name: str) -> int:
         return len({design.fields[name] for design in designs})

@@ -28,7 +28,7 @@ AXES = {
     "energy_j": (1.0, "energy of all clients (J)"),
     "bits_per_client": (1e6, "sent per client (Mbit)"),
 }
-"""What curves are drawn over: column -> scale and words."""
+"""Axes that curves are drawn over: column -> scale and words."""
 
 MOST_NAMED = 6
 """Lines that can be told apart in one picture."""
@@ -71,7 +71,7 @@ def model_over_time(axes: Axes, result: Result) -> None:
 
 
 def curves_of(designs: Sequence[Design], score: str, measure: Measure, over: str) -> list[Curve]:
-    """Means over the runs of each design on a common axis, of those that have any.
+    """Means over the runs of each design on a common axis, for designs that have any.
 
     Args:
         score: Column of the evaluations.
@@ -101,8 +101,8 @@ def model_over(
 
     Args:
         over: One of AXES.
-        score: Column of the evaluations; None: the first headline.
-        targets: Values of it at which a line is drawn.
+        score: Column of the evaluations. None means the first headline.
+        targets: Values of the score at which a line is drawn.
 
     Returns:
         What was drawn.
@@ -176,7 +176,7 @@ def _spread(axes: Axes, line: Curve, factor: float, scale: float, colour: str, *
 
 
 def spread_in_words(lines: Sequence[Curve]) -> str:
-    """What is drawn of the spread of runs, as a caption says it; nothing of designs with one run each."""
+    """Caption about the spread of runs in a drawing; nothing for designs with one run each."""
     with_bands, fewest = min(len(lines), MOST_NAMED) <= MOST_BANDS, min(len(line.runs) for line in lines)
     if fewest >= FEWEST_RUNS:
         intervals = "95 % intervals of the means"

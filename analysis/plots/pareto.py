@@ -16,7 +16,7 @@ MOST_NAMED = 8
 
 
 class Point(NamedTuple):
-    """What a design takes to a target, in time and in energy."""
+    """Cost of a design up to a target, in time and in energy."""
 
     name: str
     time_s: ToTarget
@@ -29,7 +29,7 @@ class Point(NamedTuple):
 
 
 def points(designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
-    """What each design takes to a target; a run that missed counts as the horizon (`analysis.targets`).
+    """Cost of each design up to a target; a run that missed counts as the horizon (`analysis.targets`).
 
     Args:
         target: Of the headline, such as an accuracy of 0.8.
@@ -82,11 +82,11 @@ def _about(interval: Interval) -> list[list[float]]:
 
 
 def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
-    """Time and energy to a target, with intervals of 95 %, and the front of those that no other beats.
+    """Time and energy to a target, with intervals of 95 %, and the front of designs that no other beats.
 
     A hollow point has runs that missed; a design of which none reached the target is not drawn. Of many
-    designs eight are named and have intervals: those on the front, and the next. Fewer than three runs have
-    no interval.
+    designs eight are named and have intervals: the front, and the next. Fewer than three runs have no
+    interval.
 
     Returns:
         All points, drawn or not.

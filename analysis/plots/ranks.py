@@ -15,7 +15,7 @@ def rank_changes(axes: Axes, by_cost: Mapping[str, Sequence[Ranked]]) -> None:
     """Draw the ranks of designs by several costs.
 
     Args:
-        by_cost: What is counted -> the designs, in one order; those without ranks are left out.
+        by_cost: What is counted -> the designs, in one order; designs without ranks are left out.
     """
     numbers = {entry.name: number for entries in by_cost.values() for number, entry in enumerate(entries)}
     lines: dict[str, list[tuple[float, int, Ranked]]] = {}

@@ -1,7 +1,7 @@
-"""States: who was there when edge rounds began, whose battery was empty, and who was away.
+"""States: clients that were there when edge rounds began, had an empty battery, or were away.
 
-Scope: who is away and has an empty battery counts as one with an empty battery. In a run that kept no rows of
-its clients it is not known why somebody is not there.
+Scope: a client that is away and has an empty battery counts as one with an empty battery. In a run that kept
+no rows of its clients it is not known why a client is not there.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def shares_of(result: Result) -> pd.DataFrame:
     counts = rows[["global_round", "edge_round"]].assign(num_clients=sizes[cells])
     counts[THERE] = rows["num_present"]
     if keeps_clients(result):
-        # Who runs out at the very instant of a beginning was still there.
+        # A client that runs out at the very instant of a beginning was still there.
         counts[EMPTY] = np.minimum(_num_empty(result, cells, rows["start_s"].to_numpy()), absent)
         counts[AWAY] = absent - counts[EMPTY]
     else:

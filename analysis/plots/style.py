@@ -77,7 +77,7 @@ def plain(name: str) -> str:
 
 
 def in_legend(name: str, width: int = 30) -> str:
-    """A name as a legend shows it, in at most two lines of so many characters."""
+    """A name as a legend shows it, in at most two lines of `width` characters."""
     return plain(wrapped(name, width))
 
 
@@ -85,8 +85,8 @@ def legend_above(axes: Axes, names: Iterable[str], **entries: Any) -> None:
     """A legend above the axes, in as many columns as its names and the figure's width leave room for.
 
     Args:
-        names: As they stand there, before they are wrapped.
-        entries: Handles of it, where those of the axes are not meant.
+        names: Names in the legend, before they are wrapped.
+        entries: Handles of the legend, where the axes' own are not meant.
     """
     names = list(names)
     figure = axes.get_figure(root=True)

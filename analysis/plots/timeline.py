@@ -1,10 +1,10 @@
-"""Timeline: who did what, client by client, or how many of many.
+"""Timeline: what each client did, or how many of many clients did it.
 
 It is that of one global round, or, where the global model has versions and no rounds, of a stretch about the
 middle of the run that is twice as long as nine of ten jobs.
 
-Scope and limitations: of more clients than rows, those are chosen who ended an edge round, and others evenly
-by number; of more than 200 the clients at each activity are counted, at 400 instants.
+Scope and limitations: of more clients than rows, the clients that ended an edge round are chosen, and others
+evenly by number; of more than 200 the clients at each activity are counted, at 400 instants.
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ def round_picture(axes: Axes, result: Result, global_round: int | None) -> None:
     """A global round client by client, or how many of many did what; words, where no rows were kept.
 
     Args:
-        global_round: None: a stretch of a run without rounds.
+        global_round: Number of the round. None means a stretch of a run without rounds.
     """
     if not keeps_clients(result):
         axes.text(0.5, 0.5, "no rows of clients were kept", ha="center", transform=axes.transAxes)
@@ -61,13 +61,13 @@ def round_picture(axes: Axes, result: Result, global_round: int | None) -> None:
 
 
 def num_clients(result: Result) -> int:
-    """Clients in what is drawn, at most: those that took part, and where devices rest all."""
+    """Clients in the drawing, at most: the ones that took part, or all where devices rest."""
     nodes = result.spans["node"].unique()
     return sum(node.startswith("client") for node in nodes)
 
 
 def timeline(axes: Axes, result: Result, global_round: int | None, most_rows: int = MOST_ROWS) -> None:
-    """Who computed, sent, waited and was cut off in one global round or stretch, client by client.
+    """Draw what each client did in one global round or stretch: compute, send, wait, be cut off.
 
     What began before it or ends after it is clipped.
     """
@@ -156,7 +156,7 @@ class _Window:
 
     @property
     def mark(self) -> str:
-        """What a line across the row of a client stands for."""
+        """Meaning of a line across the row of a client."""
         return "update applied" if len(self.applied) else "edge round ends"
 
     def marks_s(self, client: str, edge: str | None) -> np.ndarray:
@@ -200,7 +200,7 @@ def _stretch(result: Result) -> tuple[float, float]:
 
 
 def _chosen(result: Result, own: _Window, most_rows: int) -> Sequence[str]:
-    """Clients that have rows, by number: those who ended an edge round, and others evenly."""
+    """Clients that have rows, by number: the ones that ended an edge round, and others evenly."""
     clients = sorted(own.spans["node"].unique(), key=by_number)
     if len(clients) <= most_rows:
         return clients

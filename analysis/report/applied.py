@@ -1,8 +1,8 @@
 """Applied updates of asynchronous servers, as a part of a page: versions, staleness, and whose they were.
 
-Scope: numbers of designs are means over their counted runs; pictures, of six designs, and clients, the 20 of
-whom most updates were applied, are those of the first counted run. Where cells train as clients do, they
-stand among them.
+Scope: numbers of designs are means over their counted runs; pictures, of six designs, and clients, the 20
+with most applied updates, are from the first counted run. Where cells train as clients do, they stand
+among them.
 
 Usage::
 
@@ -26,7 +26,7 @@ _MOST_DESIGNS = 6
 
 
 def applied(designs: Sequence[Design]) -> str:
-    """What asynchronous servers have applied; nothing of other runs."""
+    """Updates that asynchronous servers have applied; nothing for other runs."""
     told = [design for design in designs if all(len(run.updates) for run in design.counted)]
     if not told:
         return ""
@@ -69,7 +69,7 @@ def _pictures(design: Design, place: int) -> str:
 
 
 def _clients(design: Design) -> str:
-    """Those who contribute most to the first counted run."""
+    """Clients that contribute most to the first counted run."""
     run = design.counted[0]
     found = by_client(run)
     shown: list[Any] = list(found.head(_MOST_CLIENTS).itertuples())
@@ -107,6 +107,6 @@ def _waited_s(run: Result) -> float:
 
 
 def _busiest_percent(run: Result) -> float:
-    """Of those whose updates were applied, and of whom most were."""
+    """Share of applied updates that came from the busiest quarter of clients."""
     counts = by_client(run)["num_updates"].to_numpy()
     return 100.0 * float(counts[: -(-len(counts) // 4)].sum() / counts.sum())

@@ -1,4 +1,4 @@
-"""What was asked, and what a reader must know before the numbers, as parts of a page.
+"""Question of a report, and what a reader must know before the numbers, as parts of a page.
 
 Scope: what all designs share stands once; where they differ, the values stand side by side.
 

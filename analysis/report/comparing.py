@@ -1,4 +1,4 @@
-"""What the designs' fields do, and what a target takes, as parts of a page.
+"""Comparisons: what the designs' fields do, and what a target takes, as parts of a page.
 
 Scope: pictures over one field, that with most values, where it is a number in every design; lines for what
 else differs, six at most. What a run that missed a target counts as says `analysis.targets`.

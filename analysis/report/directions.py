@@ -1,4 +1,4 @@
-"""What went up and down, as a part of a page; nothing where nobody received over the air.
+"""Directions: what went up and down, as a part of a page; nothing where no client received over the air.
 
 Scope: means over counted runs of what was really sent and received, dropped updates included.
 
@@ -16,7 +16,7 @@ from analysis.report.pictures import picture, wide
 
 
 def both_ways(designs: Sequence[Design]) -> str:
-    """What a client has sent and received."""
+    """Bits that a client has sent and received."""
     parts = direction_parts(designs)
     if not any(own["received"] for own in parts.values()):
         return ""

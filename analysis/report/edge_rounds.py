@@ -1,8 +1,8 @@
 """Edge rounds of runs that keep no rows of their clients, as a part of a page: what `Result.tallies` tell.
 
 Scope: numbers of designs are means over their counted runs; pictures, of six designs, and cells, the 20 whose
-edge rounds last longest, are those of the first counted run. Who ended a round, and when an update arrived,
-takes rows of clients.
+edge rounds last longest, are from the first counted run. Which client ended a round, and when an update
+arrived, needs rows of clients.
 
 Usage::
 
@@ -74,7 +74,7 @@ def _pictures(design: Design, place: int) -> str:
 
 
 def _cells(design: Design) -> str:
-    """Cells of the first counted run, those with the longest edge rounds."""
+    """Cells of the first counted run with the longest edge rounds."""
     told = edge_rounds_of(design.counted[0])
     by_cell = told.assign(lasted_s=_lasted_s(told)).groupby("edge")
     found = by_cell[["num_participants", "num_arrived", "train_j", "send_j"]].sum()

@@ -1,4 +1,4 @@
-"""Where the energy went, and who was dropped and why, as parts of a page.
+"""Losses: where the energy went, and which clients were dropped and why, as parts of a page.
 
 Scope: what is wasted, and what a reason is, says `analysis.fates`. Of the clients of a design, the 100
 with most drops are listed, their runs added up.

@@ -1,8 +1,8 @@
 """The numbers: one table of designs, each measure with its interval, and the differences between them.
 
-A design's number is the mean over its counted runs, with Student's t interval, of shares on the logit
-(95 % each, not jointly); of one run the number alone stands there. Differences to the reference, the first
-design where nobody names another, are taken seed by seed.
+A design's number is the mean over its counted runs, with Student's t interval, of shares on the logit (95 %
+each, not jointly); of one run the number alone stands there. Differences to the reference, the first design
+by default, are taken seed by seed.
 
 Scope: a column that would be empty, or would say the same number of global rounds or versions in every row,
 is left out.
@@ -41,7 +41,7 @@ def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None
     """The table of designs, and that of their differences where seeds are shared.
 
     Args:
-        reference: Design that differences are to; None: the first.
+        reference: Design that differences are to. None means the first.
     """
     reference = reference or designs[0]
     measures = measures_of(designs)
@@ -74,7 +74,7 @@ def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None
 
 
 def _remark_on_times(design: Design) -> str | None:
-    """What its runs say of means of their times in provenance.json."""
+    """Remark of its runs on means of their times, from provenance.json."""
     for run in design.runs:
         with suppress(ValueError):
             said = read_json(run.folder / "provenance.json").get("remark_on_times") if run.folder else None
@@ -91,7 +91,7 @@ def number(value: float) -> str:
 
 
 def in_small_units(columns: Mapping[str, Reading], designs: Sequence[Design]) -> dict[str, Reading]:
-    """The columns, those of times that are all below a millisecond in the unit that suits the longest."""
+    """The columns; times that are all below a millisecond in the unit that suits the longest."""
 
     def shown(words: str, reading: Reading) -> tuple[str, Reading]:
         values = (value for design in designs for value in design.values(reading))
@@ -141,7 +141,7 @@ def _interval(interval: Interval) -> Markup:
 
 
 def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
-    """What the table says of each run."""
+    """Columns of the table of runs."""
     measures: dict[str, Reading] = {
         "global rounds": lambda run: run.progress[0] if run.has_rounds else None,
         "versions": lambda run: None if run.has_rounds else run.progress[0],

@@ -171,7 +171,7 @@ def paragraph(words: object, kind: str = "plain") -> str:
 
 
 def details(summary: str, body: str) -> str:
-    """What is folded away until it is asked for."""
+    """Folded part of a page, opened by a click."""
     return f"<details><summary>{text(summary)}</summary>\n{body}\n</details>"
 
 

@@ -41,7 +41,7 @@ def panel(names: Iterable[str]) -> tuple[float, float]:
 
 
 def picture(draw: Callable[[Axes], Any], *, said: str, prefix: str, size: tuple[float, float] = PANEL) -> str:
-    """What a function draws, as an SVG element.
+    """Drawing of a function, as an SVG element.
 
     Args:
         said: Its text alternative.
@@ -65,8 +65,8 @@ def panels_of(
     """Pictures of one run side by side.
 
     Args:
-        drawings: Name -> what draws it, and its text alternative.
-        place: Tells its ids from those of other runs.
+        drawings: Name -> the function that draws it, and its text alternative.
+        place: Tells its ids from other runs' ids.
     """
     size = (PANEL[0], PANEL[1] + 0.3)
     drawn = [

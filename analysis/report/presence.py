@@ -1,7 +1,7 @@
-"""Who was there, and why others were not, as a part of a page; nothing of runs whose clients always were.
+"""Presence: clients that were there, and why others were not; nothing for runs whose clients always were.
 
-Scope: numbers of designs are means over their counted runs; pictures, of six designs with edge rounds, are
-those of the first.
+Scope: numbers of designs are means over their counted runs; pictures, of six designs with edge rounds, show
+the first run.
 
 Usage::
 
@@ -23,7 +23,7 @@ _MOST_DESIGNS = 6
 
 
 def presence(designs: Sequence[Design]) -> str:
-    """How many were there, wanted, taking part and in time, over time and on average, and who was not."""
+    """Number of clients there, wanted, taking part and in time, over time and on average; absent clients."""
     told = [design for design in designs if any(map(_somebody_was_away, design.counted))]
     if not told:
         return ""

@@ -1,10 +1,11 @@
 """Report: runs, told on one page that opens from disk.
 
 What was asked, the table with intervals, the global model over time, energy and bits, what the fields do,
-what a target takes, who was there, how stale the updates of asynchronous servers were and whose, why a round
-took so long, who did what when, what was sent and received, where the energy went, who was dropped and why,
-configuration and provenance. Runs become designs (`analysis.designs`), their rows fates and critical paths
-(`analysis.fates`, `analysis.critical_path`), these become sections, and those a page (`page`, `pictures`).
+what a target takes, which clients were there, how stale the updates of asynchronous servers were and whose,
+why a round took so long, what each client did when, what was sent and received, where the energy went, which
+clients were dropped and why, configuration and provenance. Runs become designs (`analysis.designs`), their
+rows fates and critical paths (`analysis.fates`, `analysis.critical_path`), these become sections, and
+sections become a page (`page`, `pictures`).
 
 Scope and limitations: reads run folders, plays nothing. Means, intervals, curves and what counts as wasted
 are defined in the files of their sections.
@@ -67,14 +68,14 @@ def report(
     """The HTML text of runs.
 
     Args:
-        global_round: Of the timeline; None: the first in which an update was dropped, or else the first. Of
-            runs without rounds a stretch is drawn.
-        title: Of the page; None: how many runs and designs there are.
+        global_round: Global round of the timeline. None means the first in which an update was dropped, or
+            else the first. For runs without rounds a stretch is drawn.
+        title: Title of the page. None means how many runs and designs there are.
         remarks: What else a reader must know before the numbers, such as that designs failed.
-        names: What the design of a run is called, by the run's `id`; None, or none for a run: what differs.
-        targets: Of the headline, such as an accuracy of 0.8.
+        names: Name of the design of a run, by the run's `id`. None, or no name for a run, means what differs.
+        targets: Targets of the headline, such as an accuracy of 0.8.
         held: Evaluations in a row at which a target must be reached to count.
-        reference: A run of the design that differences are to; None: of the first design.
+        reference: A run of the design that differences are to. None means the first design.
 
     Raises:
         ConfigurationError: A target that the headline cannot have.

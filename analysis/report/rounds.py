@@ -2,8 +2,8 @@
 
 What a path and a slack are says `analysis.critical_path`.
 
-Scope: numbers of designs are means over their counted runs, clients and cells those of the first counted run;
-at most ten clients, 20 cells and 50 global rounds a design; clients and rounds of 12 designs.
+Scope: numbers of designs are means over their counted runs; clients and cells are the first counted run's; at
+most ten clients, 20 cells and 50 global rounds a design; clients and rounds of 12 designs.
 
 Usage::
 
@@ -31,7 +31,7 @@ _MOST_DESIGNS = 12
 
 
 def rounds(designs: Sequence[Design]) -> str:
-    """Who ended the global rounds, doing what, and who could have taken longer; nothing without rounds."""
+    """Clients that ended global rounds, doing what, and clients that had slack; nothing without rounds."""
     designs = [design for design in designs if all(run.has_rounds for run in design.counted)]
     if not designs:
         return ""

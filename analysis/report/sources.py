@@ -40,7 +40,7 @@ def configuration(designs: Sequence[Design]) -> str:
 
 
 def provenance(designs: Sequence[Design]) -> str:
-    """Where each run comes from."""
+    """Origin of each run."""
     runs = [(design, run) for design in designs for run in design.runs]
     origins = [_origin(run) for _, run in runs]
     same = {name for name in origins[0] if len({origin[name] for origin in origins}) == 1}
@@ -65,7 +65,7 @@ def _place(run: Result) -> str:
 
 
 def _origin(run: Result) -> dict[str, str]:
-    """What provenance.json says, in words; "unknown" where it is missing or damaged."""
+    """Content of provenance.json, in words; "unknown" where it is missing or damaged."""
     try:
         found = read_json(run.folder / "provenance.json") if run.folder else {}
     except ValueError:

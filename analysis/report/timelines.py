@@ -1,7 +1,7 @@
-"""Who did what, client by client, as a part of a page: in one global round, or in a stretch of versions.
+"""Timelines: what each client did, as a part of a page: in one global round, or in a stretch of versions.
 
-Scope: one design has its timeline on the page; of several, one of those with the largest share of dropped
-updates, and up to five others are folded away.
+Scope: one design has its timeline on the page; of several, one with the largest share of dropped updates is
+open, and up to five others are folded away.
 
 Usage::
 
@@ -21,7 +21,7 @@ _MOST_FOLDED = 5
 
 
 def timelines(designs: Sequence[Design], global_round: int | None) -> str:
-    """Who did what; of several designs, first where most was dropped."""
+    """Timelines of clients; of several designs, the one with most dropped updates first."""
     shares = [_dropped_share(design) for design in designs]
     first = designs[shares.index(max(shares))]
     others = [design for design in designs if design is not first]

@@ -11,7 +11,7 @@ that succeeds, with p = P(T <= D), has a geometric number, and by Wald's identit
 
     P(N = n) = (1 - p)^(n-1) p,    E[N] = 1 / p,    E[time] = E[min(T, D)] / p
 
-With one gain for all attempts whoever fails once fails for ever.
+With one gain for all attempts a client that fails once fails for ever.
 
 Conditions: the gain stays while an attempt lasts, gains of attempts are independent, the band is the client's
 own, a failed attempt takes D and nothing lies between attempts.

@@ -1,13 +1,13 @@
 """Share of packets that leave M/G/1 because their service has not begun after a time D.
 
-The unfinished work V of those that stay is what an arrival would wait for. Below D it is fed by all arrivals,
-as in the patient queue, so that its density obeys the same equation there,
+The unfinished work V of the packets that stay is what an arrival would wait for. Below D it is fed by all
+arrivals, as in the patient queue, so that its density obeys the same equation there,
 
     f(x) = lambda (P(V = 0) P(B > x) + int_0^x f(y) P(B > x - y) dy)        x < D
 
 and P(V <= x) = K P(W <= x) with the patient queue's wait W, up to D. The server is busy with the services of
-those that stay: 1 - P(V = 0) = rho P(V <= D). With P(V = 0) = K (1 - rho) this gives K = 1 / (1 - rho P(W >
-D)), and since arrivals see time averages the lost share is
+the packets that stay: 1 - P(V = 0) = rho P(V <= D). With P(V = 0) = K (1 - rho) this gives K = 1 / (1 - rho
+P(W > D)), and since arrivals see time averages the lost share is
 
     P(V > D) = (1 - rho) P(W > D) / (1 - rho P(W > D))
 
@@ -27,7 +27,7 @@ from analysis.closed_forms.delays.symbols import check_load, check_share
 
 @attrs.frozen(kw_only=True)
 class Impatience:
-    """Losses by what the same queue does where nobody leaves.
+    """Losses, from the same queue without impatience.
 
     Attributes:
         load: rho, of all arrivals.

@@ -1,14 +1,14 @@
 """Waiting in M/M/c: Poisson arrivals, exponential services, c servers, one queue.
 
 With a = lambda / mu, rho = a / c < 1 the number in the system is a birth-death chain, p_n proportional to a^n
-/ n! up to n = c and falling by rho from there on. Who meets all servers busy waits; by recursion over the
-servers, Erlang's loss formula B_0 = 1, B_k = a B_{k-1} / (k + a B_{k-1}) gives
+/ n! up to n = c and falling by rho from there on. A packet that meets all servers busy waits; by recursion
+over the servers, Erlang's loss formula B_0 = 1, B_k = a B_{k-1} / (k + a B_{k-1}) gives
 
     C = B_c / (1 - rho (1 - B_c))                          probability of waiting
     P(W > t) = C exp(-(c mu - lambda) t),    E[W] = C / (c mu - lambda)
 
-since who waits meets a geometric number before it, each of which goes after an exponential time of rate c mu.
-For c = 1, C = rho: M/M/1, whose sojourn is exponential of rate mu - lambda.
+since a packet that waits meets a geometric number before it, each of which goes after an exponential time of
+rate c mu. For c = 1, C = rho: M/M/1, whose sojourn is exponential of rate mu - lambda.
 
 Conditions: Poisson arrivals, exponential services independent of them, first come first served, room for all,
 rho < 1, equilibrium.

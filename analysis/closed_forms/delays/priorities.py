@@ -7,15 +7,15 @@ arrival meets (Poisson arrivals see time averages, and a service of class i is m
     E[W_2] = W_0 / ((1 - rho_1) (1 - rho_1 - rho_2))
 
 A packet of class 1 waits for that rest and, by Little's law, for lambda_1 E[W_1] packets of its class. One of
-class 2 waits for the rest, for those of both classes that it meets, and for those of class 1 that overtake it
-while it waits: E[W_2] = W_0 + rho_1 E[W_1] + rho_2 E[W_2] + rho_1 E[W_2].
+class 2 waits for the rest, for the packets of both classes that it meets, and for the packets of class 1 that
+overtake it while it waits: E[W_2] = W_0 + rho_1 E[W_1] + rho_2 E[W_2] + rho_1 E[W_2].
 
 Unfinished work is the same in any order, and so is, if no order looks at the services,
 
     rho_1 E[W_1] + rho_2 E[W_2] = rho W_0 / (1 - rho)        the conservation law
 
 Conditions: Poisson arrivals, services independent of them and of the order, one server that never rests while
-somebody waits, no interruption, rho_1 + rho_2 < 1, equilibrium.
+a packet waits, no interruption, rho_1 + rho_2 < 1, equilibrium.
 
 Source: Cobham, Operations Research 2 (1954); Kleinrock, Naval Research Logistics Quarterly 12 (1965), for the
 conservation law; both derived here.

@@ -10,7 +10,7 @@ itself. So there are rho_i / (1 - rho) in a phase on average. The phases of size
 x in all, where lambda_x is their rate, and Little's law gives x / (1 - rho). First come first served hangs on
 E[X^2] instead.
 
-Conditions: Poisson arrivals, sizes independent of them, the whole rate shared evenly by all who send, none
+Conditions: Poisson arrivals, sizes independent of them, the whole rate shared evenly by all senders, none
 leaves early, rho < 1, equilibrium.
 
 Source: Kleinrock, "Queueing Systems", volume 2, chapter 4; the product form is checked in the tests.

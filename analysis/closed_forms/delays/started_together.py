@@ -1,4 +1,4 @@
-"""Ends of n uploads that start at once and share a band evenly, which is divided anew whenever one ends.
+"""Ends of n uploads that start at once and share a band evenly, divided again whenever one ends.
 
 Let x_(1) <= ... <= x_(n) be what each takes with the whole band. While the k-th is the shortest that still
 sends, n - k + 1 share, so it needs n - k + 1 times what it has more than the one before:
@@ -7,8 +7,8 @@ sends, n - k + 1 share, so it needs n - k + 1 times what it has more than the on
 
 The last ends at the sum of all x: no part of the band has been idle. With fixed shares it ends at n x_(n).
 
-Conditions: rates in proportion to the share (an SNR that is the same in any bandwidth) and steady; nobody
-else sends, and nobody stops before the end.
+Conditions: rates in proportion to the share (an SNR that is the same in any bandwidth) and steady; no other
+client sends, and none stops before the end.
 
 Source: derived here.
 """

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.float64]
-"""As many numbers as were asked for; a single one for a single one."""
+"""Array of the input's shape; a single number for a single number."""
 
 
 def check_positive(owner: str, **values: float | Iterable[float]) -> None:

@@ -1,16 +1,16 @@
 """Delay through M/M/1 stations one after the other.
 
 What leaves an M/M/1 queue in equilibrium is a Poisson stream of rate lambda, and what left before an instant
-tells nothing about who is in the queue then: backwards in time, departures are the arrivals of the same chain
-(Burke). So each station is an M/M/1 queue of its own, and a packet's sojourns are independent of each other
-(Reich), each exponential of rate a_i = mu_i - lambda:
+tells nothing about the queue then: backwards in time, departures are the arrivals of the same chain (Burke).
+So each station is an M/M/1 queue of its own, and a packet's sojourns are independent of each other (Reich),
+each exponential of rate a_i = mu_i - lambda:
 
     E[T] = sum_i 1 / a_i
     P(T > t) = (a_2 exp(-a_1 t) - a_1 exp(-a_2 t)) / (a_2 - a_1),    (1 + a t) exp(-a t) where a_1 = a_2
 
-Conditions: Poisson arrivals to the first, exponential services drawn anew at each station (a packet that
-keeps its length is another system), one server each, first come first served, room for all, lambda < mu_i,
-equilibrium.
+Conditions: Poisson arrivals to the first, exponential services drawn independently at each station (a packet
+that keeps its length is another system), one server each, first come first served, room for all, lambda <
+mu_i, equilibrium.
 
 Source: Burke, Operations Research 4 (1956); Reich, Annals of Mathematical Statistics 28 (1957) and 34 (1963);
 the sum's law derived here.

@@ -40,7 +40,7 @@ class EdgeRound:
         work: What each of them does, but for what differs.
         each: Field of `Assignment` -> its value for each participant, where they differ.
         waiting: How long the server waits for them.
-        num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
+        num_wanted: Participants that were wanted, where there may be fewer. None means its participants.
     """
 
     clients: Clients
@@ -55,7 +55,7 @@ class EdgeRound:
         return self.work.job
 
     def assignments(self) -> list[tuple[Client, Assignment]]:
-        """What each participant does; those who do the same share an assignment."""
+        """Assignment of each participant; participants that do the same share one."""
         assigned = partial(Assignment, **attrs.asdict(self.work, recurse=False))
         if self.waiting.upload_s is not None:
             assigned.keywords["upload_deadline_s"] = self.waiting.upload_s
@@ -69,13 +69,13 @@ class EdgeRound:
 
 
 class Became(NamedTuple):
-    """What became of the participants of an edge round; arrays have shape (participants,).
+    """Outcome of an edge round for its participants; arrays have shape (participants,).
 
     Attributes:
         start_s: When it began.
         ends_s: When each had ended its part, or was cut.
-        counts: Whose update counts.
-        updates: Those that count, in the order of the clients; none on arrays where nothing is learned.
+        counts: Participants whose update counts.
+        updates: Updates that count, in the order of the clients; none on arrays where nothing is learned.
     """
 
     start_s: float

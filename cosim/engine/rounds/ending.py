@@ -31,7 +31,7 @@ def ending_of(
 
     Args:
         arrives_s: When each update would arrive, in the order of their clients, shape (participants,).
-        gives_up_s: When each upload is given up; None: never.
+        gives_up_s: When each upload is given up. None means never.
     """
     ends_s = arrives_s
     if gives_up_s is not None:

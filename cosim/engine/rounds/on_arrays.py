@@ -1,8 +1,8 @@
 """On arrays: an edge round as a recurrence, bit for bit as its events would have it.
 
 A download ends where its link says, a training cycles / frequency later, an upload where its link says or
-where it is given up; clients that have not ended with the round are cut. The instants are those of `Client`
-and `Simulation.spend`, in their order. What happened is told to the recorder when the round is over.
+where it is given up; clients that have not ended with the round are cut. The instants are the same as in
+`Client` and `Simulation.spend`, in their order. What happened is told to the recorder when the round is over.
 
 Scope and limitations: all participants train and send the same, but for their cycles, without energy budgets.
 Uploads are given up on links where that changes no other (`CellLink.stands_alone`).
@@ -93,13 +93,13 @@ class RoundTimes:
     Attributes:
         start_s: When it began.
         clock_s: When its clock starts, from which the rule of waiting counts.
-        received: What each would receive first; None: models are there at once.
+        received: What each would receive first. None means that models are there at once.
         begins_s: When each would begin its training.
         trained_s: When each would end it.
         train_w: Power of each meanwhile.
         send_w: Power of each while it sends.
         uploads: What each would send then.
-        gives_up_s: When each gives its upload up; None: never.
+        gives_up_s: When each gives its upload up. None means never.
         ending: How the round ends.
         closes: When uploads are closed that have not ended.
         ends_s: When each has ended, or is cut.
@@ -145,7 +145,7 @@ class RoundTimes:
 
 
 def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
-    """Those of a round that begins now; None: a link plays it by events."""
+    """Times of a round that begins now; None if a link needs events."""
     work, waiting, clients, now_s = asked.work, asked.waiting, asked.clients, sim.now_s
     link, job, num, places = work.route.uplink, work.job, len(clients), clients.places_in(edge.clients)
     clock_s, begin_s, received = now_s, now_s, None
@@ -176,7 +176,7 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
 
 
 def _tell(told: ToldRound, asked: EdgeRound, times: RoundTimes) -> None:
-    """What each client did: wait, receive, train, wait, send."""
+    """Record what each client did: wait, receive, train, wait, send."""
     work, fleet, end_s = asked.work, asked.clients.fleet, times.ending.end_s
     with_round, of_uploads = Cut(end_s, times.ending.reason), times.closes
     which, idle_w = asked.clients.which, fleet.devices.idle_w
@@ -200,7 +200,7 @@ def _tell(told: ToldRound, asked: EdgeRound, times: RoundTimes) -> None:
 def downloads_of(
     downlink: Way, now_s: float, places: Places, clients: Clients, payload: Payload, job: Job
 ) -> Uploads | None:
-    """Downloads of an edge round that begins now, as arrays; None: it must be played by events.
+    """Downloads of an edge round that begins now, as arrays; None if it needs events.
 
     Args:
         places: Of the participants among the clients of the cell.

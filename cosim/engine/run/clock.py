@@ -15,8 +15,8 @@ class HowPlayed(NamedTuple):
     """How a user wants a run to be played.
 
     Attributes:
-        clock: Whether edge rounds are played by events or on arrays; auto: by the size of the run, and by
-            events where a part wants them.
+        clock: How edge rounds run, by events or on arrays; auto: by the size of the run, and by events where
+            a part wants them.
         records: True if rows of clients are kept, or of edge rounds only, which wants arrays.
     """
 
@@ -30,7 +30,7 @@ BY_EVENTS = HowPlayed()
 def plays_on(
     system: System, cells: Sequence[tuple[Route, Clients]], how: HowPlayed
 ) -> tuple[Literal["events", "arrays"], str]:
-    """What plays the edge rounds of a system, and why.
+    """Clock of the edge rounds of a system, events or arrays, and why.
 
     Args:
         cells: The links of each cell, and its clients.
@@ -61,7 +61,7 @@ def plays_on(
 
 
 def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]]) -> str | None:
-    """The part that has not said how it is played on arrays; None: all have."""
+    """The part that does not say how it works on arrays; None if all do."""
     fleet = cells[0][1].fleet
     if lacks_in(system.protocol, COMMON_ROUNDS):
         return f"System.protocol = {type(system.protocol).__name__}"

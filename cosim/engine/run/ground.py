@@ -20,7 +20,7 @@ from cosim.system import System
 
 
 class Ground(NamedTuple):
-    """What the nodes of a run are made on.
+    """Ground of a run: what its nodes are made from.
 
     Attributes:
         sim: Its clock.
@@ -43,7 +43,7 @@ def ground_of(system: System, how: HowPlayed = BY_EVENTS, shuffle_ties: int | No
         ConfigurationError: Another number of devices than of clients.
     """
     sizes = system.sizes()
-    # draws are named, so those of devices are the same on a clock of their own
+    # draws are named, so devices draw the same on a clock of their own
     found = system.devices.of_clients(Simulation(system.seed), sizes)
     check_number(system.devices, "of_clients", "devices", len(found), "clients", system.num_clients)
     devices = DeviceArrays.of(found)

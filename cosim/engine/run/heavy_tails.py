@@ -21,7 +21,7 @@ FIX = "Usual fix: quantiles, a deadline (waiting = Deadline), or at least 3 ante
 
 
 def remark_on_times(system: Any) -> str | None:
-    """What a reader of means of times and their intervals must know; None: nothing."""
+    """Warning to a reader of mean times and their intervals; None if there is none."""
     gives_up = not asks_in(system.protocol.waiting, EVERY_UPDATE)
     if gives_up or system.end.latest_s is not None:
         return None

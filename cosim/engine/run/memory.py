@@ -9,9 +9,9 @@ activations for each sample,
 weights, gradients, state, and what the backward pass needs of the forward one, as torch saves it: samples,
 inputs of layers, outputs. The system's own code, and coding an update, take none.
 
-Scope and limitations: mini-batches that make one step together are held one after the other. Sizes of
-submodels that change from round to round are those of the first; a state of a rule of one's own is known
-where the rule says so.
+Scope and limitations: mini-batches that make one step together are held one after the other. Submodels whose
+sizes change from round to round count with their first sizes; a state of a rule of one's own is known where
+the rule says so.
 
 Source: none; a count of what is stored. Validation: tests/engine/run/test_memory.py.
 """
@@ -40,7 +40,7 @@ class TrainingMemory(NamedTuple):
 
     @classmethod
     def of(cls, system: Any, load: Load) -> "TrainingMemory":
-        """That of a load, by the rules of a system."""
+        """Memory of a load, by the rules of a system."""
         parts, counts = list(parts_of(system)), (int(load.num_parameters), int(load.num_values))
         num_state = sum(part.training_values(*counts) for part in parts)
         batch_size = max(part.samples_at_once for part in parts)
@@ -55,7 +55,7 @@ def check_memory(system: Any, cloud: Cloud) -> None:
     """Refuse clients whose memory does not hold what they train.
 
     Raises:
-        ConfigurationError: Who, what is needed, what there is, and the usual fix.
+        ConfigurationError: Names what needs it, how much, how much there is, and the fix.
     """
     memory_bits = cloud.fleet.devices.memory_bits
     if np.isinf(memory_bits).all():

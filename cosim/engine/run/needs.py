@@ -25,7 +25,7 @@ NOMINAL_ROUNDS = 100
 """Global rounds that count where the end of a run does not say how many there are. [no source]"""
 
 MOST_ROWS = 10_000_000
-"""Rows of clients that are kept unless somebody asks for more."""
+"""Rows of clients that are kept unless the user asks for more."""
 
 MUCH_GIB = 1.0
 """Memory for what clients keep that is said before a run starts."""
@@ -49,12 +49,12 @@ on disk in two checkpoints. 200 clients that keep 0.85 MB each add 520 MB to a r
 
 
 class Needs(NamedTuple):
-    """What a run takes.
+    """Memory and disk that a run takes.
 
     Attributes:
-        num_jobs: Local rounds of clients; None: nobody knows beforehand.
-        memory_gib: About so much, at the end.
-        disk_gib: About so much, where a folder is asked for.
+        num_jobs: Local rounds of clients. None means unknown beforehand.
+        memory_gib: Memory at the end, roughly.
+        disk_gib: Space on disk, roughly, where a folder is asked for.
         num_kept_values: What all clients keep together from one training to their next.
         evaluation_bytes: What evaluating a model takes, of the memory.
     """
@@ -92,13 +92,13 @@ class Needs(NamedTuple):
 
 
 def num_jobs_of(system: Any) -> int | None:
-    """Local rounds that a run of a system has; None: nobody knows beforehand."""
+    """Local rounds of a run of a system; None if unknown beforehand."""
     num_rounds, per_round = system.end.most_rounds, system.protocol.jobs_per_round(system.sizes())
     return None if num_rounds is None or per_round is None else num_rounds * per_round
 
 
 def clock_by_size(system: Any) -> tuple[Literal["arrays", "events"], str]:
-    """What plays a run of a system unless a user or a part asks otherwise, and why.
+    """Clock of a run of a system unless a user or a part asks otherwise, and why.
 
     By events up to `MOST_BY_EVENTS` client-rounds, and as many clients; on arrays above. Where their number
     is not known beforehand `NOMINAL_ROUNDS` global rounds count, with every client in each where a protocol
@@ -152,7 +152,7 @@ def needs_of(
     group_rows: int | None = None,
     rest_rows: int = 0,
 ) -> Needs:
-    """What a run of a system takes.
+    """Memory and disk that a run of a system takes.
 
     Args:
         num_kept_values: From `kept_values_of`.

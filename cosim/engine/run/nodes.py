@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Cells(NamedTuple):
-    """What the edge servers of a run are made of.
+    """Parts that the edge servers of a run are made of.
 
     Attributes:
         fleet: The clients of all cells.
@@ -200,7 +200,7 @@ def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
 
 
 def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
-    """True if each client is there; None: all always are."""
+    """Availability of each client; None if all are always there."""
     charges = {} if sim.recorder.rest is None else sim.recorder.rest.charges
     if not charges and devices.come_and_go is None:
         return None

@@ -75,7 +75,7 @@ class RunOptions:
 
     @property
     def started_with(self) -> dict[str, Any]:
-        """What config.json does not say, so that a resumed run goes on in the same way."""
+        """Options that config.json does not hold, so that a resumed run goes on in the same way."""
         return {
             "data_dir": None if self.data_dir is None else str(self.data_dir),
             "workers": self.num_workers,

@@ -49,7 +49,7 @@ class PreparedRun:
     """A run that may begin.
 
     Attributes:
-        known: The checkpoint from which it is resumed; None: it begins at time 0.
+        known: The checkpoint from which it is resumed. None means that it begins at time 0.
         writer: Saves its tables and its model.
     """
 
@@ -138,7 +138,7 @@ class _Samples:
 
     @property
     def hash(self) -> str | None:
-        """Hash of a user's own samples; None: they are none, or nothing is learned."""
+        """Hash of a user's own samples; None if there are none, or nothing is learned."""
         return self._loaded.hash if self._system.evaluation.learns else None
 
     @cached_property
@@ -148,7 +148,7 @@ class _Samples:
         metrics = () if system.task is None else named_metrics(system.task.metrics)
         if not any(metric.reads_owners for metric in metrics):
             return found
-        own = Simulation(system.seed)  # so that nobody's draws move
+        own = Simulation(system.seed)  # so that no other draws move
         with seeded(own.key(CLOUD, "test owners")):
             owners = system.data.test_owners(own, found.dataset, system.sizes())
         return found._replace(dataset=attrs.evolve(found.dataset, test_owners=owners))
@@ -180,7 +180,7 @@ def _writer(
     options: RunOptions,
     while_played: ExitStack,
 ) -> RunWriter:
-    """What saves a run, and tells of its progress."""
+    """Writer that saves a run, and tells of its progress."""
     learns = system.evaluation.learns
     column = kept_by(options.keep, learner.measures if learns else {})
     listener: Callable[[VersionReport], None] = options.listener
@@ -219,7 +219,7 @@ class _Needs:
 
 
 def _how_played(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, Any]:
-    """What provenance.json says of the clock and the rows."""
+    """Entries of provenance.json about the clock and the rows."""
     return {
         "remark_on_times": remark_on_times(system),
         "clock": "arrays" if rounds.on_arrays else "events",
@@ -231,7 +231,7 @@ def _how_played(system: System, sim: Simulation, rounds: RoundClock) -> dict[str
 def _how_learned(
     system: System, learner: "Learner", first: "FirstValues", samples: _Samples, options: RunOptions
 ) -> dict[str, Any]:
-    """What provenance.json says of the learning; a user hears what is unusual."""
+    """Entries of provenance.json about the learning; tells the user what is unusual."""
     told: dict[str, Any] = {}
     if learner.manner is not None:
         told["training"] = learner.manner.words
@@ -260,7 +260,7 @@ def _begin_folder(
     """Make a run's folder, or note in it that its run is resumed.
 
     Args:
-        while_played: Gets the lock of a new folder; None: the run is resumed.
+        while_played: Gets the lock of a new folder. None means that the run is resumed.
     """
     if while_played is not None:
         create(folder, config, origin)

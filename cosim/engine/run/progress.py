@@ -1,4 +1,4 @@
-"""Progress: how far a run or a study has come, as a bar, or as a line for each tenth where nobody watches.
+"""Progress: how far a run or a study has come, as a bar, or a line for each tenth outside a terminal.
 
 In a terminal and in a notebook it is a bar, else lines on standard error. That of a notebook is a text that
 is replaced, which needs nothing but IPython (bars of rich need widgets there). What is left is judged by the
@@ -68,13 +68,13 @@ def shown_and_heard(
 
 
 def say(words: str) -> None:
-    """Tell something where progress is shown; where it cannot be written, nobody reads it."""
+    """Print words where progress is shown; ignored where they cannot be written."""
     with suppress(OSError):  # in a notebook, what goes to standard error looks like one
         print(words, file=sys.stdout if _console().is_jupyter else sys.stderr)
 
 
 def duration(wall_s: float) -> str:
-    """A time that somebody waits, in words."""
+    """Waiting time for a reader, in words."""
     for unit_s, unit, enough in ((1.0, "s", 100.0), (60.0, "minutes", 120.0), (3600.0, "hours", 72.0)):
         if wall_s < enough * unit_s:
             return f"{max(wall_s / unit_s, 1.0):.0f} {unit}"
@@ -83,7 +83,7 @@ def duration(wall_s: float) -> str:
 
 @cache
 def _console() -> "rich.console.Console":
-    import rich.console  # not before somebody watches
+    import rich.console  # only once progress is shown
 
     return rich.console.Console(highlight=False)
 

@@ -61,34 +61,35 @@ def run(
         network: The torch.nn.Module that is trained, or a function without arguments that returns it. It
             begins as the function makes it under the run's seed; of a module itself, what its layers can
             reset is drawn from the seed, or all is its own (`System.initial_weights`). Where nothing is
-            learned it needs no values, so it may lie on torch's device "meta". None: the one that
+            learned it needs no values, so it may lie on torch's device "meta". None means the network that
             `System.model` names.
         out: Run folder to make; None keeps the tables in memory only.
         scenario: Name of the scenario, or module:function, which config.json says.
         data_dir: Folder of the data set's files; None looks in the usual places.
-        num_workers: Threads that learn; None: one per available core. The results do not depend on it.
+        num_workers: Threads that learn. None means one per available core. The results do not depend on it.
         device: "cpu" or "cuda".
         listener: Hears of every version of the global model as it is made.
-        clock: Whether edge rounds are played by events or on arrays, with the same results; auto: by events
-            up to 100,000 client-rounds, which take about ten seconds, on arrays above where all parts can.
+        clock: By events or on arrays: how edge rounds run, with the same results; auto: by events up to
+            100,000 client-rounds, which take about ten seconds, on arrays above where all parts can.
         records: True if the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
             on arrays only); auto: all, up to ten million rows.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
         resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
             run that is complete, and begin one where there is none.
-        checkpoint_every: Keep the model of an evaluation when it is so many versions (global rounds) after
-            the last one that was kept, besides every 15 seconds, as the tables; None: only then.
+        checkpoint_every: Versions (global rounds) between kept checkpoints: the model of an evaluation is
+            kept once it is this many after the last kept one, besides every 15 seconds, as the tables are.
+            None means every 15 seconds only.
         keep: Which model is the result (`Result.learned`, `Result.network`), and is in the folder: last, of
             the last evaluation; best, of the one with the best headline, such as accuracy; the name of a
             column: with the best value in that (`cosim.engine.store.kept_model`).
         group_rows: Rows of all tables together that are gathered in memory, at least, before they are
             written; the results do not depend on it.
-        progress: Whether to show how far the run has come, as a bar in a terminal or a notebook, and before
-            it what memory is taken, where clients keep much; a text: so called.
+        progress: True to show how far the run has come, as a bar in a terminal or a notebook, and before it
+            what memory is taken, where clients keep much; a text is shown as its name.
 
     Raises:
         ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
-            chooses nobody and lets no time pass, when it does.
+            chooses no client and lets no time pass, when it does.
     """
     options = RunOptions(
         out=out,
@@ -149,7 +150,7 @@ def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()
     """The system of a config.json, which may be a stranger's.
 
     Args:
-        modules: Whose functions it may name, besides those of `__main__`; a package with its submodules.
+        modules: Modules whose functions it may name, besides `__main__`'s; a package with its submodules.
 
     Raises:
         ConfigurationError: It is none, or names a function that is not defined in one of these modules.

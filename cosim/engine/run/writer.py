@@ -114,7 +114,7 @@ class RunWriter:
         self._evaluated = evaluated._replace(living={}, trained={})  # let go of them
 
     def _kept_elsewhere(self, version: int) -> dict[str, Any]:
-        """What a checkpoint says of the model that is kept, where that is not its own."""
+        """Entries of a checkpoint about the model that is kept, where that is not its own."""
         if self._best is None or self._best.evaluation.version == version:
             return {}
         weights = self._learner.weights(self._best.model)

@@ -1,9 +1,9 @@
 """Asynchronous server: applies what arrives, when a rule says so, and lets others start meanwhile.
 
-It stands at the cloud or at an edge, and what it hands its model to are clients or whole cells (`Trainee`).
-Whoever starts gets the newest version of its model. At the end of every instant at which somebody has
+It stands at the cloud or at an edge, and what it hands its model to are clients or whole cells (`Trainee`). A
+trainee that starts gets the newest version of its model. At the end of every instant at which a trainee has
 reported, come or left, the updates are applied in the order of numbers, each as the rule has it, and then
-others start.
+other trainees start.
 
 Records written: `Version`, one per version, and `Applied`, one per update that is in one.
 
@@ -29,23 +29,23 @@ from cosim.values.combinations import Change
 from cosim.values.pending import PendingModel
 
 MANY_JOBS, MANY_EACH = 100_000, 100
-"""Jobs in a row, in all and for each who may be given some, after which nobody expects an update any more."""
+"""Lost jobs in a row, in all and per trainee, after which no update is expected any more."""
 
 
 class AsynchronousServer:
-    """What an asynchronous server keeps, and what it does.
+    """State and steps of an asynchronous server.
 
     Args:
-        name: Of the server that it is.
+        name: The server's name.
         model: Version 0.
-        trainees: Who may be given jobs, in the order of their numbers.
+        trainees: Trainees that may be given jobs, in the order of their numbers.
         living: Where it names the models that it still needs, for checkpoints.
         new_version: Takes note of a version; returns the model to go on with.
 
     Attributes:
-        names: Of the trainees.
-        idle: Those that are there and have no job.
-        version: Of the model.
+        names: Names of the trainees.
+        idle: Trainees that are there and have no job.
+        version: Version of the model.
         version_s: When it was made.
         num_applied: Updates in its versions.
     """
@@ -79,7 +79,7 @@ class AsynchronousServer:
 
     @property
     def num_at_work(self) -> int:
-        """Those who have a job, or wait for the next tick after one."""
+        """Number of trainees that have a job, or wait for the next tick after one."""
         return len(self._flights.at_work) + len(self._reported)
 
     def serve(self, is_over: Callable[[], bool], *, ends_anyway: bool) -> Process:
@@ -179,7 +179,7 @@ class AsynchronousServer:
         self._sim.recorder.record(Version(self.name, self.version, self.version_s, num_updates, num_open))
 
     def _let_start(self) -> None:
-        """Let others begin for those who have reported."""
+        """Start trainees in place of the ones that have reported."""
         rule, sim = self._rule, self._sim
         if not self._has_begun:
             self._has_begun = True
@@ -203,14 +203,14 @@ class AsynchronousServer:
             rule.starts.called(sim, self)
 
     def _comings_and_goings(self, name: str, availability: Availability) -> Process:
-        """Take note of when somebody comes or leaves."""
+        """Take note of when a trainee comes or leaves."""
         while True:
             yield availability.change()
             self._changed.append(name)
             self._flights.ring()
 
     def _came(self) -> list[str]:
-        """Those who have come and are idle now; forgets who has left."""
+        """Trainees that have come and are idle now; forgets the ones that have left."""
         changed, self._changed = set(self._changed), []
         came = []
         for name in sorted(changed - self._flights.at_work - set(self._reported), key=by_number):

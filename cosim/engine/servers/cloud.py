@@ -46,12 +46,11 @@ if TYPE_CHECKING:
 
 
 class VersionReport(NamedTuple):
-    """What a listener hears of a new version of the global model, again if it turns out to be the last.
+    """Report to a listener about a new version of the global model, again if it turns out to be the last.
 
-    With an evaluation, the model, what the nodes keep (`states`) and other models that somebody still needs
-    (`living`) are computed; `trained` has the weights of updates that are trained and still needed.
-    Which rows were whole then says `moment`; `journal` has the numbers that were read from weights, as they
-    come.
+    With an evaluation, the model, what the nodes keep (`states`) and other models that are still needed
+    (`living`) are computed; `trained` has the weights of updates that are trained and still needed. Which
+    rows were whole then says `moment`; `journal` has the numbers that were read from weights, as they come.
     """
 
     progress: Progress
@@ -87,12 +86,13 @@ class Cloud(Server):
 
     Attributes:
         fleet: The clients of all cells.
-        workload: What training and carrying a part of the model takes.
+        workload: Operations and bits of training and carrying a part of the model.
         own_models: What clients have in place of tensors of the global model.
-        known: A checkpoint of this very run, up to which nothing is learned again; None: from the beginning.
-        digest: Of the rows of the run, by which its replay up to there is known again; None: none is kept.
-        journal: What is read from weights on the way.
-        living: Models beside the global one that somebody has started from or works on, by name.
+        known: A checkpoint of this very run, up to which nothing is learned again. None means none.
+        digest: Digest of the rows of the run, which its replay up to the checkpoint must repeat. None means
+            that none is kept.
+        journal: Numbers that are read from weights on the way.
+        living: Models beside the global one that a node has started from or works on, by name.
     """
 
     edges: tuple[EdgeServer, ...]
@@ -246,7 +246,7 @@ class Cloud(Server):
             others = {name: other for name, other in self.living.items() if other is not model}
         else:
             others = dict(self.living)
-            model = PendingModel()  # nobody will read it, so let go of what it would be made of
+            model = PendingModel()  # it is never read, so let go of what it would be made of
         model.version = progress.version
         moment = sim.recorder.moment(progress.time_s, progress.num_global_rounds)
         if known and progress.version == known.version:
@@ -285,7 +285,7 @@ class Cloud(Server):
         standing.last = last._replace(evaluation=evaluation, trained=trained)
 
     def finish(self, sim: Simulation) -> None:
-        """Evaluate the last version where nobody knew that it would be the last."""
+        """Evaluate the last version where it was not known that it would be the last."""
         if self.evaluation.learns and self._standing.evaluated != self.progress:
             self._evaluate(sim)
             self.listener(self._standing.last)

@@ -30,11 +30,11 @@ class EdgeServer(Server):
     """The server of one cell.
 
     Attributes:
-        route: Between it and its clients.
-        clients: Those whom the links of the route know by their places, in the order of their numbers.
+        route: Links between it and its clients.
+        clients: Clients that the links of the route know by their places, in the order of their numbers.
         rounds: How edge rounds are played; one for all cells of a run.
         receives_first: True if all participants have received before a round's clock starts.
-        last_round: What became of its last edge round; None: there was none.
+        last_round: Outcome of its last edge round. None means that there was none.
     """
 
     route: Route

@@ -1,6 +1,7 @@
 """Flights: the jobs that an asynchronous server has given, and the models that they still need.
 
-Whoever is given several does one after the other. A job that is given to somebody who is away waits for him.
+A trainee that is given several jobs does one after the other. A job for an absent trainee waits until it is
+back.
 """
 
 from collections import Counter, deque
@@ -15,11 +16,11 @@ from cosim.values.pending import PendingModel
 
 
 class Flights:
-    """Those of one server, from when a job is given until its update is in a version, or is lost.
+    """Flights of one server, from when a job is given until its update is in a version, or is lost.
 
     Args:
         server: Its name.
-        trainees: Who may be given jobs, by name.
+        trainees: Trainees that may be given jobs, by name.
         living: Where it names the models that it still needs, for checkpoints.
     """
 
@@ -38,16 +39,16 @@ class Flights:
 
     @property
     def num_open(self) -> int:
-        """Those that are under way, or wait to be applied."""
+        """Number of flights that are under way, or wait to be applied."""
         return self._num_started.total()
 
     @property
     def at_work(self) -> KeysView[str]:
-        """Names of those who have a job."""
+        """Names of trainees that have a job."""
         return self._queues.keys()
 
     def begin(self, name: str, model: PendingModel, version: int) -> None:
-        """Give one a job, which it begins at once or after those that it has."""
+        """Give a trainee a job, which it begins at once or after its earlier jobs."""
         self._num_started[version] += 1
         self._living[f"{self._server} {version}"] = model
         flight = Flight(
@@ -65,12 +66,12 @@ class Flights:
         self._inbox.ring()
 
     def ended(self) -> Process:
-        """Wait for an instant at which some end, or somebody rings; returns them in the order of numbers."""
+        """Wait until flights end or the bell rings; returns the ended ones in the order of numbers."""
         flights: list[Flight] = yield from self._inbox.received()
         return sorted(flights, key=lambda flight: (by_number(flight.client), flight.number))
 
     def let_go(self, flight: Flight) -> None:
-        """Forget one, and the models that nobody needs any more."""
+        """Forget a flight, and the models that are no longer needed."""
         self._num_started[flight.version] -= 1
         if not self._num_started[flight.version]:
             del self._num_started[flight.version]

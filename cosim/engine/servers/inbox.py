@@ -26,12 +26,12 @@ class Inbox(Generic[T]):
         self.ring()
 
     def ring(self) -> None:
-        """Wake who waits, at the end of this instant."""
+        """Wake the waiting process at the end of this instant."""
         if not self._bell.triggered:
             self._bell.succeed()
 
     def received(self) -> Process:
-        """Wait until somebody rings and the instant is over; returns what has come in, possibly nothing."""
+        """Wait until the bell rings and the instant is over; returns what has come in, possibly nothing."""
         yield self._bell
         yield self._sim.end_of_own_instant()
         self._bell = self._sim.event()

@@ -22,7 +22,7 @@ class _Own:
 
 
 class Kept(UserDict[Any, Any]):
-    """What parts that play at a server keep, by the part: equal parts of a system keep what is their own.
+    """State that parts keep at a server, by the part: equal parts of a system each keep their own.
 
     A part that is none of the system's, made by another part for each use, is known by its fields.
 
@@ -56,7 +56,7 @@ class Kept(UserDict[Any, Any]):
 
 @attrs.define(kw_only=True, eq=False)
 class Server:
-    """What an edge server and the cloud share.
+    """Server: what an edge server and the cloud share.
 
     Attributes:
         states: What each node of the run keeps from one training to its next, by name; the nodes' own

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Workload:
-    """What training and carrying parts of a model takes.
+    """Operations and bits of training and carrying parts of a model.
 
     Attributes:
         flops: Operations of training.
-        costs: What a local step costs.
-        model_codec: What models are on their way down; None: what they are elsewhere.
+        costs: Cost of a local step.
+        model_codec: What models are on their way down. None means that they are the same as elsewhere.
     """
 
     shape: NetworkShape
@@ -87,7 +87,7 @@ class Workload:
         """Refuse steps that take no cycles, and a network that cannot be coded, before the clock starts.
 
         Raises:
-            ConfigurationError: Somebody's, or the network's, and the usual fix.
+            ConfigurationError: The client whose steps take no cycles, or the network, and the fix.
         """
         self.codec.check(self.shape)
         cycles = self.of().step_cycles(clients, 1)
@@ -142,7 +142,7 @@ class Workload:
 
 
 def _with(num_moving: float, coded: Payload) -> Payload:
-    """What is coded, with running statistics and state beside it."""
+    """Payload of coded values, with running statistics and state beside them."""
     return Payload(coded.num_values + num_moving, coded.bits + FLOAT_BITS * num_moving)
 
 

@@ -2,7 +2,7 @@
 
 Weights never move the clock, so a run is replayed rather than restored: the same configuration plays the same
 events again, learning nothing, up to the checkpoint's version of the model. What is still needed then gets
-its stored values: the model, older ones that somebody in flight started from, what clients and servers had
+its stored values: the model, older models that jobs under way started from, what clients and servers had
 kept. The run ends bit for bit where an uninterrupted run ends. After the last version the checkpoint is the
 trained model. Where a run keeps another model than the last (`cosim.engine.store.kept_model`), that is in it
 as well.
@@ -49,18 +49,18 @@ class Checkpoint:
     """The state of a run when its global model had a new version.
 
     Attributes:
-        version: Which of the global model; 0 is the initial one.
+        version: Version of the global model; 0 is the initial one.
         rows: Table -> digest of its rows up to this version.
         weights: Parameter name -> values of the global model, float32.
         companions: Name -> values that travel beside it, float32.
         states: Node -> name -> values of what it keeps from one training to its next.
         evaluations: All evaluations up to this version.
         journal: What events have read from weights (`cosim.engine.store.journal`).
-        living: Name -> parameter name -> values of other models that somebody still needed.
+        living: Name -> parameter name -> values of other models that were still needed.
         trained: Client and job -> parameter name -> values of an update that was trained before any model
             needed it, because its state was.
         keep: Which model the run keeps, as it was asked for.
-        kept_version: The version of that, so far; None: this one.
+        kept_version: The version of that model, so far. None means this version.
         kept: Parameter name -> values of that model, float32, where it is another than this one.
     """
 
@@ -189,7 +189,7 @@ class Checkpoint:
         """Give what was played again the values that it had, so that nothing is learned again.
 
         Args:
-            asked: Client and job -> update, of those that somebody still references.
+            asked: Client and job -> update, for updates that are still referenced.
 
         Raises:
             ConfigurationError: It is the checkpoint of a run in which others were needed.
@@ -209,7 +209,7 @@ class Checkpoint:
         """The evaluation of a version, which the run has had evaluated.
 
         Args:
-            time_s: When the replay has made the version; None: it has not yet.
+            time_s: When the replay has made the version. None means not yet.
 
         Raises:
             OtherRows: It is of a version that was made at another time.
@@ -227,7 +227,7 @@ class Checkpoint:
 
 
 def keep_in(folder: Path) -> str | None:
-    """Which model the run of a folder keeps, as it was asked for; None: no checkpoint says so."""
+    """Name of the model that the run of a folder keeps, as asked for; None if no checkpoint says so."""
     try:
         with (folder / FILE).open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             return str(arrays["keep"]) if "keep" in arrays else LAST
@@ -240,7 +240,7 @@ class OtherRows(ConfigurationError):
 
 
 def other_rows(what: str) -> OtherRows:
-    """What is said of a replay with other rows.
+    """Error for a replay with other rows.
 
     Args:
         what: The run made, and what the replay makes in its place.
@@ -257,7 +257,7 @@ class DamagedCheckpoint(ConfigurationError):
 
 
 def damaged(path: Path | str, why: str) -> DamagedCheckpoint:
-    """What is said of a checkpoint with which no run can go on."""
+    """Error for a checkpoint from which no run can resume."""
     where = shown(path) if isinstance(path, Path) else path
     return DamagedCheckpoint(
         f"{where}: damaged ({why}). Usual fix: remove it, and the run starts from the beginning."

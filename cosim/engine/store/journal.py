@@ -14,7 +14,7 @@ class Journal:
     """Numbers by name.
 
     Args:
-        known: Those of the run that goes on; none of them is computed again.
+        known: Numbers of the run that is resumed; none of them is computed again.
 
     Attributes:
         numbers: Name -> values, of this run so far.

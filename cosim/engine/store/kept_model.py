@@ -25,7 +25,7 @@ LAST, BEST = "last", "best"
 
 
 def kept_by(keep: str, measures: Mapping[str, Measure]) -> str | None:
-    """The column by which a model is kept; None: the last is.
+    """The column by which a model is kept; None if the last model is kept.
 
     Args:
         measures: Column -> what is reported in it, the headline first.

@@ -51,7 +51,7 @@ def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
 
 
 def noted(folder: Path) -> dict[str, Any]:
-    """What the processes that played a run have noted of themselves; nothing where it says nothing.
+    """Notes of the processes that ran a simulation; empty where there are none.
 
     Warns:
         UserWarning: The file is damaged.

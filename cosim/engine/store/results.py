@@ -45,7 +45,7 @@ _COUNTS = {"seed": math.inf, "num_cells": 1e8, "num_clients": 1e8}
 
 
 class AtTarget(NamedTuple):
-    """What a run had taken when it reached a target.
+    """Time, energy and bits of a run when it reached a target.
 
     Attributes:
         time_s: Simulated time.
@@ -62,7 +62,7 @@ class AtTarget(NamedTuple):
 
 @attrs.frozen(kw_only=True, eq=False, repr=False)
 class Result:
-    """What a run wrote.
+    """Result of a run: its tables, and what follows from them.
 
     Attributes:
         config: The configuration, as in config.json.
@@ -89,7 +89,7 @@ class Result:
         return table("Result", self._shown())
 
     def _shown(self) -> dict[str, str]:
-        """What a reader wants to know first."""
+        """Summary for a reader."""
         told = self.summary
         shown = {
             "status": told.status_in_words,
@@ -125,7 +125,7 @@ class Result:
 
     @property
     def uploads(self) -> "pd.DataFrame":
-        """Those of the transfers that go up."""
+        """Transfers that go up."""
         return of_direction(self.transfers, UP)
 
     @property
@@ -202,7 +202,7 @@ class Result:
         time_s: float,
         kept_version: int = NO_VERSION,
     ) -> "Result":
-        """What a run wrote so far, in its folder where it has one.
+        """Result of a run so far, in its folder where it has one.
 
         Args:
             kept_version: Of the model that it keeps.
@@ -263,7 +263,7 @@ class Result:
 
     @checked_call
     def at_target(self, target: float, held: int = 1) -> AtTarget | None:
-        """What a run had taken when its headline, the first score, was at least as good as a target.
+        """Time, energy and bits when the headline, the first score, was at least as good as a target.
 
         A model that has diverged reaches none (`records.are_sound`).
 

@@ -48,9 +48,9 @@ class RowGroups:
     """The tables of a run: groups of rows that were handed over, sums over them, and what is open.
 
     Args:
-        folder: Where they are written; None: they stay in memory.
+        folder: Where they are written. None means that they stay in memory.
         group_rows: About how many rows of all tables together make a group of whole stretches.
-        digest: Of the rows, which is told before any are forgotten; None: none is kept.
+        digest: Digest of the rows, told before any are forgotten. None means that none is kept.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Run folder: whose run it holds, whether it has come to its end, and with what it goes on.
 
-A run goes on in its folder only where that holds a run of the very same configuration, network and sources.
-Tables that are damaged are made anew, since a run can be played again; a damaged checkpoint is refused.
+A run is resumed in its folder only where that holds a run of the very same configuration, network and
+sources. Damaged tables are made again, since a run can be repeated; a damaged checkpoint is refused.
 """
 
 import math
@@ -59,12 +59,12 @@ def found_in(
     *,
     waits: bool,
 ) -> Result | Checkpoint | None:
-    """The run that has come to its end, or with what a stopped one goes on; None: from its beginning.
+    """The finished run in this folder, or the checkpoint to resume from; None to start afresh.
 
     Args:
         keep: Which model the run is to keep.
         alone: Keeps others from playing the run meanwhile.
-        waits: Whether to wait for one that plays it.
+        waits: True to wait for a process that runs it.
 
     Raises:
         ConfigurationError: There is no such run, it is of another configuration or of other sources, keeps
@@ -155,10 +155,10 @@ def check_fits(known: Checkpoint, learner: "Learner", folder: Path) -> None:
 
 
 def check_samples(found: str | None, folder: Path) -> None:
-    """Refuse samples of a user's own that are not those with which a run began.
+    """Refuse a user's own samples that differ from the samples with which a run began.
 
     Args:
-        found: Hash of those that there are; None: they are no user's.
+        found: Hash of the samples at hand. None means that they are not a user's own.
     """
     known = noted(folder).get("samples")
     if found is not None and known is not None and found != known:
@@ -172,7 +172,7 @@ def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: s
     """Refuse a network that is not the one of a run, or has other weights of its own.
 
     Args:
-        wanted: What the run's config.json says of it; None: nothing.
+        wanted: What the run's config.json says of it. None means nothing.
         found: What `configuration_of` says of the one at hand.
         where: Whose run it is.
     """

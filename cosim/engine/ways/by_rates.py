@@ -35,7 +35,7 @@ class RatesWay(Way):
         return SteadyUploads(of.begins_s, int(of.payload.bits), rates_bps)
 
     def _rate_bps(self, sender: Sender) -> float:
-        """That of a client among the participants; by itself with a power of its own, or without rounds."""
+        """Rate of a client among the participants; alone with a power of its own, or without rounds."""
         place, job, tx_power_w = sender.place, sender.job, sender.tx_power_w
         if self._places is not None and (
             self._tx_power_w is None or tx_power_w == self._tx_power_w.item(place)

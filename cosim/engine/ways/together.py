@@ -72,7 +72,7 @@ class TogetherWay(Way):
 
 
 class _Barrier:
-    """That of one edge round on a clock."""
+    """Barrier of one edge round on a clock."""
 
     def __init__(self, sim: Simulation, opening: Opening) -> None:
         self._sim, self.opening = sim, opening
@@ -87,7 +87,7 @@ class _Barrier:
         self._members[sender.place] = part
         begins_s = self.opening.begins_s(len(self._members), now_s)
         if begins_s < self._due_s:
-            self._due_s = begins_s  # when the instant is over, so that all who come in it are there
+            self._due_s = begins_s  # when the instant is over, so that all that come in it are there
             self._sim.at(begins_s).callbacks.append(  # type: ignore[union-attr]
                 lambda _: self._sim.end_of_instant().callbacks.append(self._begin)  # type: ignore[union-attr]
             )
