@@ -88,7 +88,7 @@ def events(result: Result) -> list[Event]:
     """
     for name, columns in NEEDED.items():
         if why := _damage(name, getattr(result, name), columns):
-            raise ValueError(f"the table of {name} is damaged: {why}. Usual fix: repeat the run.")
+            raise ValueError(f"the table of {name} is damaged: {why}. Repeat the run.")
     cells = _cells(result)
     # Drops first: at one instant with a span that starts there, Perfetto would show them as a part of it.
     placed = [*_drops(result.transfers), *_spans(result.spans), *_rounds(result.rounds)]

@@ -29,7 +29,7 @@ from analysis.columns import Numbers, coded, places
 from cosim.engine.store.results import Result
 from cosim.records.rows import DONE, END_OF_RUN, NO_JOB
 
-NOT_KEPT = "the run kept no rows of its clients. Usual fix: cosim run --records all"
+NOT_KEPT = "the run kept no rows of its clients. Use cosim run --records all"
 UNKNOWN = "unknown"
 """The fate of energy in a run that kept rows of its edge rounds alone."""
 

@@ -134,13 +134,15 @@ class System:
         _check_magnitudes(self)
         if self.num_cells > self.num_clients:
             rule = f"more cells than clients ({self.num_clients}), so some would have nobody to train"
-            raise refuse("System", "num_cells", self.num_cells, rule, f"at most {self.num_clients} cells")
+            raise refuse(
+                "System", "num_cells", self.num_cells, rule, f"Use at most {self.num_clients} cells."
+            )
         if self.cell_sizes is not None and (len(self.cell_sizes), sum(self.cell_sizes)) != (
             self.num_cells,
             self.num_clients,
         ):
             rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
-            raise refuse("System", "cell_sizes", self.cell_sizes, rule, "none for even cells")
+            raise refuse("System", "cell_sizes", self.cell_sizes, rule, "Use None for even cells.")
         for name, value in apart(self).items():
             object.__setattr__(self, name, value)
         check_schedules(self)
@@ -188,7 +190,7 @@ def _check_magnitudes(config: Any) -> None:
         for number in value if isinstance(value, tuple) else (value,):
             if isinstance(number, float) and number and not 1e-30 <= abs(number) <= 1e30:
                 rule = "its magnitude must lie from 1e-30 to 1e30, or be 0"
-                raise refuse(type(config), name, value, rule, "check the unit")
+                raise refuse(type(config), name, value, rule, "Check the unit.")
             if isinstance(number, int) and abs(number) > 2**32 and name != "seed":
                 rule = "a whole number must be at most 2**32"
-                raise refuse(type(config), name, value, rule, "check the unit")
+                raise refuse(type(config), name, value, rule, "Check the unit.")

@@ -58,7 +58,6 @@ def build(name: str) -> nn.Module:
         close = [] if family in FAMILIES else difflib.get_close_matches(family, FAMILIES, n=1)
         hint = f" Did you mean {'-'.join([*close, *sizes])}?" if close else ""
         raise ValueError(
-            f"no network {name!r}.{hint} Known: {known}, all sizes above 0. Usual fix: such as "
-            "relu-784-300-10."
+            f"no network {name!r}.{hint} Known: {known}, all sizes above 0. Use such as relu-784-300-10."
         )
     return FAMILIES[family].build(tuple(numbers))

@@ -53,8 +53,8 @@ HEAD_KEY = 1
 """From which the classification head is drawn (no source)."""
 
 _GET_GPT2 = (
-    "name a folder with config.json, model.safetensors, vocab.json and merges.txt of "
-    "https://huggingface.co/openai-community/gpt2 with $COSIM_GPT2"
+    "Name a folder with config.json, model.safetensors, vocab.json and merges.txt of "
+    "https://huggingface.co/openai-community/gpt2 with $COSIM_GPT2."
 )
 
 
@@ -115,8 +115,8 @@ class Gpt2Lora(nn.Module):
         super().__init__()
         if min(num_classes, rank, alpha) <= 0:
             raise ValueError(
-                f"Gpt2Lora of {num_classes} classes, rank {rank}, alpha {alpha}: all must be above 0. Usual "
-                "fix: rank 16, alpha 16."
+                f"Gpt2Lora of {num_classes} classes, rank {rank}, alpha {alpha}: all must be above 0. "
+                "Use rank 16, alpha 16."
             )
         self.gpt2 = gpt2.requires_grad_(False).eval()
         self.gpt2.set_attn_implementation("eager")
@@ -126,7 +126,7 @@ class Gpt2Lora(nn.Module):
             matrix = gpt2.get_submodule(f"h.{depth}.attn.c_attn")
             if matrix._forward_hooks:
                 raise ValueError(
-                    "Gpt2Lora: this GPT-2 has adapters of another network, which would add up. Usual fix: a "
+                    "Gpt2Lora: this GPT-2 has adapters of another network, which would add up. Use a "
                     "GPT-2 of its own for each network."
                 )
             adapter = LowRankAdapter(config.n_embd, 3 * config.n_embd, rank, alpha, device)
@@ -162,7 +162,7 @@ class Gpt2Lora(nn.Module):
         if tokens_BT.shape[1] > self.gpt2.config.n_positions:
             raise ValueError(
                 f"rows of {tokens_BT.shape[1]} tokens: this GPT-2 reads at most "
-                f"{self.gpt2.config.n_positions}. Usual fix: cut them shorter, such as to 128."
+                f"{self.gpt2.config.n_positions}. Cut them shorter, such as to 128."
             )
         embedded_BTD = self.gpt2.get_input_embeddings()(tokens_BT.clamp(min=0))
         hidden_BTD = self.gpt2(inputs_embeds=embedded_BTD, use_cache=False).last_hidden_state
@@ -187,14 +187,12 @@ def gpt2_of(folder: Path | None = None) -> "GPT2Model":
     named = folder or os.environ.get("COSIM_GPT2")
     has_values = torch.get_default_device().type != "meta"
     if not named and has_values:
-        raise ValueError(f"GPT-2's weights: no folder is named. Usual fix: {_GET_GPT2}.")
+        raise ValueError(f"GPT-2's weights: no folder is named. {_GET_GPT2}")
     try:
         from transformers.models.gpt2.configuration_gpt2 import GPT2Config
         from transformers.models.gpt2.modeling_gpt2 import GPT2Model
     except ImportError as error:
-        raise ValueError(
-            f"GPT-2 needs transformers: {error}. Usual fix: pip install 'cosim[lora]'."
-        ) from None
+        raise ValueError(f"GPT-2 needs transformers: {error}. Use pip install 'cosim[lora]'.") from None
     if not named:
         return GPT2Model(GPT2Config())
     folder = Path(named)
@@ -212,7 +210,7 @@ def gpt2_of(folder: Path | None = None) -> "GPT2Model":
                 output_loading_info=True,
             )
     except Exception as error:  # what the files can raise has no common base
-        raise ValueError(f"{folder}: GPT-2 cannot be read: {error}. Usual fix: {_GET_GPT2}.") from None
+        raise ValueError(f"{folder}: GPT-2 cannot be read: {error}. {_GET_GPT2}") from None
     gpt2, report = loaded
     # transformers draws what the weights file lacks at random, and leaves out layers that config.json lacks
     lacking = {*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])}
@@ -220,8 +218,8 @@ def gpt2_of(folder: Path | None = None) -> "GPT2Model":
     if lacking or surplus:
         raise ValueError(
             f"{folder}: the weights do not belong to config.json: {len(lacking)} are missing or of another "
-            f"shape, {len(surplus)} are of further layers: {', '.join(sorted(lacking | surplus)[:3])}. Usual "
-            f"fix: {_GET_GPT2}."
+            f"shape, {len(surplus)} are of further layers: {', '.join(sorted(lacking | surplus)[:3])}. "
+            f"{_GET_GPT2}"
         )
     return gpt2
 
@@ -231,9 +229,9 @@ def _check_kind(path: Path) -> None:
     try:
         kind = json.loads(path.read_text(encoding="utf-8"))["model_type"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: no configuration of GPT-2: {error!r}. Usual fix: {_GET_GPT2}.") from None
+        raise ValueError(f"{path}: no configuration of GPT-2: {error!r}. {_GET_GPT2}") from None
     if kind != "gpt2":
-        raise ValueError(f"{path}: of a network {kind!r}, not 'gpt2'. Usual fix: {_GET_GPT2}.")
+        raise ValueError(f"{path}: of a network {kind!r}, not 'gpt2'. {_GET_GPT2}")
 
 
 @contextmanager

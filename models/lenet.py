@@ -62,7 +62,7 @@ class LeNet5(nn.Module):
         super().__init__()
         if padding not in (0, 2):
             raise ValueError(
-                f"LeNet5.padding = {padding}: must be 0 or 2. Usual fix: 2 for 61,706 parameters, else 0."
+                f"LeNet5.padding = {padding}: must be 0 or 2. Use 2 for 61,706 parameters, else 0."
             )
         side = ((SIDE + 2 * padding - 4) // 2 - 4) // 2
         self.conv1 = nn.Conv2d(1, 6, 5, padding=padding)

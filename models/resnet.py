@@ -156,7 +156,7 @@ class ResNet18(nn.Module):
     ) -> None:
         super().__init__()
         if stem not in ("cifar", "imagenet"):
-            raise ValueError(f"ResNet18.stem = {stem!r}: must be cifar or imagenet. Usual fix: cifar.")
+            raise ValueError(f"ResNet18.stem = {stem!r}: must be cifar or imagenet. Use cifar.")
         self.picture = (num_colours, picture_side, picture_side)
         self.pools = stem == "imagenet"
         size, stride = (7, 2) if stem == "imagenet" else (3, 1)

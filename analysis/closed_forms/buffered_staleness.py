@@ -50,7 +50,7 @@ class BufferedStaleness:
         for name, value in attrs.asdict(self).items():
             if value < 1:
                 raise ValueError(
-                    f"BufferedStaleness.{name} = {value!r} must be at least 1. Usual fix: 1, where every "
+                    f"BufferedStaleness.{name} = {value!r} must be at least 1. Use 1, where every "
                     "update makes a version."
                 )
 

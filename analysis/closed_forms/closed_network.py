@@ -52,15 +52,20 @@ class ClosedNetwork:
     def __attrs_post_init__(self) -> None:
         p, times_s = self.shares, self.mean_times_s
         for name, is_right, rule, fix in (
-            ("num_jobs", self.num_jobs >= 1, "be at least 1", "as many as are in flight"),
-            ("shares", all(share > 0.0 for share in p), "be above zero", "leave idle clients out"),
-            ("shares", abs(math.fsum(p) - 1.0) <= 1e-9, "sum to 1", "divide each by their sum"),
-            ("mean_times_s", len(times_s) == len(p), "be as many as the shares", "one for each client"),
-            ("mean_times_s", all(0.0 < t < math.inf for t in times_s), "be above zero, and finite", "1 / mu"),
+            ("num_jobs", self.num_jobs >= 1, "be at least 1", "Use as many as are in flight."),
+            ("shares", all(share > 0.0 for share in p), "be above zero", "Leave idle clients out."),
+            ("shares", abs(math.fsum(p) - 1.0) <= 1e-9, "sum to 1", "Divide each by their sum."),
+            ("mean_times_s", len(times_s) == len(p), "be as many as the shares", "Give one for each client."),
+            (
+                "mean_times_s",
+                all(0.0 < t < math.inf for t in times_s),
+                "be above zero, and finite",
+                "Give 1 / mu.",
+            ),
         ):
             if not is_right:
                 value = getattr(self, name)
-                raise ValueError(f"ClosedNetwork.{name} = {value!r} must {rule}. Usual fix: {fix}.")
+                raise ValueError(f"ClosedNetwork.{name} = {value!r} must {rule}. {fix}")
 
     @property
     def version_rate_per_s(self) -> float:

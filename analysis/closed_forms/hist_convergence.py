@@ -114,22 +114,24 @@ class HistBound:
         squares = ("initial_gap", "gradient_variance", "cell_dissimilarity", "client_dissimilarity")
         counts = ("num_global_rounds", "num_edge_rounds", "num_steps")
         for name in (*squares, "square_model", "mse"):
-            self._check(name, getattr(self, name) >= 0.0, "at least 0", "give squares, not roots")
+            self._check(name, getattr(self, name) >= 0.0, "at least 0", "Give squares, not roots.")
         for name in ("smoothness", "learning_rate"):
-            self._check(name, getattr(self, name) > 0.0, "above 0", "estimate L from two different models")
+            self._check(name, getattr(self, name) > 0.0, "above 0", "Estimate L from two different models.")
         for name in counts:
-            self._check(name, getattr(self, name) >= 1, "at least 1", "count from 1")
+            self._check(name, getattr(self, name) >= 1, "at least 1", "Count from 1.")
         is_right = len(self.num_clients) > 0 and min(self.num_clients) >= 1
-        self._check("num_clients", is_right, "at least 1 in each of at least one cell", "drop empty cells")
+        self._check(
+            "num_clients", is_right, "at least 1 in each of at least one cell", "Leave empty cells out."
+        )
         least = 1.0 / self.num_cells
         is_right = least * (1.0 - 1e-9) <= self.largest_fraction <= 1.0 + 1e-9
         rule = f"from 1 / N = {least:g} to 1"
-        self._check("largest_fraction", is_right, rule, "divide d_max by d")
+        self._check("largest_fraction", is_right, rule, "Divide d_max by d.")
 
     def _check(self, name: str, is_right: bool, rule: str, fix: str) -> None:
         value = getattr(self, name)
         if not (is_right and np.all(np.isfinite(value))):
-            raise ValueError(f"HistBound.{name} = {value!r} must be {rule}, and finite. Usual fix: {fix}.")
+            raise ValueError(f"HistBound.{name} = {value!r} must be {rule}, and finite. {fix}")
 
     @property
     def num_cells(self) -> int:
@@ -165,7 +167,7 @@ class HistBound:
         if self.learning_rate > self.max_learning_rate * (1.0 + 1e-12):
             raise ValueError(
                 f"HistBound.learning_rate = {self.learning_rate:g} must be at most "
-                f"{self.max_learning_rate:g} (eq. 12). Usual fix: fewer steps or a smaller one."
+                f"{self.max_learning_rate:g} (eq. 12). Use fewer steps or a smaller one."
             )
         scale = self.learning_rate * self.smoothness
         num_steps = self.num_global_rounds * self.num_edge_rounds * self.num_steps

@@ -121,7 +121,7 @@ class AirDistortion:
         ):
             if not is_right:
                 raise ValueError(
-                    f"AirDistortion.{name} = {getattr(self, name)!r} must be {rule}. Usual fix: leave out "
+                    f"AirDistortion.{name} = {getattr(self, name)!r} must be {rule}. Leave out "
                     "clients that the beamformer does not hear, for the weakest sets the MSE."
                 )
 

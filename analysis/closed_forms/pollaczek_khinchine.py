@@ -36,19 +36,19 @@ class PollaczekKhinchine:
         for name, value in attrs.asdict(self).items():
             if not 0.0 < value < math.inf:
                 raise ValueError(
-                    f"PollaczekKhinchine.{name} = {value!r} must be above zero and finite. Usual fix: "
-                    f"check the moments; an instant service needs no queue."
+                    f"PollaczekKhinchine.{name} = {value!r} must be above zero and finite. "
+                    f"Check the moments; an instant service needs no queue."
                 )
         if self.mean_square_service_s2 < self.mean_service_s**2 * (1.0 - 1e-12):
             raise ValueError(
                 f"PollaczekKhinchine.mean_square_service_s2 = {self.mean_square_service_s2!r} lies below "
-                f"the square of mean_service_s = {self.mean_service_s!r}, a negative variance. Usual fix: "
-                f"give E[B^2], not the variance."
+                f"the square of mean_service_s = {self.mean_service_s!r}, a negative variance. "
+                f"Give E[B^2], not the variance."
             )
         if self.load >= 1.0:
             raise ValueError(
-                f"PollaczekKhinchine: rho = {self.load:g}, but only below 1 do the delays have a mean. Usual "
-                f"fix: fewer arrivals or a shorter service."
+                f"PollaczekKhinchine: rho = {self.load:g}, but only below 1 do the delays have a mean. "
+                f"Use fewer arrivals or a shorter service."
             )
 
     @property

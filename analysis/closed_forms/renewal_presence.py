@@ -42,8 +42,8 @@ class RenewalPresence:
         for name in ("mean_stay_s", "mean_absence_s"):
             if not 0.0 < getattr(self, name) < math.inf:
                 raise ValueError(
-                    f"RenewalPresence.{name} = {getattr(self, name):g}: must be finite and above 0. Usual "
-                    "fix: laws with a mean."
+                    f"RenewalPresence.{name} = {getattr(self, name):g}: must be finite and above 0. "
+                    "Use laws with a mean."
                 )
 
     @property

@@ -64,14 +64,19 @@ class RequestPrediction:
     def __attrs_post_init__(self) -> None:
         p = self.genre_preferences
         for name, is_right, rule, fix in (
-            ("similar_probability", 0.0 <= self.similar_probability <= 1.0, "lie from 0 to 1", "give v"),
-            ("genre_preferences", len(p) >= 2, "be at least 2", "a second genre"),
-            ("genre_preferences", all(share >= 0.0 for share in p), "not be negative", "0 for no interest"),
-            ("genre_preferences", abs(math.fsum(p) - 1.0) <= 1e-9, "sum to 1", "divide each by their sum"),
+            ("similar_probability", 0.0 <= self.similar_probability <= 1.0, "lie from 0 to 1", "Give v."),
+            ("genre_preferences", len(p) >= 2, "be at least 2", "Give a second genre."),
+            (
+                "genre_preferences",
+                all(share >= 0.0 for share in p),
+                "not be negative",
+                "Use 0 for no interest.",
+            ),
+            ("genre_preferences", abs(math.fsum(p) - 1.0) <= 1e-9, "sum to 1", "Divide each by their sum."),
         ):
             if not is_right:
                 value = getattr(self, name)
-                raise ValueError(f"RequestPrediction.{name} = {value!r} must {rule}. Usual fix: {fix}.")
+                raise ValueError(f"RequestPrediction.{name} = {value!r} must {rule}. {fix}")
 
     @property
     def exploration(self) -> Array:
@@ -108,7 +113,7 @@ class RequestPrediction:
     def top_accuracy(self, num_guesses: int) -> float:
         """Share of requests that are among the m best guesses from the previous request."""
         if num_guesses < 1:
-            raise ValueError(f"RequestPrediction: {num_guesses} guesses must be at least 1. Usual fix: 1.")
+            raise ValueError(f"RequestPrediction: {num_guesses} guesses must be at least 1. Use 1.")
         return float(self.genre_law @ self.next_law[:, :num_guesses].sum(axis=1))
 
     @property
@@ -127,8 +132,8 @@ class RequestPrediction:
         """
         if num_before_pair < 0:
             raise ValueError(
-                f"RequestPrediction: {num_before_pair} contents before the pair must be at least 0. Usual "
-                "fix: 0 if the most popular content is of the pair."
+                f"RequestPrediction: {num_before_pair} contents before the pair must be at least 0. "
+                "Use 0 if the most popular content is of the pair."
             )
         v = self.similar_probability
         law = v ** np.arange(num_before_pair + 2.0)

@@ -69,7 +69,7 @@ class RestartingClients:
         if self.num_updates != 1:
             raise ValueError(
                 f"RestartingClients: the mean of a client's staleness is known for num_updates = 1, not "
-                f"{self.num_updates}. Usual fix: BufferedStaleness, for the mean of all."
+                f"{self.num_updates}. Use BufferedStaleness, for the mean of all."
             )
         return self.rates_per_s.sum() / self.rates_per_s - 1.0
 
@@ -90,8 +90,8 @@ class ExponentialRestarts:
         _check_times("ExponentialRestarts.mean_times_s", self.mean_times_s)
         if not 0.0 <= self.fixed_s < math.inf:
             raise ValueError(
-                f"ExponentialRestarts.fixed_s = {self.fixed_s!r} must be finite and not negative. Usual "
-                "fix: 0, where jobs are exponential as a whole."
+                f"ExponentialRestarts.fixed_s = {self.fixed_s!r} must be finite and not negative. "
+                "Use 0, where jobs are exponential as a whole."
             )
 
     def probabilities(self, client: int, most: int) -> NDArray[np.float64]:
@@ -102,8 +102,8 @@ class ExponentialRestarts:
         """
         if self.fixed_s:
             raise ValueError(
-                f"ExponentialRestarts: staleness is geometric for fixed_s = 0, not {self.fixed_s!r}. Usual "
-                "fix: fresh_share."
+                f"ExponentialRestarts: staleness is geometric for fixed_s = 0, not {self.fixed_s!r}. "
+                "Use fresh_share."
             )
         rates_per_s = 1.0 / np.array(self.mean_times_s)
         own = rates_per_s[client] / rates_per_s.sum()
@@ -129,6 +129,6 @@ class ExponentialRestarts:
 def _check_times(name: str, times_s: tuple[float, ...]) -> None:
     if not times_s or not all(0.0 < time_s < math.inf for time_s in times_s):
         raise ValueError(
-            f"{name} = {times_s!r} must be above zero and finite, one or more. Usual fix: the mean of what "
+            f"{name} = {times_s!r} must be above zero and finite, one or more. Use the mean of what "
             "a job takes, the upload included."
         )

@@ -51,7 +51,7 @@ class SlottedAlohaLaw:
         fits = self.num_clients >= 1 and self.num_channels >= 1 and 0.0 < self.transmit_probability <= 1.0
         if not fits:
             raise ValueError(
-                f"{self}: counts must be at least 1, and the probability above 0 and at most 1. Usual fix: "
+                f"{self}: counts must be at least 1, and the probability above 0 and at most 1. Use "
                 "min(1, num_channels / num_clients)."
             )
 

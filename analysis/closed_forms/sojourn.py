@@ -70,30 +70,28 @@ class Sojourn:
         if not 0.0 < self.arrival_rate_per_s < math.inf:
             raise ValueError(
                 f"Sojourn.arrival_rate_per_s = {self.arrival_rate_per_s!r} must be above zero and finite. "
-                f"Usual fix: a tiny rate for an empty queue."
+                f"Use a tiny rate for an empty queue."
             )
         if len(self.rates_per_s) != 2 or not all(0.0 < rate < math.inf for rate in self.rates_per_s):
             raise ValueError(
-                f"Sojourn.rates_per_s = {self.rates_per_s!r} must be two rates above zero and finite. Usual "
-                f"fix: mu_1 = mu_2 for a single stage."
+                f"Sojourn.rates_per_s = {self.rates_per_s!r} must be two rates above zero and finite. "
+                f"Use mu_1 = mu_2 for a single stage."
             )
         if self.rates_per_s[1] > self.rates_per_s[0]:
             raise ValueError(
-                f"Sojourn.rates_per_s = {self.rates_per_s!r}: the faster rate comes first. Usual fix: swap "
+                f"Sojourn.rates_per_s = {self.rates_per_s!r}: the faster rate comes first. Swap "
                 f"them, and the weights too."
             )
         if len(self.weights) != 2 or not all(0.0 <= weight <= 1.0 for weight in self.weights):
             raise ValueError(
-                f"Sojourn.weights = {self.weights!r} must be two probabilities. Usual fix: give p and 1 - p."
+                f"Sojourn.weights = {self.weights!r} must be two probabilities. Give p and 1 - p."
             )
         if abs(sum(self.weights) - 1.0) > 1e-9:
-            raise ValueError(
-                f"Sojourn.weights = {self.weights!r} must sum to 1. Usual fix: give p and 1 - p."
-            )
+            raise ValueError(f"Sojourn.weights = {self.weights!r} must sum to 1. Give p and 1 - p.")
         if self.load >= 1.0:
             raise ValueError(
-                f"Sojourn: rho = {self.load:g}, but only below 1 does the queue have an equilibrium. Usual "
-                f"fix: fewer arrivals or higher rates."
+                f"Sojourn: rho = {self.load:g}, but only below 1 does the queue have an equilibrium. "
+                f"Use fewer arrivals or higher rates."
             )
 
     @property
@@ -146,7 +144,7 @@ class Sojourn:
         if not 0.0 < success_rate < 1.0:
             raise ValueError(
                 f"Sojourn.waiting_time_s: a success rate of {success_rate!r} is not reachable; it must lie "
-                f"strictly between 0 and 1. Usual fix: ask for more uploads than are needed, so that gamma = "
+                f"strictly between 0 and 1. Ask for more uploads than are needed, so that gamma = "
                 f"K / K_0 < 1."
             )
         s1, s2 = self.roots_per_s

@@ -87,23 +87,26 @@ class VhflBound:
 
     def __attrs_post_init__(self) -> None:
         for name, is_right, rule, fix in (
-            ("smoothness", self.smoothness > 0.0, "above zero", "the largest curvature"),
-            ("pl_constant", 0.0 < self.pl_constant <= self.smoothness, "above zero, at most L", "swap them"),
-            ("client_variance", self.client_variance >= 0.0, "not negative", "0 for whole batches"),
-            ("central_variance", self.central_variance >= 0.0, "not negative", "0 for whole batches"),
-            ("square_gradient", self.square_gradient >= 0.0, "not negative", "give G^2"),
-            ("non_iid_extent", self.non_iid_extent >= 1.0, "at least 1", "1 for i.i.d. data"),
-            ("num_local_epochs", self.num_local_epochs >= 1, "at least 1", "1 local epoch"),
-            ("num_uploads", self.num_uploads >= 1, "at least 1", "count the clients that send"),
-            ("initial_gap", self.initial_gap >= 0.0, "not negative", "f* is the least loss"),
-            ("initial_gradient_ratio", self.initial_gradient_ratio >= 0.0, "not negative", "give f_0"),
-            ("success_rate", 0.0 < self.success_rate <= 1.0, "above zero, at most 1", "a longer deadline"),
+            ("smoothness", self.smoothness > 0.0, "above zero", "Use the largest curvature."),
+            ("pl_constant", 0.0 < self.pl_constant <= self.smoothness, "above zero, at most L", "Swap them."),
+            ("client_variance", self.client_variance >= 0.0, "not negative", "Use 0 for whole batches."),
+            ("central_variance", self.central_variance >= 0.0, "not negative", "Use 0 for whole batches."),
+            ("square_gradient", self.square_gradient >= 0.0, "not negative", "Give G^2."),
+            ("non_iid_extent", self.non_iid_extent >= 1.0, "at least 1", "Use 1 for i.i.d. data."),
+            ("num_local_epochs", self.num_local_epochs >= 1, "at least 1", "Use 1 local epoch."),
+            ("num_uploads", self.num_uploads >= 1, "at least 1", "Count the clients that send."),
+            ("initial_gap", self.initial_gap >= 0.0, "not negative", "Use the least loss as f*."),
+            ("initial_gradient_ratio", self.initial_gradient_ratio >= 0.0, "not negative", "Give f_0."),
+            (
+                "success_rate",
+                0.0 < self.success_rate <= 1.0,
+                "above zero, at most 1",
+                "Use a longer deadline.",
+            ),
         ):
             value = getattr(self, name)
             if not (is_right and value < math.inf):
-                raise ValueError(
-                    f"VhflBound.{name} = {value!r} must be {rule}, and finite. Usual fix: {fix}."
-                )
+                raise ValueError(f"VhflBound.{name} = {value!r} must be {rule}, and finite. {fix}")
 
     @property
     def num_uploads_in_time(self) -> float:
@@ -146,7 +149,7 @@ def _checked(num_global_epochs: ArrayLike) -> Numbers:
     counts = np.asarray(num_global_epochs, dtype=float)
     if not np.all(counts >= 1.0):
         raise ValueError(
-            f"VhflBound: num_global_epochs = {num_global_epochs!r} must be at least 1. Usual fix: leave out "
+            f"VhflBound: num_global_epochs = {num_global_epochs!r} must be at least 1. Leave out "
             f"the start, of which the bounds say nothing."
         )
     return counts

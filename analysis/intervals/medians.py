@@ -36,7 +36,7 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
     if ordered.ndim != 1 or np.isnan(ordered).any():
         raise ValueError(
             f"median_interval: values of shape {ordered.shape}, some maybe no number; needed is one axis, "
-            "infinite where a run never got there. Usual fix: math.inf in place of NaN."
+            "infinite where a run never got there. Use math.inf in place of NaN."
         )
     num_values = len(ordered)
     rank = int(stats.binom.ppf((1.0 - checked_level(level)) / 2.0, num_values, 0.5)) if num_values else 0

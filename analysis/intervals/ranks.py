@@ -104,7 +104,7 @@ def ranks(taken: ArrayLike, level: float = 0.95) -> Ranking:
     if values.ndim != 2 or min(values.shape) < 2 or not (np.isfinite(values).all() and (values > 0.0).all()):
         raise ValueError(
             f"ranks: values of shape {values.shape}; needed are at least 2 designs and 2 seeds, and positive "
-            "numbers. Usual fix: leave out designs whose runs did not all get there."
+            "numbers. Leave out designs whose runs did not all get there."
         )
     logs = np.log(values)
     pooled = logs.shape[1] < ENOUGH_SEEDS

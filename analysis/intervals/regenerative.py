@@ -95,7 +95,7 @@ def cycles(starts: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray
     if is_start.ndim != 1 or is_start.dtype != bool or per_packet.shape[:1] != is_start.shape:
         raise ValueError(
             f"cycles: starts {is_start.dtype} {is_start.shape}, values {per_packet.shape}; needed are "
-            "booleans of shape (packets,) and as many values. Usual fix: starts = waiting_s == 0.0."
+            "booleans of shape (packets,) and as many values. Use starts = waiting_s == 0.0."
         )
     first = np.flatnonzero(is_start)
     if len(first) < 2:
@@ -109,7 +109,7 @@ def regenerative_each(sums: ArrayLike, lengths: ArrayLike, level: float = 0.95) 
     if columns.ndim != 2:
         raise ValueError(
             f"regenerative_each: sums of shape {columns.shape}; needed is (cycles, quantities). "
-            "Usual fix: regenerative for one quantity."
+            "Use regenerative for one quantity."
         )
     return [regenerative(column, lengths, level) for column in columns.T]
 
@@ -126,7 +126,7 @@ def regenerative(sums: ArrayLike, lengths: ArrayLike, level: float = 0.95) -> In
     if len(totals) != len(packets) or np.any(packets < 1):
         raise ValueError(
             f"regenerative: {len(totals)} sums and {len(packets)} lengths; needed are as many, and at least "
-            "one packet in each cycle. Usual fix: take both from cycles()."
+            "one packet in each cycle. Take both from cycles()."
         )
     interval = mean_interval(jackknife(totals, packets), level)
     num_cycles, num_telling = len(totals), num_telling_cycles(totals, packets)

@@ -54,7 +54,7 @@ def share_interval(replications: ArrayLike, level: float = 0.95) -> Interval:
     if values.min() < 0.0 or values.max() > 1.0:
         raise ValueError(
             f"share_interval: values from {values.min():g} to {values.max():g}, but shares lie from 0 to 1. "
-            "Usual fix: t_interval."
+            "Use t_interval."
         )
     mean, num_values = float(values.mean()), len(values)
     if is_constant(values):
@@ -76,7 +76,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     if not (trials >= 1 and 0 <= successes <= trials):
         raise ValueError(
             f"wilson: {successes} successes in {trials} trials; needed are at least 1 trial and at most as "
-            "many successes. Usual fix: count over the same runs."
+            "many successes. Count over the same runs."
         )
     z, share = float(stats.norm.ppf(0.5 + checked_level(level) / 2.0)), successes / trials
     weight = 1.0 + z**2 / trials

@@ -86,7 +86,7 @@ class Interval:
         if math.isnan(theory) or (margin is not None and not margin > 0.0):
             raise ValueError(
                 f"Interval.verdict: theory = {theory}, margin = {margin}: the theory must be a number and "
-                "the margin positive. Usual fix: margin = 0.01 * theory."
+                "the margin positive. Use margin = 0.01 * theory."
             )
         if self.too_noisy:
             return "too noisy"
@@ -130,7 +130,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interv
     if len(first) != len(second):
         raise ValueError(
             f"paired_difference: {len(first)} replications of a and {len(second)} of b cannot be paired. "
-            "Usual fix: run both designs on the same seeds."
+            "Run both designs on the same seeds."
         )
     return t_interval(difference(second, first), level)
 
@@ -170,7 +170,7 @@ def binomial(successes: int, trials: int, level: float = 0.95) -> Interval:
     if not (trials >= 1 and 0 <= successes <= trials):
         raise ValueError(
             f"binomial: {successes} successes in {trials} trials; needed are at least 1 trial and at most as "
-            "many successes. Usual fix: count over the same packets."
+            "many successes. Count over the same packets."
         )
     tail = (1.0 - checked_level(level)) / 2.0
     low = float(stats.beta.ppf(tail, successes, trials - successes + 1)) if successes else 0.0
@@ -194,7 +194,7 @@ def sample(values: ArrayLike, name: str, least: int) -> np.ndarray:
     if array.ndim != 1 or len(array) < least or not np.all(np.isfinite(array)):
         raise ValueError(
             f"{name} has shape {array.shape}; needed is one axis of at least {least} finite values. "
-            "Usual fix: a longer run, or leave out what was never measured."
+            "Use a longer run, or leave out what was never measured."
         )
     return array
 
@@ -207,7 +207,7 @@ def is_constant(values: np.ndarray) -> bool:
 def checked_level(level: float) -> float:
     """The level, or a ValueError where it is no share between 0 and 1."""
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level = {level}; must lie between 0 and 1. Usual fix: 0.95 for 95 %.")
+        raise ValueError(f"level = {level}; must lie between 0 and 1. Use 0.95 for 95 %.")
     return level
 
 

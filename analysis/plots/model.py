@@ -113,7 +113,7 @@ def model_over(
     """
     found = headlines(designs)
     if not found:
-        raise ValueError("nothing was evaluated: timing only. Usual fix: runs that learn.")
+        raise ValueError("nothing was evaluated: timing only. Use runs that learn.")
     score = next(iter(found)) if score is None else score
     lines = curves_of(designs, score, found[score], over)
     for target in targets:

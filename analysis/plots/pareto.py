@@ -97,9 +97,7 @@ def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) 
     found = points(designs, target, held)
     drawn = [point for point in found if point.time_s.num_reached]
     if not drawn:
-        raise ValueError(
-            f"target = {target:g}: no run reached it. Usual fix: a target that some run reached."
-        )
+        raise ValueError(f"target = {target:g}: no run reached it. Use a target that some run reached.")
     kept = front([point.place for point in drawn])
     named = list(range(len(drawn))) if len(drawn) <= MOST_NAMED else _named([p.place for p in drawn], kept)
     for index, point in enumerate(drawn):

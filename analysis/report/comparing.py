@@ -104,7 +104,7 @@ def _to_target(designs: Sequence[Design], target: float, held: int, place: int) 
             if missed and all(each.restricted_mean.estimate >= 0.999999 * each.horizon for each in of):
                 words = (
                     f"In {unit} designs cannot be told apart: a run that missed the target ended at "
-                    f"{number(of[0].horizon)} {unit}, and no run had reached it by then. Usual fix: "
+                    f"{number(of[0].horizon)} {unit}, and no run had reached it by then. Use "
                     "longer runs, or a target that all reach."
                 )
                 parts.insert(0, paragraph(words, "warning"))

@@ -82,16 +82,14 @@ def report(
         ValueError: There are no runs, none has that global round, or a table lacks a column.
     """
     if not results:
-        raise ValueError("report: no runs. Usual fix: give at least one run folder.")
+        raise ValueError("report: no runs. Give at least one run folder.")
     results = list({id(run): run for run in results}.values())
     for run in results:
         _check(run)
     played = {int(number) for run in results for number in run.rounds["global_round"]}
     if global_round is not None and global_round not in played:
         have = f"1 to {max(played)}" if played else "none"
-        raise ValueError(
-            f"global_round = {global_round}: no run has it; there are {have}. Usual fix: one of these."
-        )
+        raise ValueError(f"global_round = {global_round}: no run has it; there are {have}. Use one of these.")
     designs = designs_of(results, names)
     for measure in headlines(designs).values():
         for target in targets:
@@ -151,9 +149,7 @@ def _check(run: Result) -> None:
         missing = [column for column in columns if column not in getattr(run, name)]
         if missing:
             where = run.folder or "a run without a folder"
-            raise ValueError(
-                f"{where}: the table of {name} has no column {missing[0]}. Usual fix: repeat the run."
-            )
+            raise ValueError(f"{where}: the table of {name} has no column {missing[0]}. Repeat the run.")
 
 
 def _title(num_runs: int, num_designs: int) -> str:

@@ -60,12 +60,12 @@ class Clock(simpy.Environment):
         if self.peek() == math.inf:
             raise ConfigurationError(
                 "everybody waits, nothing will ever happen any more, and the run is not "
-                "over. Usual reason: clients that leave and never come back. Usual fix: end = AfterSeconds, "
+                "over. Usual reason: clients that leave and never come back. Use end = AfterSeconds, "
                 "or devices whose presence goes on."
             )
         raise ConfigurationError(
             f"the run is not over at {LATEST_S:g} s, 32 years, where its clock ends, which would lose "
-            "microseconds. Usual reason: a time or a rate in other units than s, Hz and bit/s. Usual fix: an "
+            "microseconds. Usual reason: a time or a rate in other units than s, Hz and bit/s. Use an "
             "earlier end, or a faster link."
         )
 

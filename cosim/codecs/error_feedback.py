@@ -49,12 +49,16 @@ class ErrorFeedback(Codec):
     def __attrs_post_init__(self) -> None:
         kind = type(self.codec).__name__
         if self.codec.form == "uncoded":
-            raise refuse("ErrorFeedback", "codec", kind, f"{kind} leaves nothing out", f"{kind} itself")
+            raise refuse("ErrorFeedback", "codec", kind, f"{kind} leaves nothing out", f"Use {kind} itself.")
         if method := self.codec.void.get("relative_variance"):
             rule = f"what arrives is {method}'s, and its relative_variance that of another class"
-            raise refuse("ErrorFeedback", "codec", kind, rule, f"relative_variance in {kind}; 0.0 if biased")
+            raise refuse(
+                "ErrorFeedback", "codec", kind, rule, f"Use relative_variance in {kind}; 0.0 if biased."
+            )
         if self.codec.keeps_state:
-            raise refuse("ErrorFeedback", "codec", kind, f"{kind} keeps a state itself", f"{kind} itself")
+            raise refuse(
+                "ErrorFeedback", "codec", kind, f"{kind} keeps a state itself", f"Use {kind} itself."
+            )
 
     @override
     def check(self, shape: NetworkShape) -> None:

@@ -36,7 +36,7 @@ class HalfPrecision(FlatCodec, ModelCodec, ABC):
         """Refuse cycles in a codec of models: servers do not count them."""
         if system.model_codec is self and self.cycles_per_value:
             rule = "has no effect in System.model_codec: what servers compute is not counted"
-            raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "0")
+            raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "Use 0.")
 
     @override
     def bits(self, num_values: float) -> float:

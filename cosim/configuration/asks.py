@@ -3,13 +3,13 @@
 A port's page defines the words that its kinds may lack; a kind says as data which it lacks, and a kind of
 another port which it asks for, and why::
 
-    EVERY_UPDATE = Word("every update", of="uplink", lacking="some uploads never end", fix="no outages")
+    EVERY_UPDATE = Word("every update", of="uplink", lacking="some uploads never end", instead="no outages")
 
     class Radio(Link):
         lacks = (Lack(EVERY_UPDATE, "outage_probability above 0", lambda own: own.outage_probability > 0.0),)
 
     class WaitForAll(Waiting):
-        asks = (Ask(EVERY_UPDATE, "waits for every one", fix="a deadline"),)
+        asks = (Ask(EVERY_UPDATE, "waits for every one", instead="a deadline"),)
 
 One place compares all parts of a system (`check_asks`), and writes the sentence. A part that holds others
 repeats nothing of what these say.
@@ -31,14 +31,14 @@ class Word:
     Attributes:
         name: In a few words, such as "every update".
         lacking: What is true of a part that lacks it, as a clause.
-        fix: What a user puts in place of such a part.
+        instead: What to use in place of such a part, as a noun.
         of: The field of a system whose parts may lack it. None means parts beside the one that asks, in the
             same field of the system.
     """
 
     name: str
     lacking: str
-    fix: str
+    instead: str
     of: str | None = None
 
 
@@ -68,7 +68,7 @@ class Ask:
 
     Attributes:
         why: The reason, as a clause after the part's name.
-        fix: What a user puts in its place; empty: nothing is better.
+        instead: What to use in its place, as a noun. Empty means that nothing is better.
         where: With which values of its fields, in words. Empty means always.
         applies: True if a part of the class has such values.
         at: The field of the system in which it asks. None means any field.
@@ -76,7 +76,7 @@ class Ask:
 
     word: Word
     why: str
-    fix: str = ""
+    instead: str = ""
     where: str = ""
     applies: Callable[[Any], bool] = _always
     at: str | None = None
@@ -110,9 +110,9 @@ def _refused(system: Any, path: str, part: Any, asked_at: str, asking: Any, ask:
     if part is system and word.of:
         path, part = word.of, getattr(system, word.of)
     asks = f"{name}.{asked_at} = {type(asking).__name__}" if asked_at else f"{name} with {ask.where}"
-    fix = ", or ".join(filter(None, (word.fix, ask.fix)))
+    instead = ", or ".join(filter(None, (word.instead, ask.instead)))
     return ConfigurationError(
-        f"{name}.{path} = {type(part).__name__}: {word.lacking}, and {asks} {ask.why}. Usual fix: {fix}."
+        f"{name}.{path} = {type(part).__name__}: {word.lacking}, and {asks} {ask.why}. Use {instead}."
     )
 
 

@@ -53,9 +53,7 @@ def checked_call(function: Callable[P, R], *, types: bool = True) -> Callable[P,
                 must, choices = _words(annotation), map(str, typing.get_args(annotation))
                 hint = did_you_mean(value, choices) if isinstance(value, str) else ""
                 fix = _fix(where, name, value, annotation, usual)
-                raise ConfigurationError(
-                    f"{where}: {name} = {shown(value)}: must be {must}.{hint} Usual fix: {fix}."
-                )
+                raise ConfigurationError(f"{where}: {name} = {shown(value)}: must be {must}.{hint} {fix}")
         return function(*given, **named)
 
     return checked
@@ -63,13 +61,13 @@ def checked_call(function: Callable[P, R], *, types: bool = True) -> Callable[P,
 
 def _fix(where: str, name: str, value: Any, annotation: Any, usual: Any) -> str:
     if usual is not inspect.Parameter.empty:
-        return "leave it out" if callable(usual) else f"the default is {shown(usual)}"
+        return "Leave it out." if callable(usual) else f"Use the default, {shown(usual)}."
     if not is_configuration(annotation):
-        return f"{where}({name}=...)"
+        return f"Use {where}({name}=...)."
     own = field_for(annotation, value) if is_configuration(type(value)) else None
     within = f"{own}={shown(value)}" if own else "" if value is annotation else "..."
     by_name = "; the command cosim knows scenarios by their names" if isinstance(value, str) else ""
-    return f"{where}({annotation.__name__}({within})){by_name}"
+    return f"Use {where}({annotation.__name__}({within})){by_name}."
 
 
 def _refused(
@@ -80,7 +78,7 @@ def _refused(
         if name not in known:
             hint, all_known = did_you_mean(name, known), ", ".join(known)
             return ConfigurationError(f"{where} has no argument {name!r}.{hint} Known: {all_known}.")
-    return ConfigurationError(f"{where}: {error}. Usual fix: {where}{_without_self(signature)}.")
+    return ConfigurationError(f"{where}: {error}. Use {where}{_without_self(signature)}.")
 
 
 def _without_self(signature: inspect.Signature) -> str:

@@ -37,10 +37,10 @@ def changed(config: C, changes: Mapping[str, Any], /, **values: Any) -> C:
     if not (isinstance(changes, Mapping) and all(isinstance(name, str) for name in changes)):
         raise ConfigurationError(
             f"{type(config).__name__}: changes = {shown(changes)}: must be names of fields with their values."
-            ' Usual fix: {"protocol.kind": "HFedAvg"}, or bandwidth_hz=2e6.'
+            ' Use {"protocol.kind": "HFedAvg"}, or bandwidth_hz=2e6.'
         )
     if twice := changes.keys() & values:
-        raise ConfigurationError(f"{min(twice)}: is given twice. Usual fix: one value.")
+        raise ConfigurationError(f"{min(twice)}: is given twice. Use one value.")
     values = {**changes, **values}
     found = with_full_paths([config], {field: (value,) for field, value in values.items()})
     by_path = {path: value for path, (value,) in found.items()}
@@ -60,7 +60,7 @@ def with_full_paths(configs: Collection[Any], grid: Mapping[str, Sequence[Any]])
     for name in sorted(grid, key=lambda name: name.rpartition(".")[2] != KIND):
         path = full_path(name, paths)
         if path in found.values():
-            raise ConfigurationError(f"{name}: {path} is given twice. Usual fix: all values at once.")
+            raise ConfigurationError(f"{name}: {path} is given twice. Use all values at once.")
         found[name] = path
         if path.rpartition(".")[2] == KIND:
             kinds[path] = grid[name]

@@ -87,7 +87,9 @@ class PerGroup(Values):
         """Refuse more groups than cells."""
         if len(self.values) > max(2, system.num_cells):
             rule = f"{len(self.values)} values for {system.num_cells} cells"
-            raise refuse(_place(self, system), "values", self.values, rule, "one for each cell, or PerClient")
+            raise refuse(
+                _place(self, system), "values", self.values, rule, "Use one for each cell, or PerClient."
+            )
 
     @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
@@ -118,7 +120,9 @@ class PerClient(Values):
         """Refuse more or fewer values than clients."""
         if len(self.values) != system.num_clients:
             rule = f"{len(self.values)} values for {system.num_clients} clients"
-            raise refuse(_place(self, system), "values", self.values, rule, "one per client, or PerGroup")
+            raise refuse(
+                _place(self, system), "values", self.values, rule, "Use one per client, or PerGroup."
+            )
 
     @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:

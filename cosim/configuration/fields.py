@@ -57,7 +57,7 @@ def knob(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
         for rule in () if value is None or is_kind else rules:
             broken = rule(value)
             if broken is not None:
-                raise refuse(type(instance), attribute.name, value, broken, attribute.default)
+                raise refuse(type(instance), attribute.name, value, broken, default=attribute.default)
 
     return attrs.field(default=default, validator=check)
 
@@ -70,14 +70,14 @@ def _typed(owner: type, fields: list["attrs.Attribute[Any]"]) -> list["attrs.Att
             raise
         except cattrs.StructureHandlerNotFoundError:
             rule = f"a {type_name(attribute.type)} has no form in files"
-            fix = "numbers, texts, tuples of them, or configurations"
+            fix = "Use numbers, texts, tuples of them, or configurations."
             raise refuse(owner, attribute.name, value, rule, fix) from None
         except (ValueError, TypeError) as error:
             expected = type_name(attribute.type)
             why = f" ({error.of_field(attribute.name)})" if isinstance(error, Mismatch) else ""
             message = f"must be {expected}{why}"
-            fix = example(value, attribute) or attribute.default
-            raise refuse(owner, attribute.name, value, message, fix) from None
+            fix = example(value, attribute)
+            raise refuse(owner, attribute.name, value, message, fix, default=attribute.default) from None
 
     converter = attrs.Converter(conform, takes_self=True, takes_field=True)  # type: ignore[call-overload]
     return [a.evolve(converter=converter) for a in fields]
@@ -107,13 +107,12 @@ def _annotated(cls: type) -> list[str]:
 def _refuse_body(cls: type, ignored: list[str]) -> None:
     if ignored:
         raise ConfigurationError(
-            f"{cls.__name__}.{ignored[0]}: would be ignored. Usual fix: {ignored[0]}: its type = its value, "
+            f"{cls.__name__}.{ignored[0]}: would be ignored. Use {ignored[0]}: its type = its value, "
             "in a class below @part."
         )
     if "__init__" in vars(cls):
         raise ConfigurationError(
-            f"{cls.__name__}.__init__: what it keeps would be in no file. Usual fix: fields, in a class "
-            "below @part."
+            f"{cls.__name__}.__init__: what it keeps would be in no file. Use fields, in a class below @part."
         )
 
 
@@ -127,13 +126,13 @@ def _refuse_places(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> 
         taken.append(name)
         meant.append(f"{name}={shown(one)}")
     return ConfigurationError(
-        f"{cls.__name__} takes fields by their names only. Usual fix: {cls.__name__}({', '.join(meant)})."
+        f"{cls.__name__} takes fields by their names only. Use {cls.__name__}({', '.join(meant)})."
     )
 
 
 def _refuse_change(self: Any, name: str, value: Any) -> None:
     raise Unchangeable(
-        f"{type(self).__name__}.{name}: a configuration never changes. Usual fix: another one, "
+        f"{type(self).__name__}.{name}: a configuration never changes. Use another one, "
         f"cosim.evolve(..., {name}={shown(value)})."
     )
 

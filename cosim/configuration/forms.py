@@ -55,13 +55,13 @@ class Forms:
             method = next(iter(given.values()))
             raise ConfigurationError(
                 f"{method}: a {cls.__name__} has the form of the {cls.wraps} that it wraps, which one clock "
-                f"would ask in its place. Usual fix: as its {cls.wraps}, a {_port(cls).__name__} of your own."
+                f"would ask in its place. Use as its {cls.wraps}, a {_port(cls).__name__} of your own."
             )
         if len(given) > 1:
             (one, first), (other, second) = list(given.items())[:2]
             raise ConfigurationError(
                 f"{cls.__name__} has two forms, {one} ({first}) and {other} ({second}): a part is written in "
-                "one, and the other follows from it. Usual fix: leave one of them out, or derive from "
+                "one, and the other follows from it. Leave one of them out, or derive from "
                 f"{_port(cls).__name__}."
             )
         cls.form = next(iter(given), next((form for form, methods in cls.forms.items() if not methods), None))
@@ -70,8 +70,7 @@ class Forms:
         if _gives_none(cls):
             methods = " or ".join(methods[0] for methods in cls.forms.values())
             raise ConfigurationError(
-                f"{cls.__name__} gives none of the forms of a {_port(cls).__name__}. Usual fix: write "
-                f"{methods}."
+                f"{cls.__name__} gives none of the forms of a {_port(cls).__name__}. Write {methods}."
             )
         return super().__new__(cls)
 

@@ -75,15 +75,15 @@ def _why_not(text: str, named: frozenset[str]) -> Broken | None:
     rule, trusted = "a file runs only functions that are defined in modules which you name", short(text)
     if not (_is_within(module_name, named) or _is_within(module.__name__, named)):
         rule = f"{rule}, and {module_name} is none of them"
-        return Broken(rule, f"--import {module_name}, if you trust {trusted}")
+        return Broken(rule, f"Use --import {module_name}, if you trust {trusted}.")
     found: Any = module
     for part in path.split("."):
         found = None if part.startswith("__") else getattr(found, part, None)
         home = _home(found)
         if home is None:
-            return Broken("no such function", f"one that is defined in {module_name}")
+            return Broken("no such function", f"Use one that is defined in {module_name}.")
         if not _is_within(home, named):
-            fix = f"one that is defined in {module_name}; or --import {home}, if you trust {trusted}"
+            fix = f"Use one that is defined in {module_name}; or --import {home}, if you trust {trusted}."
             return Broken(f"{rule}, and this one is defined in {home}", fix)
     return None
 
@@ -137,15 +137,15 @@ def module_and_path(name: str, where: str) -> tuple[ModuleType, str]:
 
 def _not_loaded(module: str) -> Broken:
     if not module:
-        return Broken("names no module", "module:function, such as mine:network")
+        return Broken("names no module", "Use module:function, such as mine:network.")
     return Broken(
         f"the module {short(module)} is not loaded, and reading a configuration imports none",
-        f"--import {short(module)}, or import it where the configuration is read",
+        f"Use --import {short(module)}, or import it where the configuration is read.",
     )
 
 
 def _refused(where: str, broken: Broken) -> ConfigurationError:
-    return ConfigurationError(f"{where}: {broken.rule}. Usual fix: {broken.fix}.")
+    return ConfigurationError(f"{where}: {broken.rule}. {broken.fix}")
 
 
 def module_called(name: str) -> ModuleType | None:

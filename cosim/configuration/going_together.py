@@ -7,70 +7,74 @@ own. `docs/parts.md` prints which of ours do.
 from cosim.configuration import Ask, Word, asks_in
 
 EVERY_UPDATE = Word(
-    "every update", of="uplink", lacking="some uploads never end", fix="an uplink without outages and losses"
+    "every update",
+    of="uplink",
+    lacking="some uploads never end",
+    instead="an uplink without outages and losses",
 )
 ONE_BY_ONE = Word(
     "updates one by one",
     of="uplink",
     lacking="only the mean of a cell's updates arrives",
-    fix="sharing = FixedShares",
+    instead="sharing = FixedShares",
 )
 KNOWN_TIMES = Word(
     "times known beforehand",
     of="uplink",
     lacking="how long an upload takes is not known beforehand",
-    fix="sharing = FixedShares",
+    instead="sharing = FixedShares",
 )
 DOWNLOADS_APART = Word(
     "downloads before a round's clock",
     of="downlink",
     lacking="no plan knows how long a download takes",
-    fix="downloads_count = false, so that a round begins when all have received, or downlink = Instantaneous",
+    instead="downloads_count = false, so that a round begins when all have received, or "
+    "downlink = Instantaneous",
 )
 FREE_CODING = Word(
     "coding without cycles",
     of="codec",
     lacking="no plan knows how long coding takes",
-    fix="cycles_per_value = 0",
+    instead="cycles_per_value = 0",
 )
 EDGE_ROUNDS = Word(
     "edge rounds",
     of="protocol",
     lacking="clients get their jobs one by one",
-    fix="a protocol with edge rounds, such as HFedAvg",
+    instead="a protocol with edge rounds, such as HFedAvg",
 )
 ONE_MODEL = Word(
     "one model for all of a round",
     of="protocol",
     lacking="each client is sent something of its own",
-    fix="a protocol that sends all the same, such as HFedAvg",
+    instead="a protocol that sends all the same, such as HFedAvg",
 )
 MEANS = Word(
     "means of updates",
     of="protocol",
     lacking="no edge server takes the mean of what arrives",
-    fix="HFedAvg with EdgeTraining",
+    instead="HFedAvg with EdgeTraining",
 )
 COMMON_ROUNDS = Word(
     "common rounds",
     of="protocol",
     lacking="the work of clients differs in more than cycles",
-    fix="HFedAvg with EdgeTraining",
+    instead="HFedAvg with EdgeTraining",
 )
 GLOBAL_ROUNDS = Word(
     "global rounds",
     of="protocol",
     lacking="it plays no global rounds",
-    fix="a protocol that does, such as HFedAvg",
+    instead="a protocol that does, such as HFedAvg",
 )
 LEARNING = Word(
-    "learning", of="evaluation", lacking="only times are asked for", fix="evaluation = EveryVersions"
+    "learning", of="evaluation", lacking="only times are asked for", instead="evaluation = EveryVersions"
 )
 SHARED_CYCLES = Word(
     "cycles by share",
     of="cycles",
     lacking="a part of a network need not cost its share of the parameters",
-    fix="cycles = CyclesPerStep",
+    instead="cycles = CyclesPerStep",
 )
 
 EVERY_UPDATE_ASKED = Ask(

@@ -89,7 +89,7 @@ def check_reloads(config: Any) -> None:
         raise ConfigurationError(
             f"this {type(config).__name__} cannot be saved, because another comes back from its JSON form: a "
             "class was defined twice (a module loaded again), or it keeps values outside of its fields. "
-            "Usual fix: a new process; fields of numbers, texts, tuples of them, and configurations."
+            "Use a new process; fields of numbers, texts, tuples of them, and configurations."
         )
 
 
@@ -131,7 +131,7 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
         if not is_configuration(type(before)):
             why = "is off" if before is None else "has no default"
             raise ConfigurationError(
-                f"{type(config).__name__}.{name}: {why}, so it has no parts. Usual fix: {name}.kind before."
+                f"{type(config).__name__}.{name}: {why}, so it has no parts. Give {name}.kind first."
             )
         return draft(type(config), _values_of(config) | {name: with_kind(before, inner, kind)})
     if isinstance(kind, int | float) and not isinstance(kind, bool):
@@ -143,7 +143,7 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
         cls = _chosen(kind, options)
     except Mismatch as error:
         rule = f"must be {type_name(attribute.type)} ({error.of_field(name)})"  # type: ignore[union-attr]
-        raise refuse(type(config), name, {"kind": kind}, rule, attribute.default) from None  # type: ignore[union-attr]
+        raise refuse(type(config), name, {"kind": kind}, rule, default=attribute.default) from None  # type: ignore[union-attr]
     return draft(type(config), _values_of(config) | {name: draft(cls, _kept(before, cls))})
 
 
@@ -303,7 +303,7 @@ def check_names(cls: Any, names: Collection[str]) -> None:
     if lacks:
         fix = " and ".join(f"{a.name} with {type_name(a.type)}" for a in lacks)
         raise ConfigurationError(
-            f"{cls.__name__} lacks {' and '.join(a.name for a in lacks)}: no default. Usual fix: {fix}."
+            f"{cls.__name__} lacks {' and '.join(a.name for a in lacks)}: no default. Give {fix}."
         )
 
 
@@ -342,22 +342,22 @@ def field_for(cls: Any, value: Any, taken: Collection[str] = ()) -> str | None:
     return next(fields, None)
 
 
-def example(value: Any, attribute: "attrs.Attribute[Any]") -> str | None:
-    """Likely meaning of a value that a field does not take; None if there is none."""
+def example(value: Any, attribute: "attrs.Attribute[Any]") -> str:
+    """The fix for a value that a field does not take: its likely meaning; empty if there is none."""
     options, usual = options_of(attribute.type), type(attribute.default)
     if isinstance(value, type) and issubclass(value, options or ()):
-        return f"an object of the class, {value.__name__}()"
+        return f"Use an object of the class, {value.__name__}()."
     if attribute.type is float and (wanted := getattr(value, "field_type", None)):
-        return f"a number; or {attribute.name}: {wanted} in the class, where it is yours"
+        return f"Use a number; or, if the class is yours, {attribute.name}: {wanted} in it."
     if not options:
         is_list = typing.get_origin(attribute.type) is tuple and isinstance(value, (int, float))
-        return f"a list of one, ({shown(value)},)" if is_list else None
+        return f"Use a list of one, ({shown(value)},)." if is_list else ""
     if value is None or isinstance(value, str) or not is_configuration(usual):
-        return None
+        return ""
     for one in (value, (value,)):
         if name := field_for(usual, one):
-            return f"for instance {usual.__name__}({name}={shown(one)})"
-    return None
+            return f"Use {usual.__name__}({name}={shown(one)}), for instance."
+    return ""
 
 
 def _parts_with(cls: Any, name: str) -> Iterator[str]:

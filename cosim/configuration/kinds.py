@@ -103,7 +103,7 @@ def check_whole(kind: str, cls: type, options: tuple[type, ...]) -> None:
         (f" It has {near}." for name in lacks for near in difflib.get_close_matches(name, own, 1)), ""
     )
     raise ConfigurationError(
-        f"{kind}: lacks {' and '.join(lacks)}, which every {port} has.{hint} Usual fix: "
+        f"{kind}: lacks {' and '.join(lacks)}, which every {port} has.{hint} Add "
         f"{' and '.join(_signature(cls, name) for name in lacks)}."
     )
 

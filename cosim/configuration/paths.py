@@ -58,7 +58,7 @@ def check_closed(config: Any, given: Collection[str], written: Callable[[str], s
             written(f"{path}.{KIND}") if options_of(kind) else f"{written(path)} with {type_name(kind)}"
             for path, kind in own
         )
-        raise ConfigurationError(f"{found[0][0].__name__} lacks {names}: no default. Usual fix: {fix}.")
+        raise ConfigurationError(f"{found[0][0].__name__} lacks {names}: no default. Give {fix}.")
 
 
 def full_path(name: str, paths: Collection[str]) -> str:
@@ -71,7 +71,7 @@ def full_path(name: str, paths: Collection[str]) -> str:
     if name in found or not found:
         return name
     if len(found) > 1:
-        raise ConfigurationError(f"{name}: may be {' or '.join(found)}. Usual fix: more of its path.")
+        raise ConfigurationError(f"{name}: may be {' or '.join(found)}. Use more of its path.")
     return found[0]
 
 

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import attrs
+from typing_extensions import override
 
 from cosim.configuration.common_words import NAMES, NOTES
 from cosim.units import unit_of
 
 
 class Broken(NamedTuple):
-    """A rule that a value breaks, and what to do about it where that is not to take the default."""
+    """A rule that a value breaks, and a fix that is not to use the default, as an imperative sentence."""
 
     rule: str
     fix: str
@@ -24,7 +25,20 @@ Rule = Callable[[Any], str | Broken | None]
 
 
 class ConfigurationError(ValueError):
-    """Bad input. One message: what is wrong, where, which rule, the usual fix."""
+    """Bad input. The message says what is wrong, where, which rule, and how to fix it: "Use X."
+
+    Attributes:
+        field: The field that is wrong, as Class.field; None where there is none.
+    """
+
+    def __init__(self, message: str = "", field: str | None = None) -> None:
+        # all in `args`, from which SimPy and pickle make an exception again
+        super().__init__(*((message,) if field is None else (message, field)))
+        self.message, self.field = message, field
+
+    @override
+    def __str__(self) -> str:
+        return self.message
 
 
 def positive(value: Any) -> str | None:
@@ -75,22 +89,36 @@ def _each(value: Any) -> tuple[Any, ...]:
 
 
 def refuse(
-    owner: type | str, name: str, value: Any, rule: str | Broken, fix: Any = attrs.NOTHING
+    owner: type | str,
+    name: str,
+    value: Any,
+    rule: str | Broken,
+    fix: str = "",
+    *,
+    default: Any = attrs.NOTHING,
 ) -> ConfigurationError:
-    """The error for one bad field: class, field, value, rule and the usual fix; that of the rule, if any."""
+    """The error for one bad field: class, field, value, rule and fix.
+
+    Args:
+        owner: The class of the field.
+        name: The field.
+        value: What it was given.
+        rule: What it breaks, as a clause such as "must be above 0"; its own fix comes first.
+        fix: What to do, as an imperative sentence; empty: to use the default, or another value.
+        default: Of the field.
+    """
     if isinstance(rule, Broken):
         rule, fix = rule
     where = owner if isinstance(owner, str) else owner.__name__
     unit = unit_of(name)
-    if isinstance(fix, attrs.Factory) or fix is attrs.NOTHING:  # type: ignore[arg-type]
-        advice = f"give {name} in {unit}" if unit else f"give another {name}"
-    elif isinstance(fix, str) and " " in fix:
-        advice = fix
-    elif fix is None:
-        advice = "none switches it off"
-    else:
-        advice = f"the default is {shown(fix)}" + (f" {unit}" if unit and not attrs.has(type(fix)) else "")
-    return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. Usual fix: {advice}.")
+    if not fix and (isinstance(default, attrs.Factory) or default is attrs.NOTHING):  # type: ignore[arg-type]
+        fix = f"Give {name} in {unit}." if unit else f"Use another {name}."
+    elif not fix and default is None:
+        fix = "Use None to switch it off."
+    elif not fix:
+        has_unit = unit and not attrs.has(type(default))
+        fix = f"Use the default, {shown(default)}{f' {unit}' if has_unit else ''}."
+    return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. {fix}", f"{where}.{name}")
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:

@@ -34,7 +34,7 @@ from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 
-_FIX = "module:function, of a module that is loaded, such as waves:pictures"
+_FIX = "Use module:function, of a module that is loaded, such as waves:pictures."
 
 
 @part
@@ -60,7 +60,7 @@ class Arrays(SplitData):
             kind = type(found).__name__ + (f" of {len(found)}" if isinstance(found, tuple | list) else "")
             raise ConfigurationError(
                 f"{self.source} returned a {kind}: must be a tuple of training and test part, and the number "
-                "of classes if need be. Usual fix: return (train_x, train_y), (test_x, test_y)."
+                "of classes if need be. Return (train_x, train_y), (test_x, test_y)."
             )
         return Dataset.of(self.source, *found)
 

@@ -79,7 +79,7 @@ class Dataset:
         for part, x, y, owners in parts:
             if x.ndim < 2 or x.dtype not in (np.float32, np.int64) or not x.flags.c_contiguous:
                 rule = "must be C-contiguous float32, or int64 for tokens, of shape (samples, features, ...)"
-                raise self._broken(f"{part}_x", x, rule, "np.ascontiguousarray(x, np.float32)")
+                raise self._broken(f"{part}_x", x, rule, "Use np.ascontiguousarray(x, np.float32).")
             if y is not None:
                 self._check_targets(part, x, y)
                 self._check_finite(f"{part}_y", y)
@@ -88,22 +88,22 @@ class Dataset:
                 self._check_owners(part, x, owners)
         if self.train_x.shape[1:] != self.test_x.shape[1:]:
             rule = f"must hold samples of the shape of those in train_x, {self.train_x.shape[1:]}"
-            raise self._broken("test_x", self.test_x, rule, "cut both from one array")
+            raise self._broken("test_x", self.test_x, rule, "Cut both from one array.")
         if self.train_x.ndim > 2 and (self.train_y is None or self.num_global_features):
             rule = "must be rows of features where train_y is None or the server sees some of them"
-            raise self._broken("train_x", self.train_x, rule, "x.reshape(len(x), -1)")
+            raise self._broken("train_x", self.train_x, rule, "Use x.reshape(len(x), -1).")
         if self.train_y is None:
             self._check_table()
         elif self.train_y.shape[1:] != self.test_y.shape[1:]:
             rule = f"must hold as many quantities as train_y, of shape {self.train_y.shape}"
-            raise self._broken("test_y", self.test_y, rule, "cut both from one array")
+            raise self._broken("test_y", self.test_y, rule, "Cut both from one array.")
 
     def _check_targets(self, part: str, x: NDArray[Any], y: NDArray[Any]) -> None:
         kind, what = (np.float32, "float32 target") if self.num_classes is None else (np.int64, "int64 label")
         most_axes = 2 if self.num_classes is None else 1
         if y.shape[:1] != x.shape[:1] or y.ndim > most_axes or y.dtype != kind or not y.size:
             rule = f"must be one {what} for each of the {len(x)} rows of {part}_x, at least one"
-            fix = "as many labels as samples" if y.shape[:1] != x.shape[:1] else as_targets(y, kind)
+            fix = "Use as many labels as samples." if y.shape[:1] != x.shape[:1] else as_targets(y, kind)
             raise self._broken(f"{part}_y", y, rule, fix)
         if self.num_classes is None:
             return
@@ -114,7 +114,7 @@ class Dataset:
             raise self._broken(f"{part}_y", y, rule, NUMBERED)
         if y.min() < 0 or y.max() >= self.num_classes:
             rule = f"must lie from 0 to {self.num_classes - 1}, but goes from {y.min()} to {y.max()}"
-            fix = "number the classes from 0" if y.min() >= 0 else from_zero(y)
+            fix = "Number the classes from 0." if y.min() >= 0 else from_zero(y)
             raise self._broken(f"{part}_y", y, rule, fix)
 
     def _check_finite(self, name: str, values: NDArray[Any]) -> None:
@@ -130,31 +130,37 @@ class Dataset:
             found = row[~np.isfinite(row)][0]
             others = f", as {len(rows) - 1} more do" if len(rows) > 1 else ""
             rule = f"must be finite, but row {rows[0]} holds {found}{others}"
-            fix = "leave such samples out, or fill in what is missing (np.nan_to_num)"
+            fix = "Leave such samples out, or fill in what is missing (np.nan_to_num)."
             raise self._broken(name, values, rule, fix)
 
     def _check_owners(self, part: str, x: NDArray[Any], owners: NDArray[Any]) -> None:
         name, least = f"{part}_owners", 0 if part == "train" else -1
         if owners.shape != (len(x),):
-            fix = "the client of each sample" if part == "train" else "-1 where a sample belongs to no client"
+            fix = (
+                "Give the client of each sample."
+                if part == "train"
+                else "Use -1 where a sample belongs to no client."
+            )
             raise self._broken(
                 name, owners, f"must be one number for each of the {len(x)} rows of {part}_x", fix
             )
         if owners.dtype != np.int64:
-            raise self._broken(name, owners, "must be int64 numbers of clients", "owners.astype(np.int64)")
+            raise self._broken(
+                name, owners, "must be int64 numbers of clients", "Use owners.astype(np.int64)."
+            )
         if len(owners) and owners.min() < least:
             row = int(owners.argmin())
             rule = f"must be numbers of clients, from {least}, but row {row} has {owners[row]}"
-            raise self._broken(name, owners, rule, "clients are numbered from 0")
+            raise self._broken(name, owners, rule, "Number the clients from 0.")
 
     def _check_table(self) -> None:
         """Samples that are numbers row * num_classes + label need rows and classes, and arise nowhere yet."""
         if self.num_classes is None or not len(self.train_x):
             rule = f"must have rows, and classes (num_classes = {self.num_classes}), where train_y is None"
-            raise self._broken("train_x", self.train_x, rule, "give train_y")
+            raise self._broken("train_x", self.train_x, rule, "Give train_y.")
         if self.train_owners is not None:
             rule = "must be None where train_y is None, for there are no samples yet"
-            raise self._broken("train_owners", self.train_owners, rule, "give each client its own numbers")
+            raise self._broken("train_owners", self.train_owners, rule, "Give each client its own numbers.")
 
     @classmethod
     def of(cls, name: str, train: Any, test: Any, num_classes: int | None = None) -> "Dataset":
@@ -202,4 +208,4 @@ class Dataset:
 
     def _broken(self, name: str, array: NDArray[Any], rule: str, fix: str) -> ConfigurationError:
         found = f"{array.dtype} of shape {array.shape}"
-        return ConfigurationError(f"Dataset {self.name!r}: {name}, {found}, {rule}. Usual fix: {fix}.")
+        return ConfigurationError(f"Dataset {self.name!r}: {name}, {found}, {rule}. {fix}")

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 
-NUMBERED = "np.unique(y, return_inverse=True)[1], of both parts together"
+NUMBERED = "Use np.unique(y, return_inverse=True)[1], of both parts together."
 """How labels become numbers from 0 without gaps."""
 
 
@@ -34,7 +34,7 @@ def pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     except (TypeError, ValueError, KeyError, RuntimeError) as error:
         raise ConfigurationError(
             f"Dataset {name!r}: the {what} part, a {type(part).__name__}, gives no two arrays ({error}). "
-            "Usual fix: a tuple (samples, labels), or a data set of such pairs, as torch's, on the CPU."
+            "Use a tuple (samples, labels), or a data set of such pairs, as torch's, on the CPU."
         ) from None
     y = numbers(y, f"Dataset {name!r}: labels of the {what} part")
     if np.issubdtype(x.dtype, np.floating):
@@ -65,19 +65,19 @@ def numbers(y: NDArray[Any], where: str) -> NDArray[Any]:
     if y.dtype.kind not in "biuf":
         rule, fix = f"must be numbers, and are {_sort(y)}", NUMBERED
     elif y.ndim == 2 and y.dtype.kind in "biu" and y.shape[1] == 1:
-        rule, fix = f"have shape {y.shape}, and a class is one number for a sample", "y[:, 0]"
+        rule, fix = f"have shape {y.shape}, and a class is one number for a sample", "Use y[:, 0]."
     elif is_one_hot(y) and y.dtype.kind in "biu":
-        rule, fix = f"are rows with a 1 at the class, of shape {y.shape}", "y.argmax(1)"
+        rule, fix = f"are rows with a 1 at the class, of shape {y.shape}", "Use y.argmax(1)."
     elif y.ndim > 1 and y.dtype.kind in "biu":
         rule = f"are whole numbers of shape {y.shape}, and a class is one number for a sample"
-        fix = "y.astype(np.float32), where they are quantities"
+        fix = "Use y.astype(np.float32), where they are quantities."
     if rule is not None:
-        raise ConfigurationError(f"{where}: {rule}. Usual fix: {fix}.")
+        raise ConfigurationError(f"{where}: {rule}. {fix}")
     if y.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return y.astype(np.float32)
     if y.dtype == np.uint64 and y.max(initial=0) >= 2**63:
-        raise ConfigurationError(f"{where}: go up to {y.max()}. Usual fix: {NUMBERED}.")
+        raise ConfigurationError(f"{where}: go up to {y.max()}. {NUMBERED}")
     return y.astype(np.int64)
 
 
@@ -100,7 +100,7 @@ def is_whole(y: NDArray[Any]) -> bool:
 
 
 def labels_for(labels: NDArray[Any], num_classes: int | None, num_outputs: int) -> str | None:
-    """What makes of labels those of a network with a number of outputs; None: nothing that is likely.
+    """The fix that makes labels suit the number of outputs of a network; None: nothing that is likely.
 
     Args:
         labels: Classes, or quantities.
@@ -108,31 +108,33 @@ def labels_for(labels: NDArray[Any], num_classes: int | None, num_outputs: int) 
     """
     if num_classes is None:
         likely = is_whole(labels) and labels.max() < num_outputs
-        return "whole numbers as labels, y.astype(int), where they are classes" if likely else None
+        return "Use whole numbers as labels, y.astype(int), where they are classes." if likely else None
     found = np.unique(labels)
     if found[0] > 0 and found[-1] - found[0] + 1 == num_outputs:
-        return f"y - {found[0]}, for classes are numbered from 0 and these go from {found[0]} to {found[-1]}"
+        return (
+            f"Use y - {found[0]}: classes are numbered from 0, and these go from {found[0]} to {found[-1]}."
+        )
     if len(found) == num_outputs:
         return NUMBERED
-    return "y.astype(np.float32), where they are quantities" if num_outputs == 1 else None
+    return "Use y.astype(np.float32), where they are quantities." if num_outputs == 1 else None
 
 
 def as_targets(y: NDArray[Any], kind: Any) -> str:
-    """What makes labels what they must be: int64 classes, or float32 quantities."""
+    """The fix that makes labels int64 classes, or float32 quantities."""
     if kind == np.int64 and y.ndim == 2 and y.shape[1] == 1:
-        return "y[:, 0]"
+        return "Use y[:, 0]."
     if kind == np.int64 and is_one_hot(y):
-        return "y.argmax(1)"
+        return "Use y.argmax(1)."
     if y.dtype.kind not in "biuf":
         return NUMBERED
-    return f"y.astype(np.{np.dtype(kind).name})"
+    return f"Use y.astype(np.{np.dtype(kind).name})."
 
 
 def from_zero(y: NDArray[Any]) -> str:
-    """What mends labels of which some are negative."""
+    """The fix for labels of which some are negative."""
     labels = np.unique(y)
     if labels.tolist() == [-1, 1]:
-        return "(y + 1) // 2"
+        return "Use (y + 1) // 2."
     if labels[0] < 0 and (labels[1:] >= 0).all():
-        return f"leave out the samples that have none, x[y != {labels[0]}]; or {NUMBERED}"
+        return f"Leave out the samples that have none, x[y != {labels[0]}]. Or: {NUMBERED}"
     return NUMBERED

@@ -90,5 +90,5 @@ class Data(Port, ABC):
         """
         raise ConfigurationError(
             f"{type(self).__name__}: offers no test share of a client, and a metric asks for the accuracy of "
-            "clients. Usual fix: another metric, or data with a split."
+            "clients. Use another metric, or data with a split."
         )

@@ -46,7 +46,7 @@ class SplitData(Data, ABC):
 
     def _refused(self, rule: str, first: str = "") -> ConfigurationError:
         kind = type(self.split).__name__
-        return refuse(type(self), "split", kind, rule, f"{first}another split, such as Iid")
+        return refuse(type(self), "split", kind, rule, f"Use {first}another split, such as Iid.")
 
     @override
     def held(
@@ -56,7 +56,7 @@ class SplitData(Data, ABC):
         if dataset.train_y is None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the samples of {dataset.name!r} arise while the clock runs (train_y "
-                "is None), so they cannot be dealt. Usual fix: give train_y, or a Data with a method held."
+                "is None), so they cannot be dealt. Give train_y, or a Data with a method held."
             )
         self._check_classes(dataset.num_classes is not None, is_whole(dataset.train_y))
         if self.split.needs_owners and dataset.train_owners is None:
@@ -65,7 +65,7 @@ class SplitData(Data, ABC):
         if len(dealt) != num_clients:
             raise ConfigurationError(
                 f"{type(self.split).__name__}.deal gives samples to {len(dealt)} clients of {num_clients}. "
-                "Usual fix: an array of indices for each client."
+                "Use an array of indices for each client."
             )
         taken = partial(_dealt_to, f"{type(self.split).__name__}.deal", dealt, dataset.num_sample_numbers)
         if isinstance(dealt, list | tuple):  # made already: all are looked at before the clock starts
@@ -88,7 +88,7 @@ class SplitData(Data, ABC):
         if dataset.num_classes is None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the test samples of {dataset.name!r} have no classes by which "
-                "clients could have shares of their own. Usual fix: another metric."
+                "clients could have shares of their own. Use another metric."
             )
         return owners_by_class(sim, dataset, [own() for own in self.held(sim, dataset, cell_sizes)])
 
@@ -104,16 +104,16 @@ def _dealt_to(
     samples = np.asarray(dealt[number])
     rule, fix = None, ""
     if samples.ndim != 1 or not samples.size:
-        rule, fix = "no samples", "fewer clients, or at least one sample for each"
+        rule, fix = "no samples", "Use fewer clients, or at least one sample for each."
     elif samples.dtype == bool:
-        rule, fix = "a mask, and not the indices of samples", "np.flatnonzero(mask)"
+        rule, fix = "a mask, and not the indices of samples", "Use np.flatnonzero(mask)."
     elif samples.dtype.kind not in "iu":
-        rule, fix = f"{samples.dtype}, and not the indices of samples", "whole numbers"
+        rule, fix = f"{samples.dtype}, and not the indices of samples", "Use whole numbers."
     elif samples.min() < 0 or samples.max() >= num_samples:
         rule = f"samples {samples.min()} to {samples.max()}, and there are {num_samples}"
-        fix = "indices of the training set, from 0"
+        fix = "Use indices of the training set, from 0."
     if rule is not None:
-        raise ConfigurationError(f"{what}: client {number} gets {rule}. Usual fix: {fix}.")
+        raise ConfigurationError(f"{what}: client {number} gets {rule}. {fix}")
     samples = samples.astype(np.int64, copy=False)
     samples.flags.writeable = False  # so that no update need keep a copy of its own
     return samples

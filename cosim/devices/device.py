@@ -37,7 +37,7 @@ Each = TypeVar("Each")
 """A number, or an array with one for each client."""
 
 
-def _must(fits: Callable[[Any], Any], rule: str, fix: str = "check the table of devices") -> Any:
+def _must(fits: Callable[[Any], Any], rule: str, fix: str = "Check the table of devices.") -> Any:
     """Refuses numbers that do not fit."""
 
     def check(_device: object, attribute: Any, value: Any) -> None:
@@ -53,8 +53,8 @@ def _must(fits: Callable[[Any], Any], rule: str, fix: str = "check the table of 
 
 _ABOVE_0 = _must(lambda x: (x > 0.0) & (x < math.inf), "must be a finite number above 0")
 _FROM_0 = _must(lambda x: (x >= 0.0) & (x < math.inf), "must be a finite number, 0 or above")
-_TIME = _must(lambda x: x >= 0.0, "must be 0 or above", "infinite: it never sleeps")
-_MEMORY = _must(lambda x: x > 0.0, "must be above 0", "infinite: unlimited")
+_TIME = _must(lambda x: x >= 0.0, "must be 0 or above", "Use infinity for a device that never sleeps.")
+_MEMORY = _must(lambda x: x > 0.0, "must be above 0", "Use infinity for no limit.")
 _NONE: Any = 0.0
 _ENDLESS: Any = math.inf
 
@@ -240,6 +240,6 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
 
 def _is_data(kind: type, plain: type) -> ConfigurationError:
     return ConfigurationError(
-        f"{kind.__name__}: a {plain.__name__} is data, and nothing asks a subclass of it. Usual fix: a "
+        f"{kind.__name__}: a {plain.__name__} is data, and nothing asks a subclass of it. Use a "
         "cosim.devices.Processor or a cosim.devices.PowerControl of your own as a part of the device."
     )

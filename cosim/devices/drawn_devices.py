@@ -72,14 +72,14 @@ class DrawnDevices(Devices):
     def __attrs_post_init__(self) -> None:
         if self.sleep_w and self.sleeps_after_s is None:
             rule = "no device sleeps, since sleeps_after_s is none"
-            raise refuse("DrawnDevices", "sleep_w", self.sleep_w, rule, "sleeps_after_s = 1.0")
+            raise refuse("DrawnDevices", "sleep_w", self.sleep_w, rule, "Use sleeps_after_s = 1.0.")
         if self.sleeps_after_s is not None and not self.idle_w and not self.sleep_w:
             rule = "devices take no power at rest, idling or asleep"
-            raise refuse("DrawnDevices", "sleeps_after_s", self.sleeps_after_s, rule, "idle_w = 0.5")
+            raise refuse("DrawnDevices", "sleeps_after_s", self.sleeps_after_s, rule, "Use idle_w = 0.5.")
         slowest_hz = min(self.min_frequency_hz.numbers)
         if self.lowest_frequency_hz > slowest_hz:
             rule = f"above min_frequency_hz = {slowest_hz:g}, the highest of some clients"
-            raise refuse("DrawnDevices", "lowest_frequency_hz", self.lowest_frequency_hz, rule, 0.0)
+            raise refuse("DrawnDevices", "lowest_frequency_hz", self.lowest_frequency_hz, rule, default=0.0)
 
     @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
@@ -121,7 +121,7 @@ def frequencies_hz(
         lowest_hz[lowest_hz > highest_hz], highest_hz[lowest_hz > highest_hz], strict=True
     ):
         raise ConfigurationError(
-            f"DrawnDevices.min_frequency_hz = {low_hz:g} lies above max_frequency_hz = {high_hz:g}. Usual "
-            "fix: swap them."
+            f"DrawnDevices.min_frequency_hz = {low_hz:g} lies above max_frequency_hz = {high_hz:g}. "
+            "Swap them."
         )
     return lowest_hz + (highest_hz - lowest_hz) * shares

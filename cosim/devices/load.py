@@ -82,6 +82,6 @@ class Costs:
         if found.shape != (len(clients),):
             raise ConfigurationError(
                 f"{type(self.cycles).__name__}.of_clients gives {found!r:.80}: must be one number, or one "
-                f"for each of {len(clients)} clients. Usual fix: @for_each, a rule for one client."
+                f"for each of {len(clients)} clients. Use @for_each, a rule for one client."
             )
         return found

@@ -111,7 +111,7 @@ class OnOff(Presence):
             elif (num_too_short := num_too_short + 1) > _MOST_TOO_SHORT:
                 raise ConfigurationError(
                     f"OnOff.on: {type(self.on).__name__} draws times that are too short for the clock, one "
-                    f"after the other up to {now_s:.6g} s. Usual fix: longer times, or a lower rate."
+                    f"after the other up to {now_s:.6g} s. Use longer times, or a lower rate."
                 )
 
     def _durations(self, sim: Simulation, client: str, what: Literal["on", "off"]) -> Iterator[float]:
@@ -127,6 +127,6 @@ class OnOff(Presence):
             if not ((drawn_s > 0.0) & np.isfinite(drawn_s)).all():
                 raise ConfigurationError(
                     f"OnOff.{what}: {type(law).__name__} draws {drawn_s!r:.80}: must be finite times above 0 "
-                    "s. Usual fix: another law."
+                    "s. Use another law."
                 )
             yield from drawn_s.tolist()

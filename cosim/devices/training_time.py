@@ -101,7 +101,7 @@ class HyperExponentialTime(DrawnTime):
         if self.busy_probability == 1.0 or self.busy_factor == 1.0:
             name = "busy_factor" if self.busy_factor == 1.0 else "busy_probability"
             rule = "the law is exponential then"
-            raise refuse("HyperExponentialTime", name, 1.0, rule, "ExponentialTime")
+            raise refuse("HyperExponentialTime", name, 1.0, rule, "Use ExponentialTime.")
 
     @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:

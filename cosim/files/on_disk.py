@@ -36,7 +36,7 @@ def place(path: str | Path) -> Path:
             found.stat()
     except (OSError, ValueError, RuntimeError) as error:
         raise ConfigurationError(
-            f"{str(path)!r:.80}: nothing can lie there ({_why(error)}). Usual fix: another path."
+            f"{str(path)!r:.80}: nothing can lie there ({_why(error)}). Use another path."
         ) from None
     return found
 
@@ -120,13 +120,13 @@ def told(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         full = any(error.errno == number or f"errno {number}]" in str(error) for number in _FULL)
-        fix = "make room on the disk" if full else "a folder that is there and that you may write to"
+        fix = "Make room on the disk" if full else "Use a folder that is there and that you may write to"
         saved, again = "", ""
         if any((folder / "config.json").is_file() for folder in list(path.parents)[:2]):  # a run, or a study
             saved, again = " What was saved before is whole.", ", for a run cosim run --resume"
         raise ConfigurationError(
-            f"{shown(path)}: cannot be written ({_why(error)}).{saved} Usual fix: {fix}, then the same "
-            f"command again{again}."
+            f"{shown(path)}: cannot be written ({_why(error)}).{saved} {fix}, then give the same command "
+            f"again{again}."
         ) from None
 
 

@@ -27,7 +27,7 @@ def hiding_in(folder: Path) -> Iterator[Path]:
 def in_words(file: Path) -> str:
     """Sentence about a file that hides a package: what is wrong, and the fix."""
     package = file.stem if file.stem != "__init__" else file.parent.name
-    return f"{file}: hides the package {package}, which comes with cosim. Usual fix: another name for it."
+    return f"{file}: hides the package {package}, which comes with cosim. Use another name for it."
 
 
 def warn_of_hidden() -> None:

@@ -83,7 +83,7 @@ def check_files(config: Any) -> None:
             if not located(text).is_file():
                 name = short(repr(text))
                 raise ConfigurationError(
-                    f"{type(part).__name__}: there is no file {name}. Usual fix: its path from this folder."
+                    f"{type(part).__name__}: there is no file {name}. Use its path from this folder."
                 )
 
 
@@ -104,7 +104,7 @@ def check_sources(known: Any, found: Sources, where: str) -> None:
         if before and now and before != now:
             what, file = _told(module, found[module])
             raise ConfigurationError(
-                f"{where}: began with another {what}: {file} has changed since. Usual fix: that file as it "
+                f"{where}: began with another {what}: {file} has changed since. Use that file as it "
                 "was, or another folder."
             )
 

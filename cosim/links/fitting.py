@@ -12,14 +12,14 @@ def check_directions(system: Any) -> None:
         ConfigurationError: The first one.
     """
     for field, link, fix in (
-        ("downlink", system.downlink, "downlink = Unicast or Broadcast"),
-        ("uplink", system.uplink, "uplink = Radio"),
+        ("downlink", system.downlink, "Use downlink = Unicast or Broadcast."),
+        ("uplink", system.uplink, "Use uplink = Radio."),
     ):
         if not link.may_be(field):
             raise ConfigurationError(
                 f"System.{field} = {type(link).__name__}: it is for what goes "
-                f"{' or '.join(link.directions)}. Usual fix: {fix}."
+                f"{' or '.join(link.directions)}. {fix}"
             )
     if not (system.downloads_count or system.downlink.takes_time):
         why = f"has no effect with downlink = {type(system.downlink).__name__}, which takes no time"
-        raise refuse("System", "downloads_count", False, why, "leave it out")
+        raise refuse("System", "downloads_count", False, why, "Leave it out.")

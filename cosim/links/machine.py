@@ -127,5 +127,5 @@ class Machine(Forms):
     def _standing_still(self) -> ConfigurationError:
         return ConfigurationError(
             f"{type(self).__name__}.next_change_s = {self.next_change_s} at {self._now_s} s: must be later, "
-            "once what is due has changed. Usual fix: infinity where nothing changes by itself."
+            "once what is due has changed. Use infinity where nothing changes by itself."
         )

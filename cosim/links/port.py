@@ -222,7 +222,7 @@ class CellLink(Forms):
         if self.known is None:
             raise ConfigurationError(
                 f"{asker}: asks for rates and gains beforehand, and of a {type(self).__name__} none are "
-                "known. Usual fix: System.uplink = Radio with FixedShares, or a part that asks for neither."
+                "known. Use System.uplink = Radio with FixedShares, or a part that asks for neither."
             )
         return self.known
 

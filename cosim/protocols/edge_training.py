@@ -96,7 +96,7 @@ class EdgeTraining(CellTraining):
         if found.shape != step_s.shape or found.dtype.kind not in "iu" or found.min(initial=1) < 1:
             raise ConfigurationError(
                 f"{type(self.steps).__name__}.of_clients gives {found!r:.80}: must be whole numbers from 1, "
-                f"one for each of {len(clients)} clients. Usual fix: np.maximum(1, steps).astype(int)."
+                f"one for each of {len(clients)} clients. Use np.maximum(1, steps).astype(int)."
             )
         return found
 
@@ -112,7 +112,7 @@ class EdgeTraining(CellTraining):
         num_steps = self.steps.of_all
         if num_steps is None:
             rule = "clients take different numbers of steps, and a plan of times wants the same for all"
-            raise refuse(type(self), "steps", type(self.steps).__name__, rule, "SameSteps")
+            raise refuse(type(self), "steps", type(self.steps).__name__, rule, "Use SameSteps.")
         num_clients = self.selection.most(len(edge.clients))
         job = Job.of_round(global_round, 0, self.num_edge_rounds)
         link = edge.route.uplink.link.known_to(type(self).__name__)

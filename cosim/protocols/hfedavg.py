@@ -42,7 +42,7 @@ class HFedAvg(Hierarchical):
         if asks_in(self.server, ONE_BY_ONE):
             kind = type(self.server).__name__
             rule = f"{kind} wants clients' updates one by one, and the cloud gets a model from each cell"
-            raise refuse("HFedAvg", "server", kind, rule, "Mean, or EdgeTraining.server")
+            raise refuse("HFedAvg", "server", kind, rule, "Use Mean, or EdgeTraining.server.")
 
     @override
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:

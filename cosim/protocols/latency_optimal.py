@@ -52,7 +52,7 @@ def latency_optimal_sizes(
     ):
         raise ConfigurationError(
             f"submodel sizes: fixed_s = {list(fixed_s)}, unit_s = {list(unit_s)} must be finite, not negative"
-            " and, of a unit, above 0, one of each for every cell. Usual fix: no client without a rate."
+            " and, of a unit, above 0, one of each for every cell. Use no client without a rate."
         )
     cap = largest_size(num_units, len(unit_s), largest)
 
@@ -76,13 +76,13 @@ def largest_size(num_units: int, num_cells: int, largest: float) -> int:
     if not 1 <= num_cells <= num_units:
         raise ConfigurationError(
             f"submodel sizes: {num_cells} cells for {num_units} units, and each must train at least one. "
-            "Usual fix: fewer cells or a wider layer."
+            "Use fewer cells or a wider layer."
         )
     cap = min(num_units, math.floor(largest * num_units / num_cells + _ROUNDING))
     if cap * num_cells < num_units:
         raise ConfigurationError(
             f"submodel sizes: at most {largest:g} equal parts are {cap} of {num_units} units for each of "
-            f"{num_cells} cells, too few to add up to the model. Usual fix: a largest of at least "
+            f"{num_cells} cells, too few to add up to the model. Use a largest of at least "
             f"{math.ceil(num_units / num_cells) * num_cells / num_units:.4g}."
         )
     return cap

@@ -79,7 +79,7 @@ class Fractions(SubmodelSizes):
         """Refuse another number of parts than of cells."""
         if len(self.values) != len(cloud.edges):
             raise ConfigurationError(
-                f"Fractions.values has {len(self.values)} values for {len(cloud.edges)} cells. Usual fix: "
+                f"Fractions.values has {len(self.values)} values for {len(cloud.edges)} cells. Use "
                 "one for each cell, or EqualSizes."
             )
 
@@ -105,7 +105,7 @@ class LatencyOptimal(SubmodelSizes):
     def __attrs_post_init__(self) -> None:
         if self.largest < 1.0:
             rule = "parts below an equal one cannot add up to the model"
-            raise refuse("LatencyOptimal", "largest", self.largest, rule, "at least 1")
+            raise refuse("LatencyOptimal", "largest", self.largest, rule, "Use at least 1.")
 
     @override
     def check(self, cloud: Cloud) -> None:
@@ -113,7 +113,7 @@ class LatencyOptimal(SubmodelSizes):
         if cloud.edges[0].route.uplink.link.known_to("LatencyOptimal").num_at_once is not None:
             raise ConfigurationError(
                 "LatencyOptimal: this uplink makes clients wait for each other, and no plan knows how long. "
-                "Usual fix: sharing = FixedShares, or EqualSizes."
+                "Use sharing = FixedShares, or EqualSizes."
             )
         widest, whole = self._widest(cloud), cloud.workload.of().upload.bits
         uncut, unit = (load.upload.bits for load in cloud.workload.by_units(widest))
@@ -121,7 +121,7 @@ class LatencyOptimal(SubmodelSizes):
             kind = type(cloud.workload.codec).__name__
             raise ConfigurationError(
                 f"LatencyOptimal: plans by the bits of a unit, and System.codec = {kind} has other bits for "
-                "all of them together. Usual fix: a codec with so many bits for each value, or EqualSizes."
+                "all of them together. Use a codec with so many bits for each value, or EqualSizes."
             )
 
     @staticmethod

@@ -102,7 +102,7 @@ class PublicNetwork(Link):
         if lost:
             raise ConfigurationError(
                 f"{type(self.paths).__name__}.stations has none for {len(lost)} clients, such as {lost[0]}. "
-                "Usual fix: one for every client of every cell."
+                "Use one for every client of every cell."
             )
         stations = {
             name: Station(

@@ -63,11 +63,11 @@ class HyperExponential(ServiceLaw):
 
     def __attrs_post_init__(self) -> None:
         if abs(sum(self.weights) - 1.0) > 1e-9:
-            raise refuse("HyperExponential", "weights", self.weights, "must sum to 1", "give p and 1 - p")
+            raise refuse("HyperExponential", "weights", self.weights, "must sum to 1", "Give p and 1 - p.")
         if self.rates_per_s[0] < self.rates_per_s[1]:
             rule = "the faster rate comes first (mu_1 >= mu_2)"
             raise refuse(
-                "HyperExponential", "rates_per_s", self.rates_per_s, rule, "swap them, and the weights too"
+                "HyperExponential", "rates_per_s", self.rates_per_s, rule, "Swap them, and the weights too."
             )
 
     @property

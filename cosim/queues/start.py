@@ -74,7 +74,7 @@ class StationaryStart(Start):
         if not in_line:
             raise ConfigurationError(
                 f"{owner}: has no stationary state to start from that is work alone: must have one server, "
-                "first come first served. Usual fix: start = EmptyStart, and a warm-up."
+                "first come first served. Use start = EmptyStart, and a warm-up."
             )
 
     @override
@@ -83,7 +83,7 @@ class StationaryStart(Start):
         if load > 1.0 - CLOSEST_TO_1:
             raise ConfigurationError(
                 f"{owner}: a load of rho = {load:g} has no stationary state to start from: must be below 1, "
-                f"by {CLOSEST_TO_1:g} at least. Usual fix: fewer arrivals, faster service, or start = "
+                f"by {CLOSEST_TO_1:g} at least. Use fewer arrivals, faster service, or start = "
                 "EmptyStart."
             )
 

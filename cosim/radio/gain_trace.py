@@ -80,8 +80,8 @@ class GainTrace(Fading):
         numbers = {by_number(client)[1] for client in clients}
         if numbers != set(range(gain.shape[1])):
             raise ConfigurationError(
-                f"{where}: has gains of {gain.shape[1]} clients, and the system has {len(clients)}. Usual "
-                f"fix: num_clients = {gain.shape[1]}."
+                f"{where}: has gains of {gain.shape[1]} clients, and the system has {len(clients)}. "
+                f"Use num_clients = {gain.shape[1]}."
             )
         silent = ~gain.any(axis=(0, 2))
         if self.past_end.end_s(where, time_s) == math.inf:
@@ -89,7 +89,7 @@ class GainTrace(Fading):
         if silent.any():
             raise ConfigurationError(
                 f"{where}: the gain of client {silent.argmax()} stays 0, so nothing that it sends ever "
-                "arrives. Usual fix: past_end = RepeatTrace, or a gain above 0."
+                "arrives. Use past_end = RepeatTrace, or a gain above 0."
             )
 
     @override

@@ -61,7 +61,7 @@ class Radio(Link):
             if not fits:
                 kind = type(self.sharing).__name__
                 rule = f"{kind} needs channels that are known and stay while an upload lasts"
-                raise refuse("Radio", name, shown, rule, "leave it out, or sharing = FixedShares")
+                raise refuse("Radio", name, shown, rule, "Leave it out, or sharing = FixedShares.")
 
     @property
     @override

@@ -117,7 +117,7 @@ def unread() -> ConfigurationError:
     """The error of a part that reads a history which is not kept."""
     return ConfigurationError(
         "history: what has become of the jobs of clients is kept only where a part says that it reads it. "
-        "Usual fix: reads_history = True in the class that does."
+        "Use reads_history = True in the class that does."
     )
 
 

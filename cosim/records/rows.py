@@ -254,7 +254,7 @@ class Measure(NamedTuple):
         """
         if self.is_share and not 0.0 <= target <= 1.0:
             in_percent = 10.0 <= target <= 100.0
-            meant = f"Did you mean {target / 100:.15g}?" if in_percent else "Usual fix: 0.8, for 80 %."
+            meant = f"Did you mean {target / 100:.15g}?" if in_percent else "Use 0.8, for 80 %."
             raise ConfigurationError(f"{where} {target:.15g}: {self.words} is a share, from 0 to 1. {meant}")
 
 

@@ -24,11 +24,11 @@ class ByRound(Schedule):
     def __attrs_post_init__(self) -> None:
         firsts = self.first_rounds
         if firsts[0] != 1 or any(later <= one for one, later in pairwise(firsts)):
-            fix = "such as (1, 11, 21)"
+            fix = "Use rounds such as (1, 11, 21)."
             raise refuse(type(self), "first_rounds", firsts, "must rise from round 1", fix)
         if len(firsts) != len(self.values):
             rule = f"must be a round for each of the {len(self.values)} values"
-            raise refuse(type(self), "first_rounds", firsts, rule, "as many as values")
+            raise refuse(type(self), "first_rounds", firsts, rule, "Use as many as values.")
 
     @override
     def value(self, round: int) -> float:

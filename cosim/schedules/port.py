@@ -100,7 +100,7 @@ def number(value: "float | Schedule", round: int) -> float:
     found = value.value(round)
     if not takes(float, found):
         raise ConfigurationError(
-            f"{type(value).__name__}.value({round}) = {found!r:.80}: must be a finite number. Usual fix: a "
+            f"{type(value).__name__}.value({round}) = {found!r:.80}: must be a finite number. Use a "
             "float in every round."
         )
     return float(found)

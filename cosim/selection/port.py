@@ -77,7 +77,7 @@ class SomeClients(Selection, ABC):
         smallest = min(system.sizes())
         if self.num_participants > smallest:
             rule = f"the smallest cell has {smallest} clients"
-            fix = f"at most {smallest}, or Everyone"
+            fix = f"Use at most {smallest}, or Everyone."
             raise refuse(type(self), "num_participants", self.num_participants, rule, fix)
 
     @override

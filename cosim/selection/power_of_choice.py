@@ -39,7 +39,7 @@ class PowerOfChoice(SomeClients):
     def __attrs_post_init__(self) -> None:
         if self.num_candidates < self.num_participants:
             rule = f"fewer candidates than participants ({self.num_participants})"
-            fix = f"at least {self.num_participants}"
+            fix = f"Use at least {self.num_participants}."
             raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
 
     @override
@@ -48,7 +48,7 @@ class PowerOfChoice(SomeClients):
         super().fit(system)
         smallest = min(system.sizes())
         if self.num_candidates > smallest:
-            rule, fix = f"the smallest cell has {smallest} clients", f"at most {smallest}"
+            rule, fix = f"the smallest cell has {smallest} clients", f"Use at most {smallest}."
             raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
 
     @override

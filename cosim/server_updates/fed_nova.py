@@ -58,11 +58,11 @@ class FedNova(ServerUpdate):
         """Refuse weights that are more than that, and steps of which nothing is known."""
         if self.weighted.form not in ("mean", "weights"):
             kind, rule = type(self.weighted), "is more than weights"
-            raise refuse(type(self), "weighted", kind.__name__, rule, "Mean or MeanBySamples")
+            raise refuse(type(self), "weighted", kind.__name__, rule, "Use Mean or MeanBySamples.")
         if system.codec.step is not None:
             kind = type(system.codec)
             rule = f"{kind.__name__} moves weights by a common step, which tells nothing of gradients"
-            raise refuse("System", "codec", kind.__name__, rule, "Qsgd, or Mean at the server")
+            raise refuse("System", "codec", kind.__name__, rule, "Use Qsgd, or Mean at the server.")
         for one in parts_of(system):
             if isinstance(one, LocalTraining):
                 for rule in in_extreme_rounds(one, system):
@@ -87,13 +87,13 @@ def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
         kind = type(rule).__name__
         raise ConfigurationError(
             f"FedNova with local = {kind}: how many gradients its steps add up to is unknown, so updates of "
-            "different steps cannot be weighed. Usual fix: Sgd, Momentum without keeps_state, Proximal with "
+            "different steps cannot be weighed. Use Sgd, Momentum without keeps_state, Proximal with "
             f"learning_rate times mu at most 1; or num_gradients in {kind}, where it is yours."
         )
     if not 0.0 < number < math.inf:
         raise ConfigurationError(
             f"{type(rule).__name__}.num_gradients({num_steps}) = {number}: must be a finite number above 0. "
-            "Usual fix: the sum of what each gradient counts in the way of the steps."
+            "Use the sum of what each gradient counts in the way of the steps."
         )
     return number
 

@@ -36,7 +36,7 @@ class MajorityVote(ServerUpdate):
         if system.codec.step is None:
             kind = type(system.codec).__name__
             rule = f"{kind} sends more than signs, and MajorityVote counts signs"
-            raise refuse("System", "codec", kind, rule, "Signs, or server = Mean")
+            raise refuse("System", "codec", kind, rule, "Use Signs, or server = Mean.")
 
     @override
     def moved(
@@ -46,7 +46,7 @@ class MajorityVote(ServerUpdate):
         if not mean.updates or any(update.start is not model for update in mean.updates):
             raise ConfigurationError(
                 "MajorityVote: what arrives are not updates of this server's model, so they cannot vote. "
-                "Usual fix: as EdgeTraining.server; server = Mean here."
+                "Use as EdgeTraining.server; server = Mean here."
             )
         return VotedModel(model, mean.updates), None
 

@@ -61,7 +61,7 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
     systems = {BASE: given} if isinstance(given, System) else given
     if not isinstance(systems, Mapping):
         raise ConfigurationError(
-            f"Study.systems = {shown(given)}: must be a System, or several by their names. Usual fix: "
+            f"Study.systems = {shown(given)}: must be a System, or several by their names. Use "
             '{"HIST": cosim.System(...), "FedAvg": cosim.System(...)}.'
         )
     systems = dict(systems)
@@ -69,14 +69,14 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
         if not (isinstance(name, str) and name.strip() and isinstance(system, System)):
             raise ConfigurationError(
                 f"Study.systems: {name!r:.80} is a {type(system).__name__}; must be names, each with a "
-                'System. Usual fix: {"HIST": cosim.System(...)}.'
+                'System. Use {"HIST": cosim.System(...)}.'
             )
     if not systems:
-        raise ConfigurationError("Study.systems: none. Usual fix: a System, or several by their names.")
+        raise ConfigurationError("Study.systems: none. Use a System, or several by their names.")
     if len(seeds := {system.seed for system in systems.values()}) > 1:
         raise ConfigurationError(
             f"Study.systems: their seeds are {', '.join(map(str, sorted(seeds)))}, but designs are compared "
-            "on the same ones. Usual fix: one seed for all."
+            "on the same ones. Use one seed for all."
         )
     return systems
 
@@ -89,7 +89,7 @@ def grid_of(given: Any) -> Grid:
     """
     if not (isinstance(given, Mapping) and all(isinstance(field, str) for field in given)):
         raise ConfigurationError(
-            f"Study.grid = {shown(given)}: must be fields, each with its values. Usual fix: "
+            f"Study.grid = {shown(given)}: must be fields, each with its values. Use "
             '{"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")}.'
         )
     found: dict[str, tuple[Any, ...]] = {}
@@ -108,22 +108,22 @@ def designs(systems: Systems, grid: Grid) -> tuple[Design, ...]:
     """
     for field, given in grid.items():
         if not len(given):
-            raise ConfigurationError(f"{field}: no values. Usual fix: {field}=1,2 or leave it out.")
+            raise ConfigurationError(f"{field}: no values. Use {field}=1,2 or leave it out.")
         for value in given:
             try:
                 json.dumps(value)
             except TypeError:
                 raise ConfigurationError(
-                    f"{field} = {value!r:.80}: values are those of config.json. Usual fix: numbers, texts; "
+                    f"{field} = {value!r:.80}: values are those of config.json. Use numbers, texts; "
                     f"for a class {field.removesuffix(f'.{KIND}')}.kind and its name, such as HFedAvg or "
                     "rules:Fastest."
                 ) from None
         if len({exactly(value) for value in given}) < len(given):
-            raise ConfigurationError(f"{field}: a value is given twice. Usual fix: each value once.")
+            raise ConfigurationError(f"{field}: a value is given twice. Use each value once.")
     ways = [dict(zip(grid, way, strict=True)) for way in product(*grid.values())]
     for field in grid:
         if field == "seed":
-            raise ConfigurationError("seed: a study gives every design the same seeds. Usual fix: --seeds.")
+            raise ConfigurationError("seed: a study gives every design the same seeds. Use --seeds.")
         check_somewhere(systems.values(), field, ways)
     names = iter(names_of({name: to_dict(system) for name, system in systems.items()}, grid))
     return tuple(_design(next(names), base, systems[base], way) for base in systems for way in ways)

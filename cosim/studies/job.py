@@ -96,7 +96,7 @@ def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
     try:
         return ask()
     except DamagedCheckpoint as error:
-        _remove(folder, str(error).partition(" Usual fix")[0])
+        _remove(folder, error.why)
     return ask()
 
 

@@ -73,7 +73,7 @@ def _targets(given: Any) -> tuple[float, ...]:
         return tuple(dict.fromkeys(float(target) for target in each))
     except (TypeError, ValueError):
         raise ConfigurationError(
-            f"Study.targets = {shown(given)}: must be numbers of the headline. Usual fix: targets=(0.8,)."
+            f"Study.targets = {shown(given)}: must be numbers of the headline. Use targets=(0.8,)."
         ) from None
 
 
@@ -107,13 +107,13 @@ class Study:
             if type(value) is int and value >= 1:
                 continue
             usual, rule = attrs.fields_dict(Study)[name].default, f"must be a whole number, {what}"
-            fix = f"the default is {usual}"
+            fix = f"Use the default, {usual}."
             if name == "seeds" and isinstance(value, Sequence) and value and not isinstance(value, str):
-                fix = f"seeds={len(value)} of System(seed={value[0]!r:.80})"
+                fix = f"Use seeds={len(value)} of System(seed={value[0]!r:.80})."
             rule = "must be at least 1" if type(value) is int else rule
-            raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. Usual fix: {fix}.")
+            raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. {fix}")
         if self.held > 1 and not self.targets:
-            raise ConfigurationError(f"Study.held = {self.held}: there is no target. Usual fix: targets.")
+            raise ConfigurationError(f"Study.held = {self.held}: there is no target. Use targets.")
 
     @override
     def __repr__(self) -> str:

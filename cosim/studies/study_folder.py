@@ -51,13 +51,13 @@ def begin(
         except FileExistsError:
             if not path.exists():
                 raise ConfigurationError(
-                    f"{shown(folder)}: is there already, and no study. Usual fix: another --out."
+                    f"{shown(folder)}: is there already, and no study. Use another --out."
                 ) from None
     try:
         known = read_json(path)
     except ValueError as error:
         raise ConfigurationError(
-            f"{shown(path)}: damaged ({error}). Usual fix: remove it and give the same command again, which "
+            f"{shown(path)}: damaged ({error}). Remove it and give the same command again, which "
             "keeps the runs that are whole."
         ) from None
     known_sources = known.pop(SOURCES, {})
@@ -95,4 +95,4 @@ def _check_runs(folder: Path, designs: Sequence[Design]) -> None:
 
 
 def _another(folder: Path, how: str) -> ConfigurationError:
-    return ConfigurationError(f"{shown(folder)}: holds another study ({how}). Usual fix: another --out.")
+    return ConfigurationError(f"{shown(folder)}: holds another study ({how}). Use another --out.")

@@ -115,7 +115,7 @@ def _made_anew(folder: Path, index: Index) -> pd.DataFrame:
         return table_of(rows, labels, shared_parts(asked["systems"]), reference)
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise ConfigurationError(
-            f"{shown(folder / ASKED)}: damaged ({error}). Usual fix: remove it and give the command of the "
+            f"{shown(folder / ASKED)}: damaged ({error}). Remove it and give the command of the "
             "study again, which keeps the runs that are whole."
         ) from None
 

@@ -30,8 +30,8 @@ class Classification(Task):
             fix = "y.astype(int), which makes classes of them; or " if is_whole(dataset.test_y) else ""
             fix = "y.argmax(1); or " if is_one_hot(dataset.test_y) else fix
             raise ConfigurationError(
-                f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. Usual "
-                f"fix: {fix}task = Regression, or none."
+                f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. "
+                f"Use {fix}task = Regression, or none."
             )
 
     @override

@@ -100,8 +100,8 @@ class Metric(Port, ABC):
         """
         if dataset.num_classes is None:
             raise ConfigurationError(
-                f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. Usual "
-                "fix: a metric of quantities, or none."
+                f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. "
+                "Use a metric of quantities, or none."
             )
 
     @abstractmethod

@@ -40,7 +40,7 @@ class NextToken(Classification):
         if dataset.num_classes is None or dataset.test_x.dtype != np.int64:
             raise ConfigurationError(
                 f"NextToken: samples of {dataset.name!r} are no windows of tokens with a token that follows. "
-                "Usual fix: data = AuthoredText, or another task."
+                "Use data = AuthoredText, or another task."
             )
 
     @override

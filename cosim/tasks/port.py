@@ -146,7 +146,7 @@ class Task(Port, ABC):
             rule = (
                 f"{names[0]} is of clients' own models, and clients keep nothing of the model to themselves"
             )
-            fix = "System.personal, such as the last layer; or ClientAccuracy"
+            fix = "Use System.personal, such as the last layer; or ClientAccuracy."
             raise refuse(type(self), "metrics", self.metrics, rule, fix)
 
     def columns(self, dataset: "Dataset") -> Mapping[str, Measure]:
@@ -163,7 +163,7 @@ class Task(Port, ABC):
         if self.first not in columns:
             rule = f"is no column of the evaluations, which are {', '.join(columns)}"
             raise refuse(
-                type(self), "first", self.first, rule, f"first={next(iter(columns))!r}, or its metric"
+                type(self), "first", self.first, rule, f"Use first={next(iter(columns))!r}, or its metric."
             )
         return {self.first: columns[self.first]} | columns
 

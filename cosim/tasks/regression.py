@@ -32,8 +32,8 @@ class Regression(Task):
         """Refuse classes."""
         if dataset.num_classes is not None:
             raise ConfigurationError(
-                f"{type(self).__name__}: the targets of {dataset.name!r} are classes, not quantities. Usual "
-                "fix: y.astype(np.float32), which makes quantities of them; or Classification, or none."
+                f"{type(self).__name__}: the targets of {dataset.name!r} are classes, not quantities. "
+                "Use y.astype(np.float32), which makes quantities of them; or Classification, or none."
             )
 
     @override

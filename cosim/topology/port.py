@@ -46,7 +46,7 @@ class Topology(Port):
     def __attrs_post_init__(self) -> None:
         if self.min_distance_m >= self.cell_radius_m:
             rule = f"must lie below cell_radius_m = {self.cell_radius_m:g}, else no place is left for clients"
-            raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, 35.0)
+            raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, default=35.0)
 
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         """Distances of clients from their edge servers, shape (clients,); here uniform over the ring's area.

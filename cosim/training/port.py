@@ -176,11 +176,11 @@ class LocalTraining(Port):
         """
         if self.personal_tensors is not None and not self.keeps_state:
             rule = "personal_tensors reads what clients keep, and they keep nothing"
-            raise refuse(type(self), "keeps_state", False, rule, "keeps_state = True in the class")
+            raise refuse(type(self), "keeps_state", False, rule, "Use keeps_state = True in the class.")
         if self.companions is not None and system.codec.step is not None:
             kind, own = type(system.codec).__name__, type(self).__name__
             rule = f"{kind} moves weights by a common step, and {own} sends something else beside them"
-            raise refuse("System", "codec", kind, rule, "Qsgd, or plain Sgd")
+            raise refuse("System", "codec", kind, rule, "Use Qsgd, or plain Sgd.")
 
     def check(self, learner: "Trainable") -> None:
         """Refuse a network that this rule cannot train, before the clock starts."""
@@ -188,7 +188,7 @@ class LocalTraining(Port):
         if self.batch_size == 1 and learner.shape.statistics:
             raise ConfigurationError(
                 f"{kind.__name__}.batch_size = 1: System.model has normalisation layers, and one sample has "
-                "no variance. Usual fix: at least 2."
+                "no variance. Use at least 2."
             )
         if self.form == "one_by_one":
             learner.try_rule(self)

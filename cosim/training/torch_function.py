@@ -79,7 +79,7 @@ class TorchFunction(LocalTraining):
             return  # `check` refuses a function that is not loaded
         if "learning_rate" not in self._asked():
             rule = "the function has a step size of its own: it has no parameter learning_rate"
-            fix = f"a parameter learning_rate of {self.function}, or leave it out"
+            fix = f"Give {self.function} a parameter learning_rate, or leave it out."
             raise refuse(type(self), "learning_rate", self.learning_rate, rule, fix)
 
     @override
@@ -90,7 +90,7 @@ class TorchFunction(LocalTraining):
             inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked())
         except TypeError as error:
             raise ConfigurationError(
-                f"{type(self).__name__}.function = {shown(self.function)}: {error}. Usual fix: "
+                f"{type(self).__name__}.function = {shown(self.function)}: {error}. Use "
                 f"{found.__name__}(network, batches, state, rng), and {' or '.join(MAY_ASK)} where it asks."
             ) from None
         super().check(learner)
@@ -114,7 +114,7 @@ class TorchFunction(LocalTraining):
         found = loaded(self.function, where) if ":" in self.function else None
         if not callable(found):
             raise ConfigurationError(
-                f"{where}: no such function. Usual fix: module:function, of a module that is loaded."
+                f"{where}: no such function. Use module:function, of a module that is loaded."
             )
         return found  # type: ignore[return-value]
 
@@ -126,8 +126,8 @@ class TorchFunction(LocalTraining):
         state = self._called()(client.network, batches, client.state, client.generator, **asked)
         if not batches.num_taken:
             raise ConfigurationError(
-                f"{self.function} takes none of its mini-batches, so it trains on nothing. Usual "
-                "fix: for x, y in batches; or a class with a method train(self, client), which need not."
+                f"{self.function} takes none of its mini-batches, so it trains on nothing. "
+                "Use for x, y in batches; or a class with a method train(self, client), which need not."
             )
         return state
 

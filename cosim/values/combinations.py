@@ -170,18 +170,18 @@ def accumulate(
     """
     if not updates:
         raise ConfigurationError(
-            "accumulated gradients of nothing. Usual fix: keep the old model when no update arrived."
+            "accumulated gradients of nothing. Keep the old model when no update arrived."
         )
     if len(coefficients) != len(updates) or not np.isfinite(np.asarray(coefficients, dtype=float)).all():
         raise ConfigurationError(
-            f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one per update. Usual "
-            "fix: no probability of 0 below an update that arrived."
+            f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one per update. "
+            "Use no probability of 0 below an update that arrived."
         )
     elsewhere = [update.client for update in updates if update.start is not model]
     if elsewhere:
         raise ConfigurationError(
             f"updates of {', '.join(elsewhere)} start from another model than the one they are to move. "
-            "Usual fix: train from the model that is moved."
+            "Train from the model that is moved."
         )
     coefficients = [float(coefficient) for coefficient in coefficients]
     total = math.fsum(coefficients)
@@ -296,7 +296,7 @@ def assemble(
 
 def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
     if count == 0:
-        raise ConfigurationError("a mean of nothing. Usual fix: keep the old model when no update arrived.")
+        raise ConfigurationError("a mean of nothing. Keep the old model when no update arrived.")
     if weights is None:
         return (1.0 / count,) * count
     relative = np.asarray(weights, dtype=float)

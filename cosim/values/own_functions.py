@@ -41,7 +41,7 @@ def without_shared_draws(function: str, source: str, call: Callable[[], T]) -> T
     if drawn:
         raise ConfigurationError(
             f"{function} draws from {drawn[0]}, which all threads share, so results would not be those of "
-            f"the seed. Usual fix: generator={source}."
+            f"the seed. Use generator={source}."
         )
     return found
 
@@ -56,8 +56,7 @@ def kept_copies(function: str, keeps_state: bool, state: Mapping[str, Tensor] | 
         return {}
     if not keeps_state:
         raise ConfigurationError(
-            f"{function} returned a state, and nobody would keep it. Usual fix: keeps_state = True in the "
-            "class."
+            f"{function} returned a state, and nobody would keep it. Use keeps_state = True in the class."
         )
     if not isinstance(state, Mapping) or not all(isinstance(values, Tensor) for values in state.values()):
         raise ConfigurationError(

@@ -229,7 +229,7 @@ class PendingUpdate:
         if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:
             raise refuse(type(self), "num_steps", self.num_steps, "must be a whole number of at least 1")
         if not isinstance(self.training, Port):
-            raise refuse(type(self), "training", self.training, "must be a local training", "Sgd()")
+            raise refuse(type(self), "training", self.training, "must be a local training", "Use Sgd().")
         check_key(type(self), self.key)
 
 

@@ -109,7 +109,7 @@ class NetworkShape:
                 if name in cut_by:
                     raise ConfigurationError(
                         f"unit_groups: {cut_by[name]!r} and {group!r} cut {name!r}, so parts would not add "
-                        "up to the whole. Usual fix: groups on every second layer."
+                        "up to the whole. Use groups on every second layer."
                     )
                 cut_by[name] = group
             if len({self.tensors[name][axis] for name, axis in cuts}) != 1:
@@ -259,7 +259,7 @@ def proportional_counts(num_units: Mapping[str, int], fractions: Sequence[float]
     shares = np.asarray(fractions, dtype=float)
     if shares.ndim != 1 or not (shares > 0).all() or not math.isclose(shares.sum(), 1.0, abs_tol=1e-9):
         raise ConfigurationError(
-            f"fractions = {list(fractions)}: must be above 0 and sum to 1. Usual fix: divide by their sum."
+            f"fractions = {list(fractions)}: must be above 0 and sum to 1. Divide by their sum."
         )
     counts = {}
     for group, total in num_units.items():
@@ -291,7 +291,7 @@ def draw_parts(
     if counts.keys() != num_units.keys() or len({len(c) for c in counts.values()}) != 1:
         raise ConfigurationError(
             f"counts = {dict(counts)}: must give every cell's units for each of {list(num_units)}. "
-            "Usual fix: even_counts or proportional_counts; a network without groups cannot be split."
+            "Use even_counts or proportional_counts; a network without groups cannot be split."
         )
     pieces = {}
     for group, total in num_units.items():
@@ -309,5 +309,5 @@ def _check_num_cells(group: str, num_units: int, num_cells: int) -> None:
     if num_cells > num_units:
         raise ConfigurationError(
             f"{num_cells} cells for the {num_units} units of {group!r}: a cell would train no unit. "
-            "Usual fix: fewer cells or a wider layer."
+            "Use fewer cells or a wider layer."
         )

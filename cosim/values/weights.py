@@ -135,7 +135,7 @@ def _check_disjoint(shape: NetworkShape, parts: Sequence[Part], covering: bool) 
             raise ConfigurationError(f"parts overlap in {group!r}: an assembled unit has one source.")
         if covering and held != list(range(total)):
             raise ConfigurationError(
-                f"parts hold {len(held)} of the {total} units of {group!r}. Usual fix: give the base model."
+                f"parts hold {len(held)} of the {total} units of {group!r}. Give the base model."
             )
 
 
@@ -170,7 +170,7 @@ class WeightedSum:
             elif self.total[name].shape != values.shape:
                 raise ConfigurationError(
                     f"{name} in one sum: shapes {tuple(self.total[name].shape)} and {tuple(values.shape)}. "
-                    "Usual fix: assemble submodels of different cells."
+                    "Assemble submodels of different cells."
                 )
             _add(self.total[name], values, coefficient)
         self.num_terms += 1

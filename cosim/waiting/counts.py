@@ -31,7 +31,7 @@ class FirstK(Waiting):
         """Refuse more updates than participants: that would be all of them."""
         if self.num_updates > num_participants:
             rule = f"an edge round of the smallest cell has {num_participants} participants"
-            fix = f"at most {num_participants}, or WaitForAll"
+            fix = f"Use at most {num_participants}, or WaitForAll."
             raise refuse("FirstK", "num_updates", self.num_updates, rule, fix)
 
 

@@ -46,7 +46,7 @@ def values_of(option: str, arguments: list[str], example: str) -> tuple[list[str
             continue
         value = value if equals else next(words, "")
         if not value or value.startswith("--"):
-            raise ConfigurationError(f"{option}: needs a value. Usual fix: {option} {example}.")
+            raise ConfigurationError(f"{option}: needs a value. Use {option} {example}.")
         values.append(value)
     return values, rest
 
@@ -55,7 +55,7 @@ def one_value_of(option: str, arguments: list[str], example: str) -> tuple[str |
     """The value of an option that may stand anywhere, None without it, and the other arguments."""
     values, rest = values_of(option, arguments, example)
     if len(values) > 1:
-        raise ConfigurationError(f"{option}: is given {len(values)} times. Usual fix: once.")
+        raise ConfigurationError(f"{option}: is given {len(values)} times. Use once.")
     return (values[0] if values else None), rest
 
 
@@ -226,7 +226,7 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
             close = did_you_mean(name[2:], [option[2:] for option in known]).replace("mean ", "mean --")
             hint = _elsewhere(path, configs) or close
             if path == "timing_only" and "evaluation.kind" in annotations:
-                hint = " Usual fix: --evaluation.kind Never."  # it is an option of studies
+                hint = " Use --evaluation.kind Never."  # it is an option of studies
             raise ConfigurationError(f"no option {name}.{hint} See --help.")
         typed.append(Typed(name, path, [_with_none(value, annotation)] if equals else []))
         name = _option(path)

@@ -92,7 +92,7 @@ def exit_code(arguments: list[str]) -> int:
             _leave(sys.stdout)
             where = error.filename or "the output"
             why = f"{where}: cannot be read or written ({error.strerror or error})"
-            say("Error", f"{why}. What was saved before is whole. Usual fix: another place.")
+            say("Error", f"{why}. What was saved before is whole. Use another place.")
             code = 2
     try:
         sys.stderr.flush()

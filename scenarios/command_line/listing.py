@@ -13,7 +13,7 @@ def main(arguments: list[str]) -> int:
         print(f"usage: cosim list\n\n{__doc__}")
         return 0
     if arguments:
-        raise ConfigurationError(f"cosim list: knows no {arguments[0]}. Usual fix: leave it out.")
+        raise ConfigurationError(f"cosim list: knows no {arguments[0]}. Leave it out.")
     table = Table(show_edge=False)
     for heading in ("command", "question"):
         table.add_column(heading)

@@ -90,7 +90,7 @@ def as_read(paths: Sequence[Path]) -> Iterator[None]:
     except Exception as error:  # there is hardly one that numbers of a stranger's cannot raise
         where, why = " ".join(map(shown, paths)), " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigurationError(
-            f"{where}: cannot be shown, because a file says what no run writes ({why:.200}). Usual fix: the "
+            f"{where}: cannot be shown, because a file says what no run writes ({why:.200}). Use the "
             "folder as its run has left it; cosim run --config plays one again."
         ) from error
 
@@ -107,7 +107,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     found = [runs_of(path) for path in paths]
     results = [result for one in found for _, result in one.runs]
     if not results:
-        raise ConfigurationError("report: no run in it has ended. Usual fix: another folder, or wait.")
+        raise ConfigurationError("report: no run in it has ended. Use another folder, or wait.")
     out = place(options.out or paths[0] / "report.html")
     remarks = [remark for one in found for remark in one.remarks]
     if not wanted:
@@ -183,7 +183,7 @@ def _of_studies(paths: Sequence[Path], found: Sequence[Found]) -> tuple[tuple[fl
     held = next((one.held for one in asked.values()), 1)
     remarks = [
         f"{shown(path)}: its targets are not shown; they must hold for another number of evaluations, "
-        f"{one.held}, than the others, {held}. Usual fix: --target."
+        f"{one.held}, than the others, {held}. Use --target."
         for path, one in asked.items()
         if one.held != held
     ]
@@ -196,7 +196,7 @@ def trace(path: Path, options: TraceOptions) -> int:
     result = analysis.load(path)
     if isinstance(result, pd.DataFrame):
         raise ConfigurationError(
-            f"{shown(path)}: is a study. Usual fix: one of its runs, below {shown(path / 'runs')}."
+            f"{shown(path)}: is a study. Use one of its runs, below {shown(path / 'runs')}."
         )
     out = place(options.out or path / "trace.json")
     made(out.parent)

@@ -50,9 +50,7 @@ def module_of(name: str, said: str) -> ModuleType:
     path = Path(name) if name.endswith(".py") else None
     if path is not None and not path.is_file():
         hint = did_you_mean(path.name, files_in(path.parent))
-        raise ConfigurationError(
-            f"{said}: there is no file {path}.{hint} Usual fix: its path from this folder."
-        )
+        raise ConfigurationError(f"{said}: there is no file {path}.{hint} Use its path from this folder.")
     folder, name = (os.getcwd(), name) if path is None else (str(path.resolve().parent), path.stem)
     for hiding in hiding_in(Path(folder)):
         raise ConfigurationError(f"{said}: {in_words(hiding)}")
@@ -61,14 +59,14 @@ def module_of(name: str, said: str) -> ModuleType:
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit) as error:
-        fix, hint = "mend it", ""
+        fix, hint = "Mend it.", ""
         if isinstance(error, ModuleNotFoundError) and error.name == name:
-            fix = "the name of a module, such as rules for rules.py in this folder"
+            fix = "Use the name of a module, such as rules for rules.py in this folder."
             hint = did_you_mean(name, [file.removesuffix(".py") for file in files_in(Path())])
-        raise ConfigurationError(f"{said}: {what_failed(error, f'{hint} Usual fix: {fix}.')}") from None
+        raise ConfigurationError(f"{said}: {what_failed(error, f'{hint} {fix}')}") from None
     if path is not None and Path(module.__file__ or "").resolve() != path.resolve():
         raise ConfigurationError(
-            f"{said}: another module is called {name} ({module.__file__ or 'built in'}). Usual fix: another "
+            f"{said}: another module is called {name} ({module.__file__ or 'built in'}). Use another "
             "name for the file."
         )
     return module
@@ -79,7 +77,7 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("*.py"))
 
 
-def what_failed(error: BaseException, rest: str = " Usual fix: mend it.") -> str:
+def what_failed(error: BaseException, rest: str = " Mend it.") -> str:
     """An error in one line, with the last place in a file of the user's that it comes from.
 
     Args:

@@ -56,15 +56,13 @@ def check_numbers(config: Any, typed: Sequence[Typed]) -> None:
             continue
         for word in words:
             if not _is(number, word):
-                fix = f"the default is {shown(usual)} {unit_of(name)}"
+                unit = unit_of(name)
+                fix = f"Use the default, {shown(usual)}{f' {unit}' if unit else ''}."
                 if usual is None or usual is attrs.NOTHING:
-                    fix = (
-                        "leave it out"
-                        if usual is None
-                        else f"give it {unit_of(name) and 'in '}{unit_of(name)}"
-                    )
+                    in_unit = f"Give it in {unit}." if unit else "Give another one."
+                    fix = "Leave it out." if usual is None else in_unit
                 rule = f"must be {type_name(attribute.type)}"
-                raise ConfigurationError(f"{option} {word}: {rule}. Usual fix: {fix.rstrip()}.")
+                raise ConfigurationError(f"{option} {word}: {rule}. {fix}")
         many = typing.get_origin(attribute.type) is tuple
         if is_configuration(type(owner)) and words and (many or len(words) == 1):
             found = [number(word) for word in words]

@@ -76,16 +76,14 @@ def _pareto(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> No
     wanted = targets(options.target, options.held)
     if len(wanted) != 1:
         given = f"needs one target, and {len(wanted)} are given" if wanted else "needs a target"
-        raise ConfigurationError(f"--kind pareto: {given}. Usual fix: --target 0.8.")
+        raise ConfigurationError(f"--kind pareto: {given}. Use --target 0.8.")
     plots.pareto(axes, designs, wanted[0], options.held)
 
 
 def _factor(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
     fields = plots.numeric_fields(designs)
     if not fields:
-        raise ConfigurationError(
-            "--kind factor: no field is a number that differs. Usual fix: --kind energy."
-        )
+        raise ConfigurationError("--kind factor: no field is a number that differs. Use --kind energy.")
     field = fields[0] if options.field is None else _one_of("--field", options.field, fields)
     measures = measures_of(designs)
     shares = {f"final {measure.label}" for measure in headlines(designs).values() if measure.is_share}
@@ -101,7 +99,7 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
     run = _run_of_one_design(designs, options)
     check_clients([run])
     if options.global_round is not None and not run.has_rounds:
-        raise ConfigurationError("--global-round: the run has versions, no rounds. Usual fix: leave it out.")
+        raise ConfigurationError("--global-round: the run has versions, no rounds. Leave it out.")
     played = plots.telling_round(run) if options.global_round is None else options.global_round
     plots.round_picture(axes, run, played)
 
@@ -109,14 +107,14 @@ def _timeline(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> 
 def _presence(axes: "Axes", designs: Sequence[Design], options: PlotOptions) -> None:
     run = _run_of_one_design(designs, options)
     if not (run.rounds["level"] == "edge").any():
-        raise ConfigurationError("--kind presence: the run has no edge rounds. Usual fix: --kind timeline.")
+        raise ConfigurationError("--kind presence: the run has no edge rounds. Use --kind timeline.")
     plots.states_picture(axes, run)
 
 
 def _run_of_one_design(designs: Sequence[Design], options: PlotOptions) -> Result:
     if len(designs) > 1:
         these = f"of one design, and these are {len(designs)}"
-        raise ConfigurationError(f"--kind {options.kind}: {these}. Usual fix: the folder of one run.")
+        raise ConfigurationError(f"--kind {options.kind}: {these}. Use the folder of one run.")
     return _any_run(designs)
 
 

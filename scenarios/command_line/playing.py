@@ -74,14 +74,14 @@ def play(
     for words in remarks_on(system):
         console.print(words, soft_wrap=True)
     if 0 < result.summary.num_updates == result.summary.num_dropped:
-        console.print("Every update was dropped. Usual fix: a longer wait.")
+        console.print("Every update was dropped. Use a longer wait.")
     console.print(f"Run folder: {shown(out)}\nPicture:    {shown(picture)}", soft_wrap=True)
     return result
 
 
 def diverged(result: Result) -> str | None:
     """That training has diverged, and what mends it; None: it has not."""
-    fix, told = "training has diverged. Usual fix: a smaller learning rate.", result.summary
+    fix, told = "training has diverged. Use a smaller learning rate.", result.summary
     lost = [of.words for column, of in told.measures.items() if not of.is_sound(told.scores[column])]
     if lost:
         return f"Not finite: {', '.join(lost)}; {fix}"

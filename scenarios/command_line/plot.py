@@ -79,14 +79,12 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
     out = options.out or paths[0] / f"{options.kind}.pdf"
     kind = out.suffix.removeprefix(".").lower()
     if kind not in _FORMATS:
-        raise ConfigurationError(
-            f"--out {out}: no known format. Usual fix: a name that ends in .pdf, .svg or .png."
-        )
+        raise ConfigurationError(f"--out {out}: no known format. Use a name that ends in .pdf, .svg or .png.")
     _check(options)
     of_paths = [runs_of(path) for path in paths]
     found = [run for one in of_paths for run in one.runs]
     if not found:
-        raise ConfigurationError("plot: no run in it has ended. Usual fix: another folder, or wait.")
+        raise ConfigurationError("plot: no run in it has ended. Use another folder, or wait.")
     designs = designs_of(
         [result for _, result in found], {id(result): name for name, result in found if name is not None}
     )
@@ -135,7 +133,7 @@ def inches(option: str, length: str) -> float:
     except ValueError:
         found = 0.0
     if not 1.0 <= found <= 40.0:
-        raise ConfigurationError(f"{option} {length}: must be from 1in to 40in. Usual fix: 3.5in, or 88mm.")
+        raise ConfigurationError(f"{option} {length}: must be from 1in to 40in. Use 3.5in, or 88mm.")
     return found
 
 
@@ -145,11 +143,11 @@ def _check(options: PlotOptions) -> None:
         if getattr(options, name) not in (None, ()) and options.kind not in kinds:
             option = name.replace("_", "-")
             raise ConfigurationError(
-                f"--{option}: a picture of --kind {options.kind} has none. Usual fix: --kind {kinds[0]}."
+                f"--{option}: a picture of --kind {options.kind} has none. Use --kind {kinds[0]}."
             )
     if options.held > 1 and options.kind != "pareto":
         raise ConfigurationError(
-            f"--held: a picture of --kind {options.kind} has no time to a target. Usual fix: --kind pareto."
+            f"--held: a picture of --kind {options.kind} has no time to a target. Use --kind pareto."
         )
 
 

@@ -89,11 +89,9 @@ def main(arguments: list[str]) -> int:
     paper_scale, arguments = switched(PAPER_SCALE, arguments)
     target, arguments = first_word(arguments)
     if config is not None and folder is not None:
-        raise ConfigurationError(
-            f"{CONFIG} and {RESUME}: one repeats, the other goes on. Usual fix: one of them."
-        )
+        raise ConfigurationError(f"{CONFIG} and {RESUME}: one repeats, the other goes on. Use one of them.")
     if paper_scale and (config is not None or folder is not None):
-        raise ConfigurationError(f"{PAPER_SCALE}: a run has its size already. Usual fix: leave it out.")
+        raise ConfigurationError(f"{PAPER_SCALE}: a run has its size already. Leave it out.")
     if target is None and config is None and folder is None:
         return usage("run", SCENARIO, Options(), arguments, __doc__ or "", known_scenarios(), ANYWHERE)
     named = None if target is None else scenario_of(target)
@@ -148,7 +146,7 @@ def _resume(
     file = folder / "config.json"
     if not file.is_file():
         raise ConfigurationError(
-            f"{RESUME} {shown(folder)}: no run is there (no config.json). Usual fix: the folder of a run "
+            f"{RESUME} {shown(folder)}: no run is there (no config.json). Use the folder of a run "
             "that was stopped."
         )
     written, system, _ = read_config(file, RESUME, modules)
@@ -157,9 +155,7 @@ def _resume(
     question = f"Go on with the run in {shown(folder)}, which was stopped, with the options of its start."
     options = parse(Options, f"cosim run {RESUME} {shown(folder)}", arguments, started_with(folder), question)
     if options.out is not None:
-        raise ConfigurationError(
-            f"--out: a run goes on in its own folder, {shown(folder)}. Usual fix: leave it out."
-        )
+        raise ConfigurationError(f"--out: a run goes on in its own folder, {shown(folder)}. Leave it out.")
     from scenarios.command_line.playing import play
 
     title = (written or folder.resolve().name) if scenario is None else scenario.title(system)
@@ -179,7 +175,7 @@ def _check_keeps_fields(system: "System", arguments: list[str], file: Path) -> N
     for option in (word.partition("=")[0] for word in arguments):
         if option in ends:
             raise ConfigurationError(
-                f"{option}: a run that goes on keeps its fields. Usual fix: leave it out; for another run, "
+                f"{option}: a run that goes on keeps its fields. Leave it out; for another run, "
                 f"cosim run {CONFIG} {shown(file)} with any field changed."
             )
 
@@ -225,7 +221,7 @@ def read_config(
         config = read_json(path)
     except ValueError as error:
         raise ConfigurationError(
-            f"{option} {shown(path)}: cannot be read as JSON ({error}). Usual fix: a run's config.json."
+            f"{option} {shown(path)}: cannot be read as JSON ({error}). Use a run's config.json."
         ) from None
     try:
         system = load_system(config, modules)

@@ -57,11 +57,11 @@ class Scenario:
         function = "paper_scale" if paper_scale else self.function
         if not callable(getattr(self.module, function, None)):
             where, rule = self.name, f"there is no function {function}"
-            fix = f"def {function}(), which returns a System"
+            fix = f"Write def {function}(), which returns a System."
             hint = did_you_mean(function, [name for name in vars(self.module) if name[0] != "_"])
             if paper_scale:
-                where, rule, fix, hint = PAPER_SCALE, f"{self.name} has one size only", "leave it out", ""
-            raise ConfigurationError(f"{where}: {rule}.{hint} Usual fix: {fix}.")
+                where, rule, fix, hint = PAPER_SCALE, f"{self.name} has one size only", "Leave it out.", ""
+            raise ConfigurationError(f"{where}: {rule}.{hint} {fix}")
         try:
             system = getattr(self.module, function)()
         except Exception as error:
@@ -70,7 +70,7 @@ class Scenario:
 
         if not isinstance(system, System):
             raise ConfigurationError(
-                f"{self.name}: {function}() gives {type(system).__name__}. Usual fix: return a cosim.System."
+                f"{self.name}: {function}() gives {type(system).__name__}. Return a cosim.System."
             )
         return system
 
@@ -87,7 +87,7 @@ class Scenario:
             said = self.module.report(result)
         except Exception as error:
             raise ConfigurationError(
-                f"{self.name}: report(): {what_failed(error, ' The run is saved. Usual fix: mend it.')}"
+                f"{self.name}: report(): {what_failed(error, ' The run is saved. Mend it.')}"
             ) from None
         console.print(said)
 
@@ -124,7 +124,7 @@ def scenario_in(
     """
     if named is not None and named.name != config:
         raise ConfigurationError(
-            f"{file}: a run of {config or 'no scenario'}, not of {named.name}. Usual fix: leave the name out."
+            f"{file}: a run of {config or 'no scenario'}, not of {named.name}. Leave the name out."
         )
     if named is not None or config is None:
         return named

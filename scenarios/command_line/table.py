@@ -65,8 +65,8 @@ def table(paths: Sequence[Path], options: Options) -> int:
     remarks, complete = runs.attrs["remarks"], runs["status"] == "complete"
     if not complete.any():
         why = f": {remarks[0]}" if remarks else "."
-        fix = "another folder, or cosim run --resume FOLDER"
-        raise ConfigurationError(f"table: no run in it is complete{why} Usual fix: {fix}.")
+        fix = "Use another folder, or cosim run --resume FOLDER."
+        raise ConfigurationError(f"table: no run in it is complete{why} {fix}")
     known, reference = metrics(runs), number(runs, options.reference)
     chosen = columns(options.metric, known)
     remark(remarks)

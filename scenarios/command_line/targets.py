@@ -16,9 +16,9 @@ def targets(options: Sequence[str], held: int) -> tuple[float, ...]:
         ConfigurationError: One that is no number, or a `held` that can be of no target.
     """
     if held < 1:
-        raise ConfigurationError(f"--held {held}: must be at least 1. Usual fix: leave it out, for 1.")
+        raise ConfigurationError(f"--held {held}: must be at least 1. Leave it out, for 1.")
     if held > 1 and not options:
-        raise ConfigurationError(f"--held {held}: there is no target. Usual fix: --target 0.8.")
+        raise ConfigurationError(f"--held {held}: there is no target. Use --target 0.8.")
     return tuple(dict.fromkeys(_target(part.strip()) for option in options for part in option.split(",")))
 
 
@@ -28,5 +28,5 @@ def _target(text: str) -> float:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise ConfigurationError(f"--target {text}: must be a number. Usual fix: --target 0.8, or 80%.")
+        raise ConfigurationError(f"--target {text}: must be a number. Use --target 0.8, or 80%.")
     return found

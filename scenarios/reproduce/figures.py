@@ -102,7 +102,7 @@ def at_least(limits: Mapping[str, int], options: Any) -> None:
         value = getattr(options, name)
         if value is not None and value < least:
             raise cosim.ConfigurationError(
-                f"--{name.replace('_', '-')} {value}: must be at least {least}. Usual fix: leave it out."
+                f"--{name.replace('_', '-')} {value}: must be at least {least}. Leave it out."
             )
 
 
@@ -185,9 +185,7 @@ def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> 
     name = Path(job.folder).relative_to(folder).as_posix()
     if outcome["status"] != COMPLETE:
         error = outcome["error"].rstrip(".")
-        raise cosim.ConfigurationError(
-            f"{figure}: {name} failed with: {error}. Usual fix: the same command again."
-        )
+        raise cosim.ConfigurationError(f"{figure}: {name} failed with: {error}. Use the same command again.")
     costs = known_costs(folder)
     write_json(folder / _COSTS, costs | {name: costs.get(name, 0.0) + outcome["cpu_s"]})
 
@@ -212,7 +210,7 @@ def _check_folder(job: Job) -> None:
         return  # there is none, or it is damaged and begun anew
     if known.get("system") != to_dict(job.system) or known.get("scenario") != job.scenario:
         raise cosim.ConfigurationError(
-            f"{shown(Path(job.folder))}: holds a run of another configuration. Usual fix: another --out."
+            f"{shown(Path(job.folder))}: holds a run of another configuration. Use another --out."
         )
 
 

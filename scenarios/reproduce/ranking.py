@@ -59,12 +59,10 @@ class Options:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise cosim.ConfigurationError(
-                    f"--{name.replace('_', '-')} {value}: must be at least {least}. Usual fix: leave it out."
+                    f"--{name.replace('_', '-')} {value}: must be at least {least}. Leave it out."
                 )
         if self.target is not None and not 0.0 < self.target < 1.0:
-            raise cosim.ConfigurationError(
-                f"--target {self.target:g}: must lie between 0 and 1. Usual fix: 0.85."
-            )
+            raise cosim.ConfigurationError(f"--target {self.target:g}: must lie between 0 and 1. Use 0.85.")
 
     @property
     def form(self) -> tuple[int, int, float]:
@@ -100,7 +98,7 @@ def played(designs: Designs, seeds: int, first_seed: int, folder: Path, options:
     if len(failed := runs[runs["status"] != "complete"]):
         name, why = failed[["name", "error"]].iloc[0]
         raise cosim.ConfigurationError(
-            f"{title}: {len(failed)} of {len(runs)} runs failed, {name} with: {why} Usual fix: run it again."
+            f"{title}: {len(failed)} of {len(runs)} runs failed, {name} with: {why} Run it again."
         )
     return runs
 

@@ -106,11 +106,11 @@ def _check(path: Path, told: Told) -> None:
         if str(commit).endswith(CHANGES):
             raise cosim.ConfigurationError(
                 f"{shown(path)}: commits = {commit}: must be without {CHANGES}, since nobody can play again "
-                f"what no commit holds. Usual fix: commit, delete the runs, and `{told['command']}` again."
+                f"what no commit holds. Use commit, delete the runs, and `{told['command']}` again."
             )
     if any("is_ours" not in claim for claim in told["claims"]):
         raise cosim.ConfigurationError(
-            f"{shown(path)}: claims: each must say `is_ours`, which this file is too old for. Usual fix: "
+            f"{shown(path)}: claims: each must say `is_ours`, which this file is too old for. Use "
             f"`{told['command']}` again; its runs are not played twice."
         )
 

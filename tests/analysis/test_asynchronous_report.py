@@ -128,7 +128,7 @@ def test_cells_that_are_asynchronous_and_cells_of_an_asynchronous_cloud_have_pag
 
 def test_a_round_of_a_run_without_rounds_is_refused(result):
     options = PlotOptions(kind="timeline", global_round=1)
-    with pytest.raises(cosim.ConfigurationError, match=r"has versions, no rounds\. Usual fix"):
+    with pytest.raises(cosim.ConfigurationError, match=r"has versions, no rounds\."):
         drawn_as(designs_of([result]), options)
     with pytest.raises(ValueError, match="there are none"):
         report([result], global_round=1)

@@ -502,7 +502,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(ConfigurationError, match=r"No space left.*make room on the disk"):
+    with pytest.raises(ConfigurationError, match=r"No space left.*Make room on the disk"):
         write(by_hand(), tmp_path / "a.json")
     assert [found.name for found in tmp_path.iterdir()] == ["taken"]
 

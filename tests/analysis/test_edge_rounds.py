@@ -16,7 +16,7 @@ from cosim.testing import small_system
 from scenarios.command_line.pictures import PlotOptions
 from scenarios.command_line.plot import drawn_as
 
-FIX = "the run kept no rows of its clients. Usual fix: cosim run --records all"
+FIX = "the run kept no rows of its clients. Use cosim run --records all"
 
 
 def played(records="rounds", after_s=2e-3, num_global_rounds=3, num_cells=2, seed=1):

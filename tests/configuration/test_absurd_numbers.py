@@ -60,7 +60,7 @@ ABSURD = {
                 fading=cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime(coherence_time_s=1e-3)),
             )
         ),
-        r"sends no packet for more than 1,000 fading blocks.*Usual fix: a larger",
+        r"sends no packet for more than 1,000 fading blocks.*Use a larger",
     ),
     "a tiny battery that charges": (charged(1e-20, 0.05), r"time stands still at 0 s: .*in Charge\._take"),
     "a tiny battery that charges at once": (charged(1e-20, 1e20), ""),

@@ -4,8 +4,8 @@ import pytest
 
 from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, check_asks, part
 
-ALL = Word("every update", of="way", lacking="some uploads never end", fix="no outages")
-STILL = Word("channels that stay", lacking="channels change by themselves", fix="NoFading")
+ALL = Word("every update", of="way", lacking="some uploads never end", instead="no outages")
+STILL = Word("channels that stay", lacking="channels change by themselves", instead="NoFading")
 
 
 @part
@@ -65,7 +65,7 @@ def test_a_part_that_lacks_what_another_asks_for_is_refused():
         check_asks(World(way=LOSES))
     assert str(refused.value) == (
         "World.way = Radio: some uploads never end, and World.protocol.rule = Rule waits for every one. "
-        "Usual fix: no outages, or a deadline."
+        "Use no outages, or a deadline."
     )
 
 

@@ -20,11 +20,11 @@ RESULT = cosim.run(SYSTEM)
         (
             ("quickstart",),
             {},
-            "run: system = 'quickstart': must be a System. Usual fix: run(System(...)); the",
+            "run: system = 'quickstart': must be a System. Use run(System(...)); the",
         ),
-        ((cosim.Hist(),), {}, "run: system = Hist: must be a System. Usual fix: run(System(protocol=Hist))."),
-        ((cosim.System,), {}, "must be a System. Usual fix: run(System())."),
-        ((), {}, "run: missing a required argument: 'system'. Usual fix: run(system, network=..., out="),
+        ((cosim.Hist(),), {}, "run: system = Hist: must be a System. Use run(System(protocol=Hist))."),
+        ((cosim.System,), {}, "must be a System. Use run(System())."),
+        ((), {}, "run: missing a required argument: 'system'. Use run(system, network=..., out="),
         (
             (SYSTEM, "runs/a"),
             {},
@@ -33,9 +33,9 @@ RESULT = cosim.run(SYSTEM)
         (
             (SYSTEM, Path("runs/a")),
             {},
-            "must be a torch.nn.Module, or a function that returns one. Usual fix: out= for a folder",
+            "must be a torch.nn.Module, or a function that returns one. Use out= for a folder",
         ),
-        ((SYSTEM, None, "runs/a"), {}, "run: too many positional arguments. Usual fix: run(system, netw"),
+        ((SYSTEM, None, "runs/a"), {}, "run: too many positional arguments. Use run(system, netw"),
         (
             (SYSTEM,),
             {"output": "a"},
@@ -45,19 +45,19 @@ RESULT = cosim.run(SYSTEM)
         (
             (SYSTEM,),
             {"clock": "event"},
-            "must be one of 'auto', 'events', 'arrays'. Did you mean events? Usual",
+            "must be one of 'auto', 'events', 'arrays'. Did you mean events? Use the",
         ),
         ((SYSTEM,), {"records": "none"}, "run: records = 'none': must be one of 'auto', 'all', 'rounds'."),
         ((SYSTEM,), {"num_workers": "2"}, "run: num_workers = '2': must be a whole number or None."),
-        ((SYSTEM,), {"num_workers": 0}, "run: num_workers = 0: must be at least 1. Usual fix: None."),
+        ((SYSTEM,), {"num_workers": 0}, "run: num_workers = 0: must be at least 1. Use None."),
         (
             (SYSTEM,),
             {"checkpoint_every": 2.5},
             "run: checkpoint_every = 2.5: must be a whole number or None.",
         ),
         ((SYSTEM,), {"resume": "yes"}, "run: resume = 'yes': must be true or false or one of 'as found'."),
-        ((SYSTEM,), {"listener": 3}, "run: listener = 3: must be a function. Usual fix: leave it out."),
-        ((SYSTEM,), {"scenario": "a b"}, "must be a scenario's name, or module:function. Usual fix: None,"),
+        ((SYSTEM,), {"listener": 3}, "run: listener = 3: must be a function. Leave it out."),
+        ((SYSTEM,), {"scenario": "a b"}, "must be a scenario's name, or module:function. Use None,"),
     ],
 )
 def test_a_run_says_what_it_takes(given, named, message):
@@ -72,7 +72,7 @@ def test_a_run_says_what_it_takes(given, named, message):
         (
             (),
             {},
-            "Study: missing a required argument: 'systems'. Usual fix: Study(systems, grid=..., seeds=...",
+            "Study: missing a required argument: 'systems'. Use Study(systems, grid=..., seeds=...",
         ),
         (
             (),
@@ -80,21 +80,21 @@ def test_a_run_says_what_it_takes(given, named, message):
             "Study has no argument 'system'. Did you mean systems? Known: systems, grid,",
         ),
         ((SYSTEM,), {"seed": 3}, "Study has no argument 'seed'. Did you mean seeds?"),
-        (([SYSTEM, SYSTEM],), {}, "must be a System, or several by their names. Usual fix: {"),
+        (([SYSTEM, SYSTEM],), {}, "must be a System, or several by their names. Use {"),
         (("quickstart",), {}, "Study.systems = 'quickstart': must be a System, or several by their names."),
         ((cosim.Hist(),), {}, "Study.systems = Hist: must be a System, or several by their names."),
         ((SYSTEM, ["num_cells"]), {}, "Study.grid = ['num_cells']: must be fields, each with its values."),
         ((SYSTEM, {3: (1, 2)}), {}, "Study.grid = {3: (1, 2)}: must be fields, each with its values."),
-        ((SYSTEM,), {"seeds": (4, 5)}, "Usual fix: seeds=2 of System(seed=4)."),
-        ((SYSTEM,), {"seeds": range(3)}, "Usual fix: seeds=3 of System(seed=0)."),
+        ((SYSTEM,), {"seeds": (4, 5)}, "Use seeds=2 of System(seed=4)."),
+        ((SYSTEM,), {"seeds": range(3)}, "Use seeds=3 of System(seed=0)."),
         ((SYSTEM,), {"seeds": 2.0}, "Study.seeds = 2: must be a whole number, how many"),
         ((SYSTEM,), {"seeds": "2"}, "Study.seeds = '2': must be a whole number, how many"),
-        ((SYSTEM,), {"seeds": 0}, "Study.seeds = 0: must be at least 1. Usual fix: the default is 5."),
+        ((SYSTEM,), {"seeds": 0}, "Study.seeds = 0: must be at least 1. Use the default, 5."),
         ((SYSTEM,), {"held": True}, "Study.held = True: must be a whole number, how many"),
         (
             (SYSTEM,),
             {"targets": "most"},
-            "Study.targets = 'most': must be numbers of the headline. Usual fix: t",
+            "Study.targets = 'most': must be numbers of the headline. Use t",
         ),
         ((SYSTEM,), {"targets": None}, "Study.targets = None: must be numbers of the headline."),
     ],
@@ -108,8 +108,8 @@ def test_a_study_says_what_it_takes(given, named, message):
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({}, "Study.run: missing a required argument: 'out'. Usual fix: Study.run(out, scenario=..."),
-        ({"out": None}, "Study.run: out = None: must be a text or a path. Usual fix: Study.run(out=...)."),
+        ({}, "Study.run: missing a required argument: 'out'. Use Study.run(out, scenario=..."),
+        ({"out": None}, "Study.run: out = None: must be a text or a path. Use Study.run(out=...)."),
         ({"out": "s", "workers": 2}, "Study.run has no argument 'workers'. Did you mean num_workers?"),
         ({"out": "s", "num_workers": "2"}, "Study.run: num_workers = '2': must be a whole number or None."),
         ({"out": "s", "records": "none"}, "Study.run: records = 'none': must be one of"),
@@ -126,11 +126,11 @@ def test_a_run_of_a_study_says_what_it_takes(named, message):
     [
         (
             lambda: Result.load(3),
-            "Result.load: folder = 3: must be a text or a path. Usual fix: Result.load(fo",
+            "Result.load: folder = 3: must be a text or a path. Use Result.load(fo",
         ),
         (
             lambda: Result.load(),
-            "Result.load: missing a required argument: 'folder'. Usual fix: Result.load(fo",
+            "Result.load: missing a required argument: 'folder'. Use Result.load(fo",
         ),
         (lambda: RESULT.at_target("x"), "Result.at_target: target = 'x': must be a finite number."),
         (

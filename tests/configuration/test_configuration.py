@@ -181,61 +181,61 @@ def test_whole_numbers_become_floats_in_tuples_too():
     [
         (
             lambda: Small(power_w=-0.5),
-            "Small.power_w = -0.5: must be 0 or above. Usual fix: the default is 0.5 W.",
+            "Small.power_w = -0.5: must be 0 or above. Use the default, 0.5 W.",
         ),
         (
             lambda: Small(num_rounds=0),
-            "Small.num_rounds = 0: must be at least 1. Usual fix: the default is 3.",
+            "Small.num_rounds = 0: must be at least 1. Use the default, 3.",
         ),
         (
             lambda: Small(num_rounds=1.5),
-            "Small.num_rounds = 1.5: must be a whole number (got float). Usual fix: the default is 3.",
+            "Small.num_rounds = 1.5: must be a whole number (got float). Use the default, 3.",
         ),
         (
             lambda: Small(num_rounds=True),
-            "Small.num_rounds = True: must be a whole number (got bool). Usual fix: the default is 3.",
+            "Small.num_rounds = True: must be a whole number (got bool). Use the default, 3.",
         ),
         (
             lambda: Small(power_w=math.nan),
-            "Small.power_w = nan: must be a finite number. Usual fix: the default is 0.5 W.",
+            "Small.power_w = nan: must be a finite number. Use the default, 0.5 W.",
         ),
-        (lambda: Small(every=1), "Small.every = 1: must be at least 2. Usual fix: none switches it off."),
+        (lambda: Small(every=1), "Small.every = 1: must be at least 2. Use None to switch it off."),
         (
             lambda: Small(split="dirichlet"),
             "Small.split = 'dirichlet': must be one of 'iid', 'shards' (no such choice). "
-            "Usual fix: the default is 'iid'.",
+            "Use the default, 'iid'.",
         ),
         (
             lambda: Small(delay_s="1"),
-            "Small.delay_s = '1': must be a finite number or none (off) (got str). "
-            "Usual fix: none switches it off.",
+            "Small.delay_s = '1': must be a finite number or none (off) (got str). Use None to switch it "
+            "off.",
         ),
         (
             lambda: Small(range_hz=(1.0,)),
             "Small.range_hz = (1.0,): must be a list of 2, each a finite number (got 1 items). "
-            "Usual fix: the default is (1.0, 2.0) Hz.",
+            "Use the default, (1.0, 2.0) Hz.",
         ),
         (
             lambda: Band(shares=()),
-            "Band.shares = (): must have at least one item. Usual fix: the default is (1.0,).",
+            "Band.shares = (): must have at least one item. Use the default, (1.0,).",
         ),
         (
             lambda: Band(shares=(0.5, 1.5)),
-            "Band.shares = (0.5, 1.5): must lie from 0 to 1. Usual fix: the default is (1.0,).",
+            "Band.shares = (0.5, 1.5): must lie from 0 to 1. Use the default, (1.0,).",
         ),
         (
             lambda: Required(rate_bps=math.inf, num_cells=1),
-            "Required.rate_bps = inf: must be a finite number. Usual fix: give rate_bps in bit/s.",
+            "Required.rate_bps = inf: must be a finite number. Give rate_bps in bit/s.",
         ),
         (
             lambda: Required(rate_bps=1.0, num_cells="2"),
-            "Required.num_cells = '2': must be a whole number (got str). Usual fix: give another num_cells.",
+            "Required.num_cells = '2': must be a whole number (got str). Use another num_cells.",
         ),
         (
             lambda: Small(stop={"kind": "Never"}),
             "Small.stop = {'kind': 'Never'}: must be a Wait or a Deadline "
             "(its 'kind' must be one of Wait, Deadline, or module:Class of your own. Never is a kind of "
-            "EvaluationTimes). Usual fix: the default is Wait.",
+            "EvaluationTimes). Use the default, Wait.",
         ),
     ],
 )
@@ -305,11 +305,11 @@ def test_an_unknown_field_that_a_part_has_is_found_there():
 
 def test_a_missing_field_is_named():
     assert refused(lambda: from_dict(Required, {})) == (
-        "Required lacks rate_bps and num_cells: no default. Usual fix: rate_bps with a finite number and "
+        "Required lacks rate_bps and num_cells: no default. Give rate_bps with a finite number and "
         "num_cells with a whole number."
     )
     assert refused(lambda: from_dict(Required, {"rate_bps": 1.0})).startswith("Required lacks num_cells:")
-    lacks = "Required lacks num_cells: no default. Usual fix: num_cells with a whole number."
+    lacks = "Required lacks num_cells: no default. Give num_cells with a whole number."
     assert refused(lambda: Required(rate_bps=1.0)) == lacks
 
 
@@ -319,7 +319,7 @@ def test_what_is_no_object_is_refused(values):
 
 
 def test_no_field_is_given_by_position():
-    names = "Band takes fields by their names only. Usual fix: Band(bandwidth_hz=2e+07)."
+    names = "Band takes fields by their names only. Use Band(bandwidth_hz=2e+07)."
     assert refused(lambda: Band(20e6)) == names
 
 

@@ -14,22 +14,22 @@ from cosim.configuration.common_words import NAMES
     [
         (
             lambda: cosim.Hist(cosim.EdgeTraining()),
-            "Hist takes fields by their names only. Usual fix: Hist(training=EdgeTraining).",
+            "Hist takes fields by their names only. Use Hist(training=EdgeTraining).",
         ),
         (
             lambda: cosim.Deadline(0.3),
-            "Deadline takes fields by their names only. Usual fix: Deadline(after_s=0.3).",
+            "Deadline takes fields by their names only. Use Deadline(after_s=0.3).",
         ),
-        (lambda: cosim.PerGroup(1e9), r"Usual fix: PerGroup(values=(1000000000.0,))."),
+        (lambda: cosim.PerGroup(1e9), r"Use PerGroup(values=(1000000000.0,))."),
         (lambda: cosim.Radio(cosim.FixedShares(), 2.0), "Radio(sharing=FixedShares, csi_error_db=2)."),
-        (lambda: cosim.PerGroup(), "PerGroup lacks values: no default. Usual fix: values with a list, "),
-        (lambda: cosim.PerGroup(values=1e9), "Usual fix: a list of one, (1e+09,)."),
-        (lambda: cosim.System(end=30), "Usual fix: for instance AfterRounds(num_global_rounds=30)."),
+        (lambda: cosim.PerGroup(), "PerGroup lacks values: no default. Give values with a list, "),
+        (lambda: cosim.PerGroup(values=1e9), "Use a list of one, (1e+09,)."),
+        (lambda: cosim.System(end=30), "Use AfterRounds(num_global_rounds=30), for instance."),
         (
             lambda: cosim.System(uplink=cosim.FixedShares()),
-            "for instance Radio(sharing=FixedShares).",
+            "Use Radio(sharing=FixedShares), for instance.",
         ),
-        (lambda: cosim.System(protocol=cosim.HFedAvg), "Usual fix: an object of the class, HFedAvg()."),
+        (lambda: cosim.System(protocol=cosim.HFedAvg), "Use an object of the class, HFedAvg()."),
         (
             lambda: cosim.System(protocol=cosim.server_updates.FedAdam()),
             "FedAdam is a kind of ServerUpdate).",

@@ -57,7 +57,7 @@ def test_a_class_without_a_form_has_no_instances():
         pass
 
     for kind in (Base, Rule):
-        with pytest.raises(ConfigurationError, match=r"none of the forms of a Rule.*write most_s or wait"):
+        with pytest.raises(ConfigurationError, match=r"none of the forms of a Rule.*Write most_s or wait"):
             kind()
 
 

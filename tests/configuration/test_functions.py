@@ -10,6 +10,7 @@ from types import ModuleType
 
 import attrs
 import pytest
+from fixtures.fixes import FIX, has_fix
 
 import cosim
 from cosim.configuration import ConfigurationError, Port, from_dict, kinds_of, names_of_a_file, to_dict
@@ -192,7 +193,7 @@ def test_a_file_of_a_stranger_calls_nothing(attempt, way, called, capsys):
     assert called == []
     assert ended.value.code == 2, said
     assert said.count("Error: ") == 1
-    assert "Usual fix: " in said or "must be one of" in said or "is no metric" in said
+    assert has_fix(said) or "must be one of" in said or "is no metric" in said
     assert not Path("runs").exists()
     if "no such" not in said and attempt in ("model", "arrays", "training", "scenario"):
         assert "--import witness" in said
@@ -233,7 +234,7 @@ def test_what_the_reader_did_not_name_is_refused(field, text, called):
     }[field]
     if field == "training":
         values = json.loads(json.dumps(values).replace("witness:train", text))
-    with pytest.raises(ConfigurationError, match="Usual fix: ") as refused:
+    with pytest.raises(ConfigurationError, match=FIX) as refused:
         load_system({"system": values})
     assert len(str(refused.value)) < 500
 
@@ -358,7 +359,7 @@ def test_every_text_of_a_part_is_known_to_name_a_function_or_not(called):
                 continue
             if attribute.name in TEXTS_THAT_NAME_NO_FUNCTION:
                 continue
-            with names_of_a_file([]), pytest.raises(ConfigurationError, match="Usual fix: --import witness"):
+            with names_of_a_file([]), pytest.raises(ConfigurationError, match="Use --import witness"):
                 cls(**{attribute.name: "witness:net"})
             checked.add((cls.__name__, attribute.name))
     assert {("System", "model"), ("Arrays", "source"), ("TorchFunction", "function")} <= checked

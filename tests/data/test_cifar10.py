@@ -130,7 +130,7 @@ def test_a_wrong_file_is_named_with_fault_and_fix(tmp_path, other, name, complai
     message = str(refused.value)
     assert message.startswith(f"{folder / name}: ")
     assert complaint in message
-    assert "Usual fix: download https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz into" in message
+    assert "Download https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz into" in message
     assert "\n" not in message
     assert not isinstance(refused.value, MissingFiles)
 
@@ -205,7 +205,7 @@ def test_found_nowhere_says_what_to_do(tmp_path):
     with pytest.raises(MissingFiles) as refused:
         cifar10.find()
     for part in (
-        f"download {cifar10.URL} into {tmp_path / 'cache/cosim/cifar-10'}",
+        f"Download {cifar10.URL} into {tmp_path / 'cache/cosim/cifar-10'}",
         "--data-dir",
         "$COSIM_DATA",
     ):

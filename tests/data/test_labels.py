@@ -66,13 +66,13 @@ def test_true_and_false_are_two_classes_and_classes_may_have_no_sample():
         (np.array(["cat", "dog", "cow", "owl"], object)[Y], "are words, such as .*np.unique"),
         (np.array([b"a", b"b", b"c", b"d"])[Y], "are words.*np.unique"),
         (np.array(["2020-01-01"] * 40, "datetime64[D]"), "must be numbers.*np.unique"),
-        (Y[:, None], r"have shape \(30, 1\).*Usual fix: y\[:, 0\]"),
+        (Y[:, None], r"have shape \(30, 1\).*Use y\[:, 0\]"),
         (np.eye(4, dtype=int)[Y], r"a 1 at the class, of shape \(30, 4\).*y\.argmax\(1\)"),
         (np.eye(4, dtype=bool)[Y], r"a 1 at the class.*y\.argmax\(1\)"),
         (np.stack([Y, Y], 1), r"of shape \(30, 2\).*y\.astype\(np\.float32\), where they are quantities"),
         (Y * 10**12, r"would make 3,000,000,000,001.*np\.unique"),
         (np.full(40, 2**63, np.uint64), "go up to 9223372036854775808.*np.unique"),
-        (np.where(Y > 1, 1, -1), r"from -1 to 1\. Usual fix: \(y \+ 1\) // 2"),
+        (np.where(Y > 1, 1, -1), r"from -1 to 1\. Use \(y \+ 1\) // 2"),
         (np.where(Y == 3, -100, Y), r"goes from -100.*x\[y != -100\]"),
         (np.full(40, -1), "from 0 to 0, but goes from -1 to -1"),
         (Y - 2, "goes from -2 to 1.*np.unique"),
@@ -106,16 +106,14 @@ def test_one_hot_floats_are_classes_unless_a_task_says_that_they_are_quantities(
         task_for(None, rows)
     assert task_for(cosim.tasks.Regression(), rows) == cosim.tasks.Regression()
     assert task_for(None, made(np.eye(4)[Y] * 0.5)) == cosim.tasks.Regression()
-    with pytest.raises(ConfigurationError, match=r"Usual fix: y\.argmax\(1\); or task = Regression"):
+    with pytest.raises(ConfigurationError, match=r"Use y\.argmax\(1\); or task = Regression"):
         cosim.tasks.Classification().check(rows)
 
 
 def test_labels_from_one_and_labels_with_gaps_where_a_network_has_too_few_outputs():
-    with pytest.raises(
-        ConfigurationError, match=r"last size is 5; or y - 1, for classes are numbered from 0"
-    ):
+    with pytest.raises(ConfigurationError, match=r"last size is 5\. Use y - 1: classes are numbered from 0"):
         cosim.run(given("from_one", Y + 1, model="mlp-12-8-4"))
-    with pytest.raises(ConfigurationError, match=r"last size is 31; or np\.unique"):
+    with pytest.raises(ConfigurationError, match=r"last size is 31\. Use np\.unique"):
         cosim.run(given("gaps", Y * 10, model="mlp-12-8-4"))
     assert cosim.run(given("from_one", Y + 1, model="mlp-12-8-5")).evaluations is not None
 
@@ -184,7 +182,7 @@ def four(_):
 
 
 def test_four_arrays_are_no_two_parts():
-    with pytest.raises(ConfigurationError, match=r"four returned a tuple of 4.*return \(train_x, train_y\)"):
+    with pytest.raises(ConfigurationError, match=r"four returned a tuple of 4.*Return \(train_x, train_y\)"):
         cosim.run(worlds.one_cell(1e9, data=Arrays(source=f"{HERE}:four")))
 
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 import worlds
 from data_sets import loaded
+from fixtures.fixes import has_fix
 from torch import nn
 from torch.utils.data import TensorDataset
 
@@ -174,7 +175,7 @@ def test_a_network_for_rows_is_refused_pictures():
 def test_a_source_that_gives_nothing_is_refused_in_a_sentence(source, complaint):
     with pytest.raises(ConfigurationError, match=complaint) as refused:
         loaded(Arrays(source=source))
-    assert "Usual fix: " in str(refused.value)
+    assert has_fix(str(refused.value))
 
 
 @pytest.mark.parametrize(

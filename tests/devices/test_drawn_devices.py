@@ -110,7 +110,7 @@ def test_a_range_that_is_swapped_is_refused():
     with pytest.raises(ConfigurationError) as refused:
         frequencies(2e9, 1e9, 2)
     assert str(refused.value) == (
-        "DrawnDevices.min_frequency_hz = 2e+09 lies above max_frequency_hz = 1e+09. Usual fix: swap them."
+        "DrawnDevices.min_frequency_hz = 2e+09 lies above max_frequency_hz = 1e+09. Swap them."
     )
 
 

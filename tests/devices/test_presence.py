@@ -101,7 +101,7 @@ def test_windows_that_meet_are_one(given):
 
 
 def test_a_run_in_which_nobody_ever_comes_again_says_so(given):
-    with pytest.raises(ConfigurationError, match=r"everybody waits, .* Usual fix: end = AfterS"):
+    with pytest.raises(ConfigurationError, match=r"everybody waits, .* Use end = AfterS"):
         given(((0.0, 1e-3),), end=AfterRounds(num_global_rounds=2))
     result = given(((0.0, 1e-3),), end=AfterSeconds(duration_s=3.0))
     assert result.summary.time_s == 3.0

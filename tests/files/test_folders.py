@@ -164,7 +164,7 @@ def test_commands_know_the_home_folder(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/x", "a\0b"])
 def test_a_place_that_cannot_be_is_refused(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"nothing can lie there .*Usual fix: another path"):
+    with pytest.raises(ConfigurationError, match=r"nothing can lie there .*Use another path"):
         run(SYSTEM, out=path)
     with pytest.raises(ConfigurationError, match="nothing can lie there"):
         STUDY.run(path, executor=Here())
@@ -263,6 +263,6 @@ def test_only_in_a_run_or_a_study_is_it_said_how_that_goes_on(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.json").touch()
     for folder, goes_on in ((tmp_path, False), (tmp_path / "run", True), (tmp_path / "run" / "runs", True)):
-        with pytest.raises(ConfigurationError, match="Usual fix: make room on the disk") as refused:
+        with pytest.raises(ConfigurationError, match="Make room on the disk") as refused:
             files.replace(folder / "z.png", full)
         assert ("--resume" in str(refused.value)) == goes_on

@@ -20,7 +20,7 @@ def test_a_script_is_warned_of_a_file_that_hides_a_package(name, form, tmp_path,
         packages.warn_of_hidden()
     (warning,) = warned
     assert str(warning.message) == (
-        f"{file}: hides the package {name}, which comes with cosim. Usual fix: another name for it."
+        f"{file}: hides the package {name}, which comes with cosim. Use another name for it."
     )
 
 
@@ -43,7 +43,7 @@ def test_a_command_refuses_a_folder_that_hides_a_package(name, tmp_path, monkeyp
         assert ended.value.code == 2
         said = capsys.readouterr().err
         assert said.endswith(
-            f"{name}.py: hides the package {name}, which comes with cosim. Usual fix: another name for it.\n"
+            f"{name}.py: hides the package {name}, which comes with cosim. Use another name for it.\n"
         )
         assert said.count("\n") == 1
     assert str(tmp_path) not in sys.path

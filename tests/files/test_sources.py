@@ -224,7 +224,7 @@ def test_a_run_whose_imported_module_has_changed_is_refused_by_its_file(calm, tm
         cosim.run(calm.system(), out=tmp_path / "a", resume=True)
     assert str(refused.value) == (
         f"resume: {tmp_path / 'a'}: began with another module calm.ticks (which calm.clocks imports): "
-        f"{tmp_path / 'calm/ticks.py'} has changed since. Usual fix: that file as it was, or another folder."
+        f"{tmp_path / 'calm/ticks.py'} has changed since. Use that file as it was, or another folder."
     )
 
 
@@ -275,7 +275,7 @@ def test_a_stopped_run_goes_on_with_the_same_source_and_refuses_another(module, 
     message = f"a: began with another module {module} (of which it takes "
     with pytest.raises(ConfigurationError, match=re.escape(message)) as refused:
         cosim.run(calm.system(), out=tmp_path / "a", resume=True)
-    fix = "has changed since. Usual fix: that file as it was, or another folder."
+    fix = "has changed since. Use that file as it was, or another folder."
     assert str(refused.value).endswith(f"{sys.modules[module].__file__} {fix}")
     assert {path: path.read_bytes() for path in (tmp_path / "a").iterdir()} == written
     Path(sys.modules[module].__file__).write_text(before)

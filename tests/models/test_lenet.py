@@ -158,5 +158,5 @@ def test_gradients_of_two_clients_at_once_are_those_one_by_one():
 
 @pytest.mark.parametrize("padding", [1, -2])
 def test_other_paddings_are_refused(padding):
-    with pytest.raises(ValueError, match=rf"padding = {padding}: must be 0 or 2\. Usual fix"):
+    with pytest.raises(ValueError, match=rf"padding = {padding}: must be 0 or 2\."):
         LeNet5(padding=padding)

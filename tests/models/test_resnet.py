@@ -310,7 +310,7 @@ def test_a_plain_dictionary_of_the_state_loads():
 
 
 def test_unknown_stems_are_refused():
-    with pytest.raises(ValueError, match=r"stem = 'caltech': must be cifar or imagenet\. Usual fix"):
+    with pytest.raises(ValueError, match=r"stem = 'caltech': must be cifar or imagenet\."):
         tiny(stem="caltech")
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import attrs
 import pytest
 import warm
+from fixtures.fixes import FIX
 
 import cosim
 from cosim import AfterRounds
@@ -183,7 +184,7 @@ def test_a_file_is_read_with_its_module_and_refused_without(folder, usual, comma
     words = ("run", "--config", "a/config.json", "--quiet")
     code, _, errors = command(folder, *words, "--out", "b")
     assert code == 2
-    assert errors.count("Usual fix") == 1
+    assert len(re.findall(FIX, errors)) == 1
     assert "the module lakeside" in errors
     assert "is not loaded" in errors
     assert "--import lakeside" in errors

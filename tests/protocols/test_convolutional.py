@@ -109,7 +109,7 @@ def test_steps_cost_the_operations_where_the_user_asks_for_it():
     seconds = 2 * 0.125 * resnet_flops(1.0) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
     sizes = evolve(RESNET.protocol, submodel_sizes=LatencyOptimal())
-    with pytest.raises(ConfigurationError, match=r"LatencyOptimal plans by parameters\. Usual"):
+    with pytest.raises(ConfigurationError, match=r"LatencyOptimal plans by parameters\. Use "):
         evolve(by_flops, protocol=sizes)
 
 

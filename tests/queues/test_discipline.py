@@ -199,7 +199,7 @@ def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_se
     "change", [{"num_servers": 2}, {"discipline": MessagesFirst()}, {"discipline": Impatient()}]
 )
 def test_a_stationary_start_is_that_of_one_server_in_order_alone(change):
-    message = r"must have one server, first come first served. Usual fix: start = EmptyStart"
+    message = r"must have one server, first come first served. Use start = EmptyStart"
     waits = EdgeTraining(waiting=Deadline())  # gives up what never comes
     with pytest.raises(ConfigurationError, match=f"PublicNetwork: .*{message}"):
         System(uplink=PublicNetwork(**change), protocol=HFedAvg(training=waits))

@@ -180,7 +180,7 @@ def test_all_defaults_have_the_same_mean():
         (lambda: HyperExponential(weights=(0.5, 0.4)), r"HyperExponential\.weights .*must sum to 1"),
         (lambda: HyperExponential(weights=(0.5, 0.5 + 2e-9)), r"HyperExponential\.weights .*must sum to 1"),
         (lambda: HyperExponential(weights=(1.5, -0.5)), r"HyperExponential\.weights .*from 0 to 1"),
-        (lambda: HyperExponential(rates_per_s=(2.0, 8.0)), r"HyperExponential\.rates_per_s .*swap them"),
+        (lambda: HyperExponential(rates_per_s=(2.0, 8.0)), r"HyperExponential\.rates_per_s .*Swap them"),
         (lambda: HyperExponential(rates_per_s=(2.0, 0.0)), r"HyperExponential\.rates_per_s .*above 0"),
         (lambda: Exponential(rate_per_s=0.0), r"Exponential\.rate_per_s .*above 0"),
         (lambda: Deterministic(duration_s=0.0), r"Deterministic\.duration_s .*above 0"),

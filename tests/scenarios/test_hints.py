@@ -93,7 +93,7 @@ def test_a_study_with_a_mistake_plays_nothing(study, message, here, capsys):
 
 def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
     assert call("run", "small.py", "--bandwidth-hz", "5", "--quiet", "--out", "run") == 0
-    assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Usual fix: 5e+06," in capsys.readouterr().out
+    assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Use 5e+06," in capsys.readouterr().out
     assert json.loads(Path("run/summary.json").read_text())["status"] == "complete"
 
 
@@ -108,7 +108,7 @@ def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
         ),
         (
             [2.3, math.nan, math.nan],
-            "Not finite: test cross entropy (nats); training has diverged. Usual fix: a smaller",
+            "Not finite: test cross entropy (nats); training has diverged. Use a smaller",
         ),
         ([2.3, math.inf], "Not finite: test cross entropy (nats); training has diverged."),
         ([], None),

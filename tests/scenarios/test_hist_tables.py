@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from fixtures.fixes import has_fix
 from transformers import GPT2TokenizerFast
 
 import cosim
@@ -415,7 +416,7 @@ def refused(call: tuple[int, str, str]) -> str:
     (line,) = errors.splitlines()
     assert code == 2
     assert line.startswith("Error: ")
-    assert "Usual fix: " in line
+    assert has_fix(line)
     return line
 
 

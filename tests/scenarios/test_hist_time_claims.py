@@ -393,7 +393,7 @@ def test_fig9c_with_some_clients_tells_what_they_show(learned, changes, said, tw
 
 @pytest.mark.parametrize("learned", [(), (12,), (10, 40)])
 def test_fig9c_knows_the_clients_of_the_paper(learned):
-    with pytest.raises(ConfigurationError, match=r"some of 10, 15, 20, 25, 30\. Usual fix: 10 15 20"):
+    with pytest.raises(ConfigurationError, match=r"some of 10, 15, 20, 25, 30\. Use 10 15 20"):
         FIGURES["fig9c"].Options(num_clients_per_cell=learned)
 
 

@@ -169,7 +169,7 @@ def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
         (("trace", "nothing"), "nothing cannot be read as a run folder"),
         (("report", "runs/a", "--target", "80"), "target 80: test accuracy is a share, from 0 to 1. Did you"),
         (("table", "runs/a", "--target", "80"), "Did you mean 0.8?"),
-        (("report", "runs/a", "--held", "2"), "--held 2: there is no target. Usual fix: --target 0.8."),
+        (("report", "runs/a", "--held", "2"), "--held 2: there is no target. Use --target 0.8."),
         (("report", "runs/a", "--out", "/proc/x/y.html"), "cannot be written"),
         (("trace", "runs/a", "--out", "/proc/y.json"), "/proc/y.json: cannot be written"),
     ],
@@ -184,7 +184,7 @@ def test_refused_in_one_message(arguments, message, capsys):
 def test_a_study_has_no_trace_and_one_without_ended_runs_no_report(capsys):
     Study(SYSTEM, {"num_cells": (200,)}, 1).run("s", executor=ThreadPoolExecutor(1))
     assert call("trace", "s") == 2
-    assert "is a study. Usual fix: one of its runs" in capsys.readouterr().err
+    assert "is a study. Use one of its runs" in capsys.readouterr().err
     assert call("report", "s") == 2
     assert "no run in it has ended" in capsys.readouterr().err
 

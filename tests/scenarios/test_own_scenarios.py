@@ -240,7 +240,7 @@ def test_a_run_that_goes_on_keeps_its_fields(option, cosim, tmp_path):
     code, output, errors = cosim("run", "--resume", "a", option, "3")
     assert (code, output) == (2, "")
     assert errors == (
-        f"Error: {option.partition('=')[0]}: a run that goes on keeps its fields. Usual fix: leave it out; "
+        f"Error: {option.partition('=')[0]}: a run that goes on keeps its fields. Leave it out; "
         "for another run, cosim run --config a/config.json with any field changed."
     )
 
@@ -314,7 +314,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         (("run", "mine.py", "--selection.kind", "mine:Patiens"), "Did you mean mine:Patient?"),
         (("run", "mine.py", "--selection.kind", "Patient"), "Did you mean mine:Patient?"),
         (("run", "mine.py", "--rests", "2"), "no option --rests. Did you mean --rest-s?"),
-        (("run", "mine.py:number"), "mine:number: number() gives int. Usual fix: return a cosim.System"),
+        (("run", "mine.py:number"), "mine:number: number() gives int. Return a cosim.System"),
         (("run", "mine.py:fails"), "mine:fails: KeyError: 'key' (line 6"),
         (
             ("run", "mine.py:misspells"),
@@ -323,9 +323,9 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         (("run", "mine.py:misspells"), "evaluation. (line 67 of "),
         (
             ("run", "mine.py:mistypes"),
-            "mine:mistypes: System takes fields by their names only. Usual fix: System(seed=3). (line 72 of ",
+            "mine:mistypes: System takes fields by their names only. Use System(seed=3). (line 72 of ",
         ),
-        (("run", "mine.py", "--timing-only"), "no option --timing-only. Usual fix: --evaluation.kind Never."),
+        (("run", "mine.py", "--timing-only"), "no option --timing-only. Use --evaluation.kind Never."),
         (("run", "mine.py", "--model", "mine:system"), "System.model = 'mine:system': gave System"),
         (("run", "mine.py", "--model", "mine:fails"), "System.model = 'mine:fails': KeyError: 'key'"),
         (("run", "mine.py", "--model", "mine:nothing"), "System.model = 'mine:nothing': no such function"),
@@ -353,4 +353,4 @@ def test_a_module_of_the_same_name_is_not_taken_for_it(cosim, tmp_path):
     code, _, errors = cosim("run", "json.py:system")
     assert code == 2
     assert "another module is called json" in errors
-    assert "Usual fix: another name for the file" in errors
+    assert "Use another name for the file" in errors

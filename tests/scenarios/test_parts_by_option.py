@@ -183,7 +183,7 @@ class Between(cosim.ends.End):
 
     def __attrs_post_init__(self):
         if self.lowest > self.highest:
-            raise cosim.ConfigurationError("Between: lowest above highest. Usual fix: swap them.")
+            raise cosim.ConfigurationError("Between: lowest above highest. Swap them.")
 
     def counted(self, progress):
         return Counted(progress.num_updates, self.highest, "updates")
@@ -224,29 +224,28 @@ def test_a_kind_and_its_fields_come_together(command, own, bought, capsys):
     [
         (
             "--end.kind bought:Bought",
-            "Bought lacks num_updates: no default. Usual fix: --end.num-updates with a whole number.",
+            "Bought lacks num_updates: no default. Give --end.num-updates with a whole number.",
         ),
         (
             "--end.kind bought:Nested",
-            "Nested lacks first and price: no default. Usual fix: --end.first.kind and --end.price with a "
+            "Nested lacks first and price: no default. Give --end.first.kind and --end.price with a "
             "finite number.",
         ),
         (
             "--end.kind bought:Nested --end.price 2 --end.first.kind bought:Bought",
-            "Bought lacks num_updates: no default. Usual fix: --end.first.num-updates with a whole number.",
+            "Bought lacks num_updates: no default. Give --end.first.num-updates with a whole number.",
         ),
         (
             "--end.kind bought:Bought --num-updates x",
-            "--num-updates x: must be a whole number. Usual fix: give it.",
+            "--num-updates x: must be a whole number. Give it.",
         ),
         (
             "--end.kind bought:Bought --num-updates 0",
-            "--num-updates: Bought.num_updates = 0: must be at least 1. Usual fix: give another num_updates.",
+            "--num-updates: Bought.num_updates = 0: must be at least 1. Give another num_updates.",
         ),
         (
             "--local.kind TorchFunction",
-            "TorchFunction lacks function: no default. Usual fix: --protocol.training.local.function with a "
-            "text.",
+            "TorchFunction lacks function: no default. Give --protocol.training.local.function with a text.",
         ),
     ],
 )
@@ -285,7 +284,7 @@ def test_designs_give_a_kind_and_its_fields_together(bought, asked, capsys):
     ]
     assert exit_code(*words, "--design", "A: end.kind=bought:Bought") == 2
     assert (
-        "Bought lacks num_updates: no default. Usual fix: end.num_updates with a whole number."
+        "Bought lacks num_updates: no default. Give end.num_updates with a whole number."
         in capsys.readouterr().err
     )
 

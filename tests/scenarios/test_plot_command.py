@@ -196,7 +196,7 @@ def test_lengths(length, found):
     ("arguments", "message"),
     [
         (("--kind", "pie"), "--kind pie: no such picture."),
-        (("--kind", "pareto"), "needs a target. Usual fix: --target 0.8"),
+        (("--kind", "pareto"), "needs a target. Use --target 0.8"),
         (("--kind", "pareto", "--target", "0.99"), "no run reached it"),
         (("--kind", "pareto", "--target", "80"), "Did you mean 0.8?"),
         (("--kind", "accuracy-time", "--target", "0.5,80"), "Did you mean 0.8?"),

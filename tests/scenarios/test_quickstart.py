@@ -90,4 +90,4 @@ def test_where_nothing_arrives_the_fix_is_named(
         evolve(small, protocol=evolve(small.protocol, training=training)),
         Options(out=tmp_path / "a"),
     )
-    assert ("Every update was dropped. Usual fix: a longer wait." in capsys.readouterr().out) is is_said
+    assert ("Every update was dropped. Use a longer wait." in capsys.readouterr().out) is is_said

@@ -4,6 +4,7 @@ import math
 
 import pandas as pd
 import pytest
+from fixtures.fixes import FIX
 
 import cosim
 from cosim.configuration import to_dict
@@ -101,5 +102,5 @@ def test_who_differs_is_said():
 
 @pytest.mark.parametrize("wrong", [{"seeds": 1}, {"target": 1.0}, {"num_rounds": 1}, {"workers": 0}])
 def test_bad_options_are_refused(wrong):
-    with pytest.raises(cosim.ConfigurationError, match="Usual fix"):
+    with pytest.raises(cosim.ConfigurationError, match=FIX):
         Options(**wrong)

@@ -122,8 +122,8 @@ def test_what_is_left_is_printed(tmp_path, kept, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ({"commit": "abc+changes"}, r"hist-fig5.json: commits = abc\+changes: must be .* Usual fix: commit"),
-        ({"paper": "more is better"}, "hist-fig5.json: claims: each must say `is_ours`.* Usual fix: `cosim"),
+        ({"commit": "abc+changes"}, r"hist-fig5.json: commits = abc\+changes: must be .* Use commit"),
+        ({"paper": "more is better"}, "hist-fig5.json: claims: each must say `is_ours`.* Use `cosim"),
     ],
 )
 def test_a_figure_that_nobody_could_trust_is_refused_and_nothing_taken_in(what, message, tmp_path, kept):

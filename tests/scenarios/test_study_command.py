@@ -182,9 +182,7 @@ def test_protocols_with_rounds_and_without_are_told_the_end_that_they_share(tmp_
     """The words that are said are then enough, and nothing has been played before."""
     assert call(*PROTOCOLS, "--out", "s") == 2
     error = " ".join(capsys.readouterr().err.split())
-    assert (
-        "FedBuff, FedAsync: they play no global rounds, which AfterRounds counts. Usual fix: an end" in error
-    )
+    assert "FedBuff, FedAsync: they play no global rounds, which AfterRounds counts. Use an end" in error
     assert not (tmp_path / "s").exists()
     words = error.partition("such as ")[2].rstrip(".").split()
     assert words[-2:] == ["--protocol.training.waiting.kind", "WaitForAll"]
@@ -202,7 +200,7 @@ def test_protocols_with_rounds_and_without_are_told_the_end_that_they_share(tmp_
 def test_a_design_that_drops_all_is_said_to(capsys):
     over = ("--over", "protocol.kind=Hist,HFedAvg", "--seeds", "1", "--timing-only", "--workers", "1")
     assert call("quickstart", *over, "--num-global-rounds", "2") == 0
-    assert capsys.readouterr().out.count("HFedAvg: every update was dropped. Usual fix: a longer wait.") == 1
+    assert capsys.readouterr().out.count("HFedAvg: every update was dropped. Use a longer wait.") == 1
 
 
 @pytest.mark.parametrize(
@@ -215,15 +213,15 @@ def test_a_design_that_drops_all_is_said_to(capsys):
         (("--over", "num_cells=2", "--over", "num-cells=4"), "num_cells is given twice"),
         (("--over", "num_cells=0,200"), "System.num_cells = 0: must be at least 1"),
         (("--over", "model=relu-1,relu-64-10"), "System.model: no network 'relu-1'"),
-        (("--seeds", "0"), "Study.seeds = 0: must be at least 1. Usual fix: the default is 5."),
+        (("--seeds", "0"), "Study.seeds = 0: must be at least 1. Use the default, 5."),
         (("--precision", "time_s=2"), "--precision time_s=2: must be METRIC=SHARE"),
         (("--precision", "speed=2%"), "must be METRIC=SHARE, one of time_s"),
         (("--precision", "accuracy=1%", "--timing-only"), "must be METRIC=SHARE, one of time_s"),
-        (("--precision", "test_mse=1%"), "bits_per_client, accuracy, loss_nats. Usual fix"),
-        (("--target", "high"), "--target high: must be a number. Usual fix: --target 0.8, or 80%."),
+        (("--precision", "test_mse=1%"), "bits_per_client, accuracy, loss_nats."),
+        (("--target", "high"), "--target high: must be a number. Use --target 0.8, or 80%."),
         (("--target", "0.8", "--timing-only"), "with evaluation = Never nothing is learned"),
         (("--target", "80"), "Did you mean 0.8?"),
-        (("--held", "2"), "--held 2: there is no target. Usual fix: --target 0.8."),
+        (("--held", "2"), "--held 2: there is no target. Use --target 0.8."),
         (("--design", "num_cells=2"), '--design "num_cells=2": must be NAME: FIELD=VALUE'),
         (("--design", "A: num_cells"), '--design "A: num_cells": must be NAME: FIELD=VALUE'),
         (("--design", ": num_cells=2"), "must be NAME: FIELD=VALUE"),

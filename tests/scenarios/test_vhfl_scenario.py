@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
+from fixtures.fixes import has_fix
 from rich.table import Table
 from scipy import stats
 
@@ -306,6 +307,6 @@ def test_what_cannot_be_played_is_refused_in_one_line(
     output = capsys.readouterr()
     assert output.out == ""
     assert words in " ".join(output.err.replace("│", " ").split())
-    assert "Usual fix" in output.err
+    assert has_fix(output.err)
     assert "Traceback" not in output.err
     assert list(tmp_path.iterdir()) == []

@@ -25,6 +25,6 @@ def test_it_ends_with_the_run_and_what_to_do(tmp_path):
     system = evolve(
         quickstart.system(), model=f"{__name__}:dies", data=Synthetic(), end=AfterRounds(num_global_rounds=1)
     )
-    died = rf"a_b/seed-1 failed with: its worker died, {MOST_ATTEMPTS} times\. Usual fix: the same command"
+    died = rf"a_b/seed-1 failed with: its worker died, {MOST_ATTEMPTS} times\. Use the same command"
     with pytest.raises(ConfigurationError, match=died):
         play_all("hist-fig4", {"a b": system}, Options(seeds=1, workers=1, out=tmp_path / "f"))

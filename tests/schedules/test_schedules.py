@@ -417,7 +417,7 @@ def test_what_is_no_number_is_refused():
             one_cell(local=cosim.Sgd(learning_rate=no_number(value)))
     with pytest.raises(
         ConfigurationError,
-        match=r"be a finite number.*learning_rate: cosim\.schedules\.Rate in the class",
+        match=r"be a finite number.*learning_rate: cosim\.schedules\.Rate in it",
     ):
         OwnRate(learning_rate=THIRDS)
     with pytest.raises(ConfigurationError, match="ByRound, Cosine, StepDecay, WarmUp"):

@@ -108,7 +108,7 @@ def test_a_kind_may_need_a_value_that_is_changed_with_it():
         ({"num_cells.x": (1,)}, "no field 'x'. Known here: none"),
         ({"num_cells": ()}, "num_cells: no values"),
         ({"num_cells": (2, 2)}, "given twice"),
-        ({"seed": (1, 2)}, "the same seeds. Usual fix: --seeds"),
+        ({"seed": (1, 2)}, "the same seeds. Use --seeds"),
         (
             {"bandwidth_hz": (1e6, "x")},
             'bandwidth_hz = "x": no design can have it. .* must be a finite number',

@@ -118,6 +118,6 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
 
 def test_a_scheduler_that_does_not_answer_is_refused(monkeypatch):
     monkeypatch.setattr(executor, "_ANSWERS_WITHIN_WALL_S", 0.1)
-    with pytest.raises(ConfigurationError, match=r"no scheduler answers there.*Usual fix"):  # noqa: SIM117
+    with pytest.raises(ConfigurationError, match=r"no scheduler answers there"):  # noqa: SIM117
         with pool("dask=tcp://127.0.0.1:9", None):
             pass

@@ -205,7 +205,7 @@ def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are
     if not isinstance(system.protocol, cosim.papers.RawHfl):
         by_events, usual = cosim.run(system, clock="events"), cosim.run(system)
         assert_same(by_events, usual)
-    with pytest.raises(ConfigurationError, match=rf"clock = 'arrays': {part}.*Usual fix: clock = 'auto'"):
+    with pytest.raises(ConfigurationError, match=rf"clock = 'arrays': {part}.*Use clock = 'auto'"):
         cosim.run(attrs.evolve(system, evaluation=Never()), clock="arrays")
 
 

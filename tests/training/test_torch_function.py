@@ -82,9 +82,9 @@ def test_its_file_is_among_the_sources_of_a_run():
         ("elsewhere:train", "module elsewhere is not loaded.*--import elsewhere"),
         (
             f"{__name__}:nothing",
-            r"TorchFunction\.function = .*: no such function. Usual fix: module:function",
+            r"TorchFunction\.function = .*: no such function. Use module:function",
         ),
-        ("train", "no such function. Usual fix: module:function"),
+        ("train", "no such function. Use module:function"),
         (f"{__name__}:RATE", "no such function"),
         (f"{__name__}:of_two", r"too many positional arguments. .*of_two\(network, batches, state, rng\)"),
     ],
@@ -223,6 +223,6 @@ def test_a_function_that_asks_for_the_learning_rate_gets_that_of_the_rule():
     for name, values in found.items():
         np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6)
     with pytest.raises(
-        ConfigurationError, match=r"has no parameter learning_rate.*a parameter learning_rate of"
+        ConfigurationError, match=r"has no parameter learning_rate.*Give \S+ a parameter learning_rate"
     ):
         system(rule("plain", learning_rate=0.3))

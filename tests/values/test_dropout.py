@@ -328,11 +328,11 @@ def test_where_a_mask_would_be_everybodys_dropout_is_refused():
         a_table(train_y=None, batching=RecurringRows),
         nn.Sequential(nn.Linear(6, 2), nn.Dropout(0.2)),
     )
-    with pytest.raises(ConfigurationError, match=r"dropout in 1: a feature row of 'toy' .* Usual fix: p = 0"):
+    with pytest.raises(ConfigurationError, match=r"dropout in 1: a feature row of 'toy' .* Use p = 0"):
         Learner(two_classes, rows)
     y = np.ones(20, np.float32)
     prices = a_table(train_y=y, test_y=y, num_classes=None, num_global_features=2)
-    with pytest.raises(ConfigurationError, match=r"dropout in central\.1: vertical .* Usual fix: p = 0"):
+    with pytest.raises(ConfigurationError, match=r"dropout in central\.1: vertical .* Use p = 0"):
         Learner(InTwoParts(), prices)
     two_classes[1].p = 0.0
     Learner(two_classes, rows)

@@ -50,7 +50,7 @@ def test_parts_that_overlap_or_leave_gaps_are_refused():
     smaller = cut(filled(1.0), SHAPE, EVEN)
     with pytest.raises(ConfigurationError, match="overlap"):
         assembled(SHAPE, [EVEN, EVEN], [smaller, smaller])
-    with pytest.raises(ConfigurationError, match="give the base model"):
+    with pytest.raises(ConfigurationError, match="Give the base model"):
         assembled(SHAPE, [EVEN], [smaller])
 
 

@@ -63,7 +63,7 @@ class EqualClients:
     def _left(self, num: int) -> range:
         if not 1 <= num <= self.num_clients:
             raise ValueError(
-                f"EqualClients: the first {num} of {self.num_clients}; must be from 1 to all. Usual fix: "
+                f"EqualClients: the first {num} of {self.num_clients}; must be from 1 to all. Use "
                 "num_clients for a barrier."
             )
         return range(self.num_clients - num + 1, self.num_clients + 1)
@@ -89,7 +89,7 @@ class UnequalClients:
         if not 1 <= len(self.means_s) <= MOST_CLIENTS:
             raise ValueError(
                 f"UnequalClients: {len(self.means_s)} means; must be from 1 to {MOST_CLIENTS}, since the sum "
-                "over all sets loses digits. Usual fix: EqualClients, where they are alike."
+                "over all sets loses digits. Use EqualClients, where they are alike."
             )
 
     @property

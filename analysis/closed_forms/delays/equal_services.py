@@ -68,7 +68,7 @@ class EqualServices:
         if np.any(times_s * self.arrival_rate_per_s > MOST_ARRIVALS):
             raise ValueError(
                 f"EqualServices.waits_longer: lambda t must be at most {MOST_ARRIVALS:g}, since the sum "
-                "loses its digits beyond. Usual fix: a shorter time."
+                "loses its digits beyond. Use a shorter time."
             )
         return np.vectorize(self._waits_longer, otypes=[float])(times_s)[()]
 

@@ -85,7 +85,7 @@ class ManyServers:
         """
         if self.num_servers != 1:
             raise ValueError(
-                f"ManyServers.stays_longer: exponential for 1 server, not for {self.num_servers}. Usual fix: "
+                f"ManyServers.stays_longer: exponential for 1 server, not for {self.num_servers}. Use "
                 "waits_longer."
             )
         return np.exp(-self.spare_rate_per_s * np.asarray(time_s, dtype=float))

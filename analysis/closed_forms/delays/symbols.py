@@ -21,7 +21,7 @@ def check_positive(owner: str, **values: float | Iterable[float]) -> None:
         each = value if isinstance(value, Iterable) else (value,)
         if not all(0.0 < one < math.inf for one in each):
             raise ValueError(
-                f"{owner}.{name} = {value!r} must be above zero and finite. Usual fix: check its unit; leave "
+                f"{owner}.{name} = {value!r} must be above zero and finite. Check its unit; leave "
                 "out what takes no time."
             )
 
@@ -30,7 +30,7 @@ def check_load(owner: str, load: float) -> None:
     """Refuse a load of 1 or more."""
     if load >= 1.0:
         raise ValueError(
-            f"{owner}: rho = {load:g}, but only below 1 is there an equilibrium. Usual fix: fewer arrivals "
+            f"{owner}: rho = {load:g}, but only below 1 is there an equilibrium. Use fewer arrivals "
             "or faster service."
         )
 
@@ -38,4 +38,4 @@ def check_load(owner: str, load: float) -> None:
 def check_share(owner: str, name: str, value: float) -> None:
     """Refuse what is no probability."""
     if not 0.0 <= value <= 1.0:
-        raise ValueError(f"{owner}.{name} = {value!r} must be from 0 to 1. Usual fix: a share, not per cent.")
+        raise ValueError(f"{owner}.{name} = {value!r} must be from 0 to 1. Use a share, not per cent.")

@@ -134,7 +134,7 @@ def _place(folder: Path, source: str) -> Path:
 
 def _fix() -> str:
     return (
-        f"Usual fix: download {URL} into {cache_folder()}, or name the folder in which it or its six files "
+        f"Download {URL} into {cache_folder()}, or name the folder in which it or its six files "
         "lie with --data-dir or $COSIM_DATA."
     )
 

@@ -49,7 +49,7 @@ _WITHOUT_DOWNLOAD = (
     "`apt-get install dataset-fashion-mnist`, or copy its four IDX files from elsewhere and name their "
     "folder with --data-dir or $COSIM_DATA"
 )
-_WAYS = f"download it with `cosim data fashion-mnist`, or {_WITHOUT_DOWNLOAD}"
+_WAYS = f"Download it with `cosim data fashion-mnist`, or {_WITHOUT_DOWNLOAD}."
 
 Progress = Callable[[str, float], None]
 """Gets a file's name and the fraction of it that has arrived, from 0 to 1."""
@@ -123,7 +123,7 @@ def find(data_dir: Path | None = None) -> Path:
         if not _lack(folder):
             return folder
     looked_at = "; ".join(f"{folder} {_lack(folder)}" for folder in usual)
-    raise MissingFiles(f"Fashion-MNIST is not on this machine: {looked_at}. Usual fix: {_WAYS}.")
+    raise MissingFiles(f"Fashion-MNIST is not on this machine: {looked_at}. {_WAYS}")
 
 
 def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
@@ -198,7 +198,7 @@ def _lack(folder: Path) -> str:
 def _named(folder: Path, source: str) -> Path:
     if lack := _lack(folder):
         raise MissingFiles(
-            f"{source} = {folder} {lack}: Fashion-MNIST is four IDX files. Usual fix: name the folder in "
+            f"{source} = {folder} {lack}: Fashion-MNIST is four IDX files. Name the folder in "
             f"which they lie, or none to look in the usual ones; to get the files: {_WAYS}."
         )
     return folder
@@ -217,7 +217,7 @@ def _read_file(folder: Path, file: IdxFile) -> NDArray[np.uint8]:
         return _checked(path.read_bytes(), file)
     except (OSError, idx.WrongContent) as error:
         raise ConfigurationError(
-            f"{path}: {error}. Usual fix: remove this file and get the set again: {_WAYS}."
+            f"{path}: {error}. Remove this file and get the set again. {_WAYS}"
         ) from None
 
 
@@ -260,7 +260,7 @@ def _fetch(url: str, file: IdxFile, progress: Progress | None) -> bytes:
             error.close()
         what = "what the server sent is wrong: " if isinstance(error, idx.WrongContent) else ""
         raise ConfigurationError(
-            f"cannot download {url}: {what}{error}. Usual fix: try again; else {_WITHOUT_DOWNLOAD}."
+            f"cannot download {url}: {what}{error}. Try again; else {_WITHOUT_DOWNLOAD}."
         ) from None
     return bytes(content)
 
@@ -275,5 +275,5 @@ def _write(path: Path, content: bytes) -> None:
             part.replace(path)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot write {path}: {error}. Usual fix: a folder that you may write to, with enough space."
+            f"cannot write {path}: {error}. Use a folder that you may write to, with enough space."
         ) from None

@@ -30,7 +30,7 @@ class Natural(Split):
         if num_owners != num_clients:
             raise ConfigurationError(
                 f"System.num_clients = {num_clients}: the samples of {dataset.name!r} arise at {num_owners} "
-                f"places, one client each. Usual fix: num_clients = {num_owners}, data of as many places, or "
+                f"places, one client each. Use num_clients = {num_owners}, data of as many places, or "
                 "the split Iid."
             )
         return [np.flatnonzero(owners == number) for number in range(num_owners)]

@@ -42,12 +42,12 @@ PADDING = -1
 END_OF_TEXT = "<|endoftext|>"
 
 _GET_NEWS = (
-    "unpack 20news-bydate.tar.gz of http://qwone.com/~jason/20Newsgroups/ and name the folder with "
-    f"{TRAIN} and {TEST} in it with --data-dir or $COSIM_DATA"
+    "Unpack 20news-bydate.tar.gz of http://qwone.com/~jason/20Newsgroups/ and name the folder with "
+    f"{TRAIN} and {TEST} in it with --data-dir or $COSIM_DATA."
 )
 _GET_GPT2 = (
-    "name a folder with config.json, model.safetensors, vocab.json and merges.txt of "
-    "https://huggingface.co/openai-community/gpt2 with $COSIM_GPT2"
+    "Name a folder with config.json, model.safetensors, vocab.json and merges.txt of "
+    "https://huggingface.co/openai-community/gpt2 with $COSIM_GPT2."
 )
 
 
@@ -95,20 +95,19 @@ def load(
             tokenizer, a damaged one or one of another network; transformers is not installed.
     """
     if num_tokens < 1:
-        raise ConfigurationError(f"num_tokens = {num_tokens}: must be at least 1. Usual fix: 128.")
+        raise ConfigurationError(f"num_tokens = {num_tokens}: must be at least 1. Use 128.")
     named = data_dir or os.environ.get("COSIM_DATA")
     if not named:
-        raise ConfigurationError(f"20 Newsgroups: no folder is named. Usual fix: {_GET_NEWS}.")
+        raise ConfigurationError(f"20 Newsgroups: no folder is named. {_GET_NEWS}")
     train, test = _documents(Path(named) / TRAIN), _documents(Path(named) / TEST)
     if odd := sorted(train.keys() ^ test.keys()):
         raise ConfigurationError(
             f"{named}: {', '.join(odd)} in one of {TRAIN} and {TEST} only, but both need the same groups. "
-            f"Usual fix: {_GET_NEWS}."
+            f"{_GET_NEWS}"
         )
     if len(train) < 2:
         raise ConfigurationError(
-            f"{Path(named) / TRAIN}: {len(train)} groups, but it takes two to tell apart. Usual fix: "
-            f"{_GET_NEWS}."
+            f"{Path(named) / TRAIN}: {len(train)} groups, but it takes two to tell apart. Use {_GET_NEWS}."
         )
     return _read(tuple(train), *map(_flat, (train, test)), _tokenizer_files(gpt2_dir), num_tokens)
 
@@ -144,11 +143,11 @@ def _documents(split: Path) -> dict[str, tuple[Stamp, ...]]:
         groups = [path for path in _shown(split) if path.is_dir()]
         found = {group.name: tuple(_stamp(path) for path in _shown(group)) for group in groups}
     except OSError as error:
-        raise ConfigurationError(f"{error.filename}: {error.strerror}. Usual fix: {_GET_NEWS}.") from None
+        raise ConfigurationError(f"{error.filename}: {error.strerror}. {_GET_NEWS}") from None
     for name, files in found.items():
         if not files:
             raise ConfigurationError(
-                f"{split / name}: no document in this group. Usual fix: remove the group from both splits, "
+                f"{split / name}: no document in this group. Remove the group from both splits, "
                 f"or {_GET_NEWS}."
             )
     return found
@@ -172,20 +171,20 @@ def _body(path: Path) -> str:
     try:
         message = path.read_text(encoding="latin-1")
     except OSError as error:
-        raise ConfigurationError(f"{path}: {error.strerror}. Usual fix: {_GET_NEWS}.") from None
+        raise ConfigurationError(f"{path}: {error.strerror}. {_GET_NEWS}") from None
     return f"\n{message}".partition("\n\n")[2].strip()
 
 
 def _tokenizer_files(gpt2_dir: Path | None) -> tuple[Stamp, ...]:
     named = gpt2_dir or os.environ.get("COSIM_GPT2")
     if not named:
-        raise ConfigurationError(f"GPT-2's tokenizer: no folder is named. Usual fix: {_GET_GPT2}.")
+        raise ConfigurationError(f"GPT-2's tokenizer: no folder is named. {_GET_GPT2}")
     for names in (("vocab.json", "merges.txt"), ("tokenizer.json",)):
         paths = [Path(named) / name for name in names]
         if all(path.is_file() for path in paths):
             return tuple(_stamp(path) for path in paths)
     raise ConfigurationError(
-        f"{named}: neither vocab.json and merges.txt nor tokenizer.json is there. Usual fix: {_GET_GPT2}."
+        f"{named}: neither vocab.json and merges.txt nor tokenizer.json is there. {_GET_GPT2}"
     )
 
 
@@ -195,7 +194,7 @@ def _tokenizer(paths: list[Path]) -> Any:
         from tokenizers import Tokenizer, models, pre_tokenizers  # comes with transformers
     except ImportError as error:
         raise ConfigurationError(
-            f"GPT-2's tokenizer needs transformers: {error}. Usual fix: pip install 'cosim[lora]'."
+            f"GPT-2's tokenizer needs transformers: {error}. Use pip install 'cosim[lora]'."
         ) from None
     files = [str(path) for path in paths]
     try:
@@ -203,11 +202,9 @@ def _tokenizer(paths: list[Path]) -> Any:
             Tokenizer.from_file(*files) if len(files) == 1 else Tokenizer(models.BPE.from_file(*files))
         )
     except Exception as error:  # the library raises nothing more special
-        raise ConfigurationError(f"{files[0]}: no tokenizer: {error}. Usual fix: {_GET_GPT2}.") from None
+        raise ConfigurationError(f"{files[0]}: no tokenizer: {error}. {_GET_GPT2}") from None
     if tokenizer.token_to_id(END_OF_TEXT) is None:
-        raise ConfigurationError(
-            f"{files[0]}: has no token {END_OF_TEXT}, so it is not GPT-2's. Usual fix: {_GET_GPT2}."
-        )
+        raise ConfigurationError(f"{files[0]}: has no token {END_OF_TEXT}, so it is not GPT-2's. {_GET_GPT2}")
     if len(files) == 2:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.add_special_tokens([END_OF_TEXT])

@@ -61,7 +61,7 @@ class Windows(Cause):
             if num_passed > _MOST_PASSED:
                 raise ConfigurationError(
                     f"{self._whose}: more than {_MOST_PASSED:,} windows pass while nothing else happens up "
-                    f"to {now_s:.6g} s. Usual fix: longer windows, with longer times between them."
+                    f"to {now_s:.6g} s. Use longer windows, with longer times between them."
                 )
         return self._from_s <= now_s
 
@@ -84,8 +84,8 @@ class Windows(Cause):
         if not (self._last_s <= from_s < to_s or from_s == math.inf):
             raise ConfigurationError(
                 f"{self._whose}: a window from {from_s} s to {to_s} s after one that ends at {self._last_s} "
-                "s. Each must begin at or after the end of the one before, and end after it begins. Usual "
-                "fix: sort and join them."
+                "s. Each must begin at or after the end of the one before, and end after it begins. "
+                "Sort and join them."
             )
         self._last_s = to_s
         return (deadline_after(0.0, from_s), deadline_after(0.0, to_s)) if from_s < LATEST_S else _NEVER

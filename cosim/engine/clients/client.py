@@ -61,7 +61,7 @@ class Client:
         samples = self.samples_now()
         if not len(samples):
             raise ConfigurationError(
-                f"{self.name} has no samples when it is asked for them, so it can train on none. Usual fix: "
+                f"{self.name} has no samples when it is asked for them, so it can train on none. Use "
                 "data that give every client at least one, or fewer clients."
             )
         return samples

@@ -180,7 +180,7 @@ def _each(part: Any, method: str, found: Any, num: int) -> NDArray[np.float64]:
     if np.shape(found) != (num,):
         raise ConfigurationError(
             f"{type(part).__name__}.{method} gives {found!r:.80}: must be a number for each of {num} clients."
-            " Usual fix: @for_each, which writes a rule for one client."
+            " Use @for_each, which writes a rule for one client."
         )
     return found
 
@@ -189,6 +189,6 @@ def _check_powers(port: str, power_w: NDArray[np.float64]) -> None:
     fits = (power_w >= 0.0) & (power_w < math.inf)
     if not fits.all():
         raise ConfigurationError(
-            f"{port}.power_w gives {power_w[~fits][0]:g} W: must be finite and at least 0. Usual fix: "
+            f"{port}.power_w gives {power_w[~fits][0]:g} W: must be finite and at least 0. Use "
             "np.clip(power_w, 0.0, most_w)."
         )

@@ -61,7 +61,7 @@ def load(data: Data, seed: int, data_dir: Path | None, sim: Simulation | None = 
         if again != own:
             raise ConfigurationError(
                 f"{found.name}: gives other samples each time it is loaded with the same seed, so results "
-                "would not be those of the seed. Usual fix: draw from a global generator of torch, numpy or "
+                "would not be those of the seed. Draw from a global generator of torch, numpy or "
                 "Python, which the run's seed sets, or give your generator a seed, as "
                 "np.random.default_rng(1)."
             )

@@ -98,6 +98,6 @@ class NothingLearned(Learner):
         """Refused."""
         raise ConfigurationError(
             "System.evaluation = Never: only times are asked for, so nobody learns, and something wants "
-            "to read weights, a rule that asks for losses for instance. Usual fix: EveryVersions, or a "
+            "to read weights, a rule that asks for losses for instance. Use EveryVersions, or a "
             "rule that goes without."
         )

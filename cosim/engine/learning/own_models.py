@@ -68,7 +68,7 @@ class OwnModels:
             if sizes.get(name) != tuple(values.shape):
                 raise ConfigurationError(
                     f"{type(rule).__name__}.personal_tensors gives {name!r:.80}, {tuple(values.shape)}: "
-                    f"must be a tensor of the network, which has {sizes}. Usual fix: the names and values of "
+                    f"must be a tensor of the network, which has {sizes}. Use the names and values of "
                     "client.network.state_dict()."
                 )
         return found

@@ -95,7 +95,7 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
         if again is found:
             raise ConfigurationError(
                 f"System.model = {shown(name)}: returns the same module at every call, whose values follow "
-                "from no seed. Usual fix: make it within the function, or System.initial_weights = 'network'."
+                "from no seed. Make it within the function, or System.initial_weights = 'network'."
             )
         seen = _hashes(again)
         if seen == before:
@@ -104,7 +104,7 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
         other = min(of for of, _ in seen.items() ^ before.items())
         raise ConfigurationError(
             f"System.model = {shown(name)}: gives other values of {other} in every call with the same seed, "
-            "so results would not be those of the seed. Usual fix: draw from a global generator of torch, "
+            "so results would not be those of the seed. Draw from a global generator of torch, "
             "numpy or Python, which the run's seed sets, or give your generator a seed."
         )
     drawn = _hashes(built(name, build, key=key ^ 1))

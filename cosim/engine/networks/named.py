@@ -65,7 +65,7 @@ def builder(name: str) -> Builder:
     found = loaded(name, f"{_said(name)}")
     if not callable(found):
         raise ConfigurationError(
-            f"{_said(name)}: no such function. Usual fix: a function of that module which takes no "
+            f"{_said(name)}: no such function. Use a function of that module which takes no "
             "arguments and returns a torch.nn.Module."
         )
     return found  # type: ignore[return-value]
@@ -86,16 +86,14 @@ def built(name: str, build: Builder, *, values: bool = True, key: int = 0) -> nn
         raise
     except Exception as error:
         if ":" in name:
-            message = f"{type(error).__name__}: {error}. Usual fix: mend that function"
+            message = f"{type(error).__name__}: {error}. Mend that function"
         elif isinstance(error, RuntimeError | TypeError | MemoryError):
-            message = "too large for this machine's memory. Usual fix: smaller layers"
+            message = "too large for this machine's memory. Use smaller layers"
         else:
             raise
         raise ConfigurationError(f"{_said(name)}: {message}.") from error
     if not isinstance(network, nn.Module):
-        raise ConfigurationError(
-            f"{_said(name)}: gave {type(network).__name__}. Usual fix: return a torch.nn.Module."
-        )
+        raise ConfigurationError(f"{_said(name)}: gave {type(network).__name__}. Return a torch.nn.Module.")
     return network
 
 
@@ -130,7 +128,7 @@ def _of_a_family(name: str) -> nn.Module:
             build = offer.load()
         except (ImportError, AttributeError) as error:
             raise ConfigurationError(
-                f"{_said(name)}: {offer.value} cannot be loaded ({error}). Usual fix: if a file of "
+                f"{_said(name)}: {offer.value} cannot be loaded ({error}). Use if a file of "
                 f"yours is called {offer.module.partition('.')[0]}.py, give it another name."
             ) from None
         try:
@@ -139,7 +137,7 @@ def _of_a_family(name: str) -> nn.Module:
             refusals.append(str(error))
     if not refusals:
         raise ConfigurationError(
-            f"{_said(name)}: no installed package offers networks. Usual fix: install cosim anew, "
+            f"{_said(name)}: no installed package offers networks. Install cosim anew, "
             "python -m pip install -e ."
         )
     raise ConfigurationError(f"System.model: {' '.join(refusals)}")

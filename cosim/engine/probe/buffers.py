@@ -82,7 +82,7 @@ def shape_of(network: nn.Module, x_BD: NDArray[Any]) -> NetworkShape:
             if not has_values:
                 raise ConfigurationError(
                     f"the network's forward pass cannot be tried without values ({type(error).__name__}: "
-                    f"{str(error).partition(chr(10))[0]}). Usual fix: a network with values."
+                    f"{str(error).partition(chr(10))[0]}). Use a network with values."
                 ) from error
             found = moved, evaluated  # `probe.network` says what is wrong
         known = moved.statistics | declared_statistics(network)
@@ -91,7 +91,7 @@ def shape_of(network: nn.Module, x_BD: NDArray[Any]) -> NetworkShape:
     if evaluated:
         raise ConfigurationError(
             f"{', '.join(sorted(evaluated))}: the network's forward pass moves it in evaluation mode too, so "
-            "an evaluation would change the model. Usual fix: `if self.training:` before what moves it; no "
+            "an evaluation would change the model. Use `if self.training:` before what moves it; no "
             "buffer for what every pass makes again."
         )
     return NetworkShape.of(network, moved.statistics, moved.state)
@@ -198,19 +198,22 @@ def _check(module: nn.Module, firsts: dict[str, Tensor], moved: Moved) -> None:
         first = firsts.get(name)
         what = fix = None
         if first is None:
-            what, fix = "has no value before the first forward pass", "register_buffer with its first value"
+            what, fix = (
+                "has no value before the first forward pass",
+                "Use register_buffer with its first value.",
+            )
         elif value.shape != first.shape:
             what = f"has the shape {tuple(first.shape)}, and after a forward pass {tuple(value.shape)}"
             fix = (
-                "register_buffer in the shape that it keeps; a plain variable for what every pass makes again"
+                "Use register_buffer in the shape that it keeps; or a plain variable for what every pass "
+                "makes again."
             )
         elif value.dtype != first.dtype:
             what = f"is {first.dtype}, and after a forward pass {value.dtype}"
-            fix = "register_buffer in the type that it keeps, such as torch.tensor(0.0)"
+            fix = "Use register_buffer in the type that it keeps, such as torch.tensor(0.0)."
         elif value.is_complex():
-            what, fix = "is complex, and models are real numbers", "torch.view_as_real"
+            what, fix = "is complex, and models are real numbers", "Use torch.view_as_real."
         if what is not None:
             raise ConfigurationError(
-                f"{name}: training moves this buffer, so it travels with the model, but it {what}. Usual "
-                f"fix: {fix}."
+                f"{name}: training moves this buffer, so it travels with the model, but it {what}. {fix}"
             )

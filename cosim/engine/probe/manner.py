@@ -98,14 +98,13 @@ def manner_of(network: nn.Module, shape: NetworkShape, dataset: Dataset, task: T
 
 def _untrainable(error: Exception, dataset: Dataset, task: Task) -> ConfigurationError:
     """The refusal of a network that cannot be trained even alone."""
-    fix = "a forward pass that autograd can go back through"
+    fix = "Use a forward pass that autograd can go back through."
     if "does not require grad" in str(error):
-        fix = "outputs that follow from parameters, without detach() and torch.no_grad()"
+        fix = "Use outputs that follow from parameters, without detach() and torch.no_grad()."
     elif batching_of(dataset, task) is not None:
-        fix = "operations that torch.func can batch, as rows that recur are trained by it alone"
+        fix = "Use operations that torch.func can batch: rows that recur are trained by it alone."
     return ConfigurationError(
-        f"the network takes samples of {dataset.name!r}, but cannot be trained on them ({told(error)}). "
-        f"Usual fix: {fix}."
+        f"the network takes samples of {dataset.name!r}, but cannot be trained on them ({told(error)}). {fix}"
     )
 
 

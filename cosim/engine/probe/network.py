@@ -42,21 +42,21 @@ def check_network(
     if shape.moving and batching_of(dataset, task) is not None:
         raise ConfigurationError(
             f"the network moves {next(iter(shape.moving))} with every batch, and clients of {dataset.name!r} "
-            "train on distinct feature rows in place of batches. Usual fix: a normalisation without running "
+            "train on distinct feature rows in place of batches. Use a normalisation without running "
             "statistics, as GroupNorm, or a data set with train_y."
         )
     averaging = [name for name, layer in network.named_modules() if getattr(layer, "momentum", 0.1) is None]
     if averaging:
         raise ConfigurationError(
             f"{', '.join(averaging)}: momentum = None averages over all batches so far, and a client counts "
-            "none from one update to the next. Usual fix: a momentum, such as 0.1."
+            "none from one update to the next. Use a momentum, such as 0.1."
         )
     relu_layers = getattr(network, "relu_layers", None)
     named = tuple(name for layer in relu_layers or () for name in layer if name is not None)
     if relu_layers is not None and named != tuple(shape.parameters):
         raise ConfigurationError(
             f"relu_layers = {relu_layers} must name all of {tuple(shape.parameters)} in order, of "
-            "each layer its weight and its bias or None. Usual fix: leave it out where a network is more "
+            "each layer its weight and its bias or None. Leave it out where a network is more "
             "than fully connected layers with ReLU between."
         )
     _check_dropout(network, shape, dataset)
@@ -71,13 +71,13 @@ def check_network(
     except Exception as error:  # whatever a user's forward pass raises
         raise ConfigurationError(
             f"the network takes samples of {dataset.name!r} in evaluation mode, but not two of them in "
-            f"training mode ({told(error)}). Usual fix: a forward pass that takes the same samples in both."
+            f"training mode ({told(error)}). Use a forward pass that takes the same samples in both."
         ) from None
     check_scores(outputs, 2, task, dataset, " in training mode")
     if frozen := [name for name in written if name not in shape.parameters]:
         raise ConfigurationError(
             f"{', '.join(frozen)}: frozen, and the network's forward pass writes into it. What is frozen is "
-            "one for all clients and does not travel. Usual fix: register_buffer for what training moves."
+            "one for all clients and does not travel. Use register_buffer for what training moves."
         )
     if relu_layers is not None:
         _check_relu_layers(network, shape, relu_layers, dataset.test_x.shape[1:])
@@ -120,7 +120,7 @@ def check_outputs(
         seen, own = dataset.num_global_features, dataset.num_features - dataset.num_global_features
         raise ConfigurationError(
             f"the network's central part takes {taken} features; the server sees {seen} of each sample "
-            f"in {dataset.name!r}, and a client {own}. Usual fix: "
+            f"in {dataset.name!r}, and a client {own}. Use "
             f"vertical-{seen}-{own}-<hidden>-<outputs>."
         )
     try:
@@ -140,20 +140,23 @@ def _check_dropout(network: nn.Module, shape: NetworkShape, dataset: Dataset) ->
         return
     reason = fix = None
     if getattr(network, "relu_layers", None) is not None:
-        reason, fix = "relu_layers is declared, whose products drop nothing", "leave relu_layers out"
+        reason, fix = "relu_layers is declared, whose products drop nothing", "Leave relu_layers out."
     elif dataset.train_y is None:
         reason = f"a feature row of {dataset.name!r} stands for all samples that repeat it, each with a mask"
-        fix = "p = 0, or a data set with train_y"
+        fix = "Use p = 0, or a data set with train_y."
     elif shape.num_central_outputs:
-        reason, fix = "vertical training has all clients in one program, where a mask is everybody's", "p = 0"
+        reason, fix = (
+            "vertical training has all clients in one program, where a mask is everybody's",
+            "Use p = 0.",
+        )
     if reason is not None:
-        raise ConfigurationError(f"dropout in {', '.join(dropping)}: {reason}. Usual fix: {fix}.")
+        raise ConfigurationError(f"dropout in {', '.join(dropping)}: {reason}. {fix}")
 
 
 def _unkeyed(draw: GlobalDraw, mode: str) -> ConfigurationError:
     return ConfigurationError(
         f"the network's forward pass in {mode} mode: {draw}, which all threads share, so results would not "
-        "be those of the seed. Usual fix: nn.Dropout layers, which draw from the update's own key."
+        "be those of the seed. Use nn.Dropout layers, which draw from the update's own key."
     )
 
 
@@ -183,5 +186,5 @@ def _check_relu_layers(
     if not is_same:
         raise ConfigurationError(
             f"relu_layers of {type(network).__name__}: its forward pass is something else than these layers "
-            "with ReLU between, and would be trained as if it were that. Usual fix: leave relu_layers out."
+            "with ReLU between, and would be trained as if it were that. Leave relu_layers out."
         )

@@ -54,23 +54,29 @@ def check_scores(outputs: Any, num_samples: int, task: Task, dataset: Dataset, m
         what, fix = _other_than_a_tensor(outputs)
         raise ConfigurationError(
             f"the network's forward pass{mode} gives {what}: must be one tensor of shape (batch, "
-            f"{wanted[1]}). Usual fix: {fix}."
+            f"{wanted[1]}). {fix}"
         )
     found = tuple(outputs.shape)
     if found != wanted:
         samples = "one sample" if num_samples == 1 else f"{num_samples} samples"
-        fix = f"a network whose last size is {wanted[1]}" if not mode else "the same outputs in both modes"
+        fix = (
+            f"Use a network whose last size is {wanted[1]}."
+            if not mode
+            else "Give the same outputs in both modes."
+        )
         meant = labels_for(dataset.test_y, dataset.num_classes, found[1]) if len(found) == 2 else None
-        fix = f"{fix}; or {meant}" if meant else fix
+        fix = f"{fix} {meant}" if meant else fix
         raise ConfigurationError(
             f"the network gives outputs of shape {found} for {samples}{mode}: must be {wanted}, which "
-            f"{type(task).__name__} wants for {dataset.name!r}. Usual fix: {fix}."
+            f"{type(task).__name__} wants for {dataset.name!r}. {fix}"
         )
     if outputs.dtype != torch.float32:
         is_float = outputs.is_floating_point()
-        fix = "outputs.float() at its end" if is_float else "scores, before argmax or a comparison"
+        fix = (
+            "Use outputs.float() at its end." if is_float else "Return scores, before argmax or a comparison."
+        )
         raise ConfigurationError(
-            f"the network gives outputs of {outputs.dtype}{mode}: must be torch.float32. Usual fix: {fix}."
+            f"the network gives outputs of {outputs.dtype}{mode}: must be torch.float32. {fix}"
         )
 
 
@@ -78,7 +84,7 @@ def _other_than_a_tensor(outputs: Any) -> tuple[str, str]:
     """Name of the outputs' type, and how to get a tensor."""
     kind = type(outputs).__name__
     if outputs is None:
-        return "None", "return the outputs"
+        return "None", "Return the outputs."
     names: list[str] = []
     if isinstance(outputs, Mapping):
         names = [str(name) for name in outputs]
@@ -87,29 +93,30 @@ def _other_than_a_tensor(outputs: Any) -> tuple[str, str]:
     elif isinstance(outputs, tuple | list):
         named = list(getattr(outputs, "_fields", ()))
         one = f"outputs.{named[0]}" if named else "outputs[0]"
-        return f"a {kind} of {len(outputs)}", f"a module of yours that returns one of them, such as {one}"
+        return (
+            f"a {kind} of {len(outputs)}",
+            f"Use a module of yours that returns one of them, such as {one}.",
+        )
     if not names:
-        return f"a {kind}", "a module of yours that returns a tensor"
+        return f"a {kind}", "Use a module of yours that returns a tensor."
     one = "logits" if "logits" in names else names[0]
     own = f"outputs[{one!r}]" if isinstance(outputs, Mapping) else f"outputs.{one}"
-    return f"a {kind} of {', '.join(names)}", f"a module of yours that returns {own}"
+    return f"a {kind} of {', '.join(names)}", f"Use a module of yours that returns {own}."
 
 
 def not_taken(network: nn.Module, error: Exception, dataset: Dataset, task: Task) -> ConfigurationError:
     """The refusal of a network that fails on a sample."""
     says = f"the network does not take samples of {dataset.name!r} ({told(error)})"
     if isinstance(error, TypeError) and (num_inputs := _num_inputs(network)) != 1:
-        fix = (
-            f"a sample is one tensor, and its forward pass wants {num_inputs}. Usual fix: a module of yours "
-        )
+        fix = f"a sample is one tensor, and its forward pass wants {num_inputs}. Use a module of yours "
         return ConfigurationError(f"{says}: {fix}that takes one and cuts it, as x[:, :n] and x[:, n:].")
     if not isinstance(error, RuntimeError | ValueError | IndexError):
-        return ConfigurationError(f"{says}. Usual fix: mend its forward pass.")
+        return ConfigurationError(f"{says}. Mend its forward pass.")
     if dataset.test_x.dtype == np.float32:
         fits = f"one for {dataset.num_features} features, such as relu-{dataset.num_features}-300-"
     else:
         fits = "one for tokens, such as gpt2lora-16-"
-    return ConfigurationError(f"{says}. Usual fix: {fits}{task.num_outputs(dataset)}.")
+    return ConfigurationError(f"{says}. Use {fits}{task.num_outputs(dataset)}.")
 
 
 def told(error: BaseException) -> str:
@@ -166,7 +173,7 @@ def check_tables(network: nn.Module, dataset: Dataset) -> None:
                 if (error := _fails(network, x[[place]])) is not None:
                     raise ConfigurationError(
                         f"{part} sample {place} of {dataset.name!r}, with values from {x[place].min()} to "
-                        f"{x[place].max()}: the network does not take it ({told(error)}). Usual fix: a "
+                        f"{x[place].max()}: the network does not take it ({told(error)}). Use a "
                         "table of the network with as many rows as the largest value and one more."
                     )
 
@@ -200,12 +207,12 @@ def check_values(network: nn.Module, trained: Mapping[str, Any]) -> None:
         num = sum(1 for _ in network.parameters())
         what = f"all its {num} parameters are frozen" if num else "it has no parameters"
         raise ConfigurationError(
-            f"the network trains nothing: {what}. Usual fix: requires_grad_(True) on what is to be trained, "
+            f"the network trains nothing: {what}. Use requires_grad_(True) on what is to be trained, "
             "and layers in nn.ModuleList in place of a list."
         )
     for name, values in network.named_parameters():
         if name in trained and values.dtype != torch.float32:
             raise ConfigurationError(
-                f"the network's {name} is of {values.dtype}: what is trained must be torch.float32. Usual "
-                "fix: network.float()."
+                f"the network's {name} is of {values.dtype}: what is trained must be torch.float32. "
+                "Use network.float()."
             )

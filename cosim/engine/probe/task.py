@@ -40,19 +40,19 @@ def check_task(task: Task, dataset: Dataset) -> None:
     if task.form == "cross_entropy" and dataset.num_classes is None:
         raise ConfigurationError(
             f"{type(task).__name__}: has no loss of its own, so it is cross entropy, and the targets of "
-            f"{dataset.name!r} are quantities. Usual fix: a method loss(self, outputs, targets)."
+            f"{dataset.name!r} are quantities. Use a method loss(self, outputs, targets)."
         )
     kind, columns = type(task).__name__, list(task.measures())
     wrong = [name for name in columns if not name.isidentifier() or name in TAKEN]
     if wrong or not columns:
         raise ConfigurationError(
             f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of columns that there are "
-            "not yet, at least one. Usual fix: words and a unit, such as test_mae_s."
+            "not yet, at least one. Use words and a unit, such as test_mae_s."
         )
     if task.reads_training_set and dataset.train_y is None:
         raise ConfigurationError(
             f"{kind}.reads_training_set: the training samples of {dataset.name!r} arise while the clock "
-            "runs. Usual fix: a task that reports on the test set alone."
+            "runs. Use a task that reports on the test set alone."
         )
     _check_metrics(task, dataset)
     tried = [_tried(task, dataset, num_samples) for num_samples in NUM_SAMPLES]
@@ -87,7 +87,7 @@ def _check_metrics(task: Task, dataset: Dataset) -> None:
         if wrong or not columns:
             raise ConfigurationError(
                 f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of columns that there "
-                "are not yet, at least one. Usual fix: words and a unit, such as test_mae_s."
+                "are not yet, at least one. Use words and a unit, such as test_mae_s."
             )
         size, owners = (
             (len(dataset.test_y), task.num_outputs(dataset)),
@@ -97,7 +97,7 @@ def _check_metrics(task: Task, dataset: Dataset) -> None:
         found = list(metric.scores(Answers(outputs, dataset.test_y, owners).own))
         if found != columns:
             raise ConfigurationError(
-                f"{kind}.scores: gives {', '.join(found)}; its measures are {', '.join(columns)}. Usual fix: "
+                f"{kind}.scores: gives {', '.join(found)}; its measures are {', '.join(columns)}. Use "
                 "the same columns in the same order."
             )
         taken += columns
@@ -152,8 +152,8 @@ def _check_loss(task: Task, outputs_CBK: Tensor, y_B: Tensor, name: str) -> None
     except (RuntimeError, TypeError, ValueError, IndexError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigurationError(
-            f"{type(task).__name__}.loss: torch.func cannot batch its gradient on {name!r} ({reason}). Usual "
-            "fix: one number, the mean over the batch, by torch operations on outputs and targets."
+            f"{type(task).__name__}.loss: torch.func cannot batch its gradient on {name!r} ({reason}). "
+            "Use one number, the mean over the batch, by torch operations on outputs and targets."
         ) from None
 
 
@@ -164,12 +164,12 @@ def _check_scores(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
     except KeyError as error:
         raise ConfigurationError(
             f"{type(task).__name__}.sums: has no {error}, which its scores are made of; there are "
-            f"{', '.join(sums)}. Usual fix: a sum for each column, or a method scores."
+            f"{', '.join(sums)}. Use a sum for each column, or a method scores."
         ) from None
     if found != list(task.measures()):
         raise ConfigurationError(
             f"{type(task).__name__}.scores: gives {', '.join(found)}; its measures are "
-            f"{', '.join(task.measures())}. Usual fix: the same columns in the same order."
+            f"{', '.join(task.measures())}. Use the same columns in the same order."
         )
 
 
@@ -189,7 +189,7 @@ def _check_pairs(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
     if any(_same(whole, of) for of in of_pairs) and not any(_same(whole, of) for of in of_own):
         raise ConfigurationError(
             f"{type(task).__name__}.loss: takes each output with the targets of all samples, as shapes "
-            f"{tuple(outputs_BK.shape)} of outputs and {tuple(y_B.shape)} of targets broadcast. Usual fix: "
+            f"{tuple(outputs_BK.shape)} of outputs and {tuple(y_B.shape)} of targets broadcast. Use "
             "outputs.reshape(targets.shape)."
         )
 
@@ -202,15 +202,15 @@ def _check_sums(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
         of_samples = [numbers(task, *sample) for sample in samples]
     except Exception as error:  # whatever a user's function raises
         raise ConfigurationError(
-            f"{kind}.sums: fails on one sample ({told(error)}), as the last slice of a set may be. Usual "
-            "fix: outputs.reshape(targets.shape) in place of squeeze()."
+            f"{kind}.sums: fails on one sample ({told(error)}), as the last slice of a set may be. "
+            "Use outputs.reshape(targets.shape) in place of squeeze()."
         ) from None
     for name, value in numbers(task, outputs_BK, y_B).items():
         added = math.fsum(of[name] for of in of_samples)
         if math.isfinite(value) and math.isfinite(added) and not _same(value, added):
             raise ConfigurationError(
                 f"{kind}.sums: {name} of {len(y_B)} samples is {value:.6g}, and {added:.6g} one by one, so "
-                "it would depend on how a set is cut. Usual fix: .sum() in place of .mean(), and "
+                "it would depend on how a set is cut. Use .sum() in place of .mean(), and "
                 "outputs.reshape(targets.shape)."
             )
 

@@ -31,7 +31,7 @@ def play(sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
     if not isinstance(outcomes, list) or len(outcomes) != num:
         raise ConfigurationError(
             f"{type(asked.waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each of "
-            f"the {num} jobs. Usual fix: return (yield from jobs.cut('late'))."
+            f"the {num} jobs. Return (yield from jobs.cut('late'))."
         )
     sim.recorder.overrule(
         {

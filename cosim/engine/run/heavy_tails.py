@@ -17,7 +17,7 @@ from typing import Any
 from cosim.configuration import asks_in
 from cosim.configuration.going_together import EVERY_UPDATE
 
-FIX = "Usual fix: quantiles, a deadline (waiting = Deadline), or at least 3 antennas."
+FIX = "Use quantiles, a deadline (waiting = Deadline), or at least 3 antennas."
 
 
 def remark_on_times(system: Any) -> str | None:

@@ -34,6 +34,6 @@ def _few(config: Any, prefix: str) -> Iterator[str]:
         for end, (unit, larger) in _LARGER.items():
             if name.endswith(end) and isinstance(value, float) and 0.0 < value < FEW:
                 yield (
-                    f"{path} = {value:g} {unit} is little. Usual fix: {value * 1e6:g}, if {value:g} {larger} "
+                    f"{path} = {value:g} {unit} is little. Use {value * 1e6:g}, if {value:g} {larger} "
                     "was meant."
                 )

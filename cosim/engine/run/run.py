@@ -155,7 +155,7 @@ def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()
     Raises:
         ConfigurationError: It is none, or names a function that is not defined in one of these modules.
     """
-    fix = "Usual fix: give the config.json of a run folder."
+    fix = "Give the config.json of a run folder."
     if not isinstance(config, dict) or "system" not in config:
         raise ConfigurationError(f"no 'system' in it. {fix}")
     if unknown := sorted(config.keys() - {"scenario", "system", "network"}):

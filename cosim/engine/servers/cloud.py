@@ -157,7 +157,7 @@ class Cloud(Server):
         if self.workload.model_codec is not None and not isinstance(start, ReceivedModel):
             raise ConfigurationError(
                 "Cloud.request: clients start from a model that no downlink has sent, and "
-                f"{type(self.workload.model_codec).__name__} changes those. Usual fix: model = "
+                f"{type(self.workload.model_codec).__name__} changes those. Use model = "
                 "cloud.sent_down(model) before a round."
             )
 

@@ -85,8 +85,8 @@ class NextRound:
             return self._there(clients, rule, waited=sim.now_s > asked_s)
         if isinstance(clients, str) or not isinstance(clients, Iterable):
             raise ConfigurationError(
-                f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. Usual fix: "
-                "return a list of some of coming.clients."
+                f"{rule}.participants returned {clients!r:.80}: must be clients of {edge.name}. "
+                "Return a list of some of coming.clients."
             )
         found: tuple[Client, ...] = tuple(clients)
         chosen = set(map(id, found))
@@ -94,12 +94,12 @@ class NextRound:
             names = [client.name if hasattr(client, "name") else repr(client) for client in found]
             raise ConfigurationError(
                 f"{rule}.participants chose {', '.join(names)[:200]} in {edge.name}: must be clients of this "
-                "cell, each once. Usual fix: choose among coming.clients."
+                "cell, each once. Choose among coming.clients."
             )
         if not found and sim.now_s == asked_s:
             raise ConfigurationError(
                 f"{rule}.participants chose nobody in {edge.name} at {asked_s:g} s and let no time pass, so "
-                "nobody would ever be chosen. Usual fix: choose somebody, or wait in the rule "
+                "nobody would ever be chosen. Choose somebody, or wait in the rule "
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
         ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: client.number))
@@ -111,8 +111,8 @@ class NextRound:
         if present is not chosen and not waited and len(present) < len(chosen):
             away = sorted({client.name for client in chosen} - {client.name for client in present})
             raise ConfigurationError(
-                f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, who are away. Usual "
-                "fix: choose among coming.clients."
+                f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, who are away. "
+                "Choose among coming.clients."
             )
         return present
 
@@ -132,7 +132,7 @@ def _events_of(process: Any, rule: str) -> Process:
         if not isinstance(event, Event):
             raise ConfigurationError(
                 f"{rule}.participants yielded {getattr(event, 'name', event)!r:.80}: a rule that waits "
-                "yields events of the clock. Usual fix: yield from sim.spend(edge.name, 'idle', 1.0), then "
+                "yields events of the clock. Use yield from sim.spend(edge.name, 'idle', 1.0), then "
                 "return clients."
             )
         try:

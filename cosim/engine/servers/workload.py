@@ -72,7 +72,9 @@ class Workload:
     def _refuse_personal(self, why: str) -> None:
         if self.shape.personal:
             names, rule = tuple(sorted(self.shape.personal)), f"clients keep it to themselves, and {why}"
-            raise refuse("System", "personal", names, rule, "HFedAvg, whose clients train the whole model")
+            raise refuse(
+                "System", "personal", names, rule, "Use HFedAvg, whose clients train the whole model."
+            )
 
     def by_units(self, group: str) -> tuple[Load, Load]:
         shape, num_units = self.shape, self.shape.num_units[group]
@@ -94,7 +96,7 @@ class Workload:
         for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
             raise ConfigurationError(
                 f"System.cycles: a local step of {clients[place]} on one sample takes "
-                f"{cycles[place]:g} cycles, and must take a finite number above 0. Usual fix: another "
+                f"{cycles[place]:g} cycles, and must take a finite number above 0. Use another "
                 "rule or value."
             )
 
@@ -148,5 +150,5 @@ def _with(num_moving: float, coded: Payload) -> Payload:
 
 def _unknown() -> int:
     raise ConfigurationError(
-        "System.cycles: operations of units that are not chosen yet are unknown. Usual fix: CyclesPerStep."
+        "System.cycles: operations of units that are not chosen yet are unknown. Use CyclesPerStep."
     )

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.engine.store.kept_model import LAST
+from cosim.engine.store.unreadable import Unreadable
 from cosim.files.on_disk import replace, shown
 from cosim.files.room import check_npz
 from cosim.records.rows import Evaluation, from_json
@@ -123,11 +124,11 @@ class Checkpoint:
             return None
         try:
             return cls._read(last)
-        except ConfigurationError as error:
+        except DamagedCheckpoint as error:
             if not before.exists():
                 raise
             found = cls._read(before)
-            warnings.warn(f"{error} Taken is the one before, of version {found.version}.", stacklevel=2)
+            warnings.warn(f"{error.why} The one before it is used, of version {found.version}.", stacklevel=2)
             return found
 
     @classmethod
@@ -247,21 +248,19 @@ def other_rows(what: str) -> OtherRows:
     """
     return OtherRows(
         f"resume: the stopped run made {what}. Something other than weights has changed since, such as a "
-        "module or a file that a part reads, a library, or the order of a set (PYTHONHASHSEED). Usual fix: "
+        "module or a file that a part reads, a library, or the order of a set (PYTHONHASHSEED). Use "
         "all as it was, or another folder."
     )
 
 
-class DamagedCheckpoint(ConfigurationError):
+class DamagedCheckpoint(Unreadable):
     """No run can go on with a checkpoint."""
 
 
 def damaged(path: Path | str, why: str) -> DamagedCheckpoint:
     """Error for a checkpoint from which no run can resume."""
     where = shown(path) if isinstance(path, Path) else path
-    return DamagedCheckpoint(
-        f"{where}: damaged ({why}). Usual fix: remove it, and the run starts from the beginning."
-    )
+    return DamagedCheckpoint(f"{where}: damaged ({why}).", "Remove it to run from the beginning.")
 
 
 def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:

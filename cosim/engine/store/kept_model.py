@@ -42,7 +42,7 @@ def kept_by(keep: str, measures: Mapping[str, Measure]) -> str | None:
     rule, fix = f"must be one of {', '.join([LAST, BEST, *measures])}", BEST
     if not measures:
         rule, fix = "must be last, since nothing is learned", LAST
-    raise ConfigurationError(f"run: keep = {shown(keep)}: {rule}. Usual fix: keep={fix!r}.")
+    raise ConfigurationError(f"run: keep = {shown(keep)}: {rule}. Use keep={fix!r}.")
 
 
 class Kept(NamedTuple):

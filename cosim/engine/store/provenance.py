@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cosim.configuration import ConfigurationError
+from cosim.engine.store.unreadable import Unreadable
 from cosim.files.on_disk import read_json, shown, write_json
 
 FILE = "provenance.json"
@@ -77,7 +77,7 @@ def check_version(folder: Path) -> None:
     """Refuse a run folder that a newer cosim has written, whose tables may mean something else.
 
     Raises:
-        ConfigurationError: A newer cosim has written it.
+        Unreadable: A newer cosim has written it.
     """
     try:
         origin = read_json(folder / FILE)
@@ -87,10 +87,8 @@ def check_version(folder: Path) -> None:
     except (ValueError, TypeError, KeyError, AttributeError, importlib.metadata.PackageNotFoundError):
         return  # a folder that does not say, or that other checks refuse
     if newer:
-        raise ConfigurationError(
-            f"{shown(folder)}: written by cosim {written_by}, and this is {own}. Usual fix: a newer cosim "
-            "(git pull, then pip install again)."
-        )
+        what = f"{shown(folder)}: written by cosim {written_by}, and this is {own}."
+        raise Unreadable(what, "Use a newer cosim (git pull, then pip install again).")
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, checked_call
+from cosim.configuration import checked_call
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.provenance import check_version
 from cosim.engine.store.row_groups import RowGroups
+from cosim.engine.store.unreadable import Unreadable
 from cosim.files.on_disk import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.records.rows import UP, are_as_good
@@ -227,7 +228,7 @@ class Result:
         """
         folder, name = place(folder), "config.json"
         check_version(folder)
-        fix = "give the folder that a run printed"
+        fix = "Give the folder that a run printed."
         tables = Tables(partial(read_table, folder))
         try:
             config = read_json(folder / name)
@@ -237,7 +238,7 @@ class Result:
                 value = config["system"].get(field, 1)
                 if type(value) is not int or not 0 <= value <= most:
                     raise ValueError(f"{field} = {value!r:.80}, and must be a whole number up to {most:g}")
-            name, fix = SUMMARY, f"cosim run --resume {shown(folder)}, which plays what is missing"
+            name, fix = SUMMARY, f"Run cosim run --resume {shown(folder)}, which simulates what is missing."
             summary, checksums = summary_of(folder)
             for table in TABLES:
                 name = file_of(folder, table).name
@@ -248,13 +249,12 @@ class Result:
                     tables[table]
                     warnings.warn(
                         f"{shown(folder / name)}: not what {SUMMARY} tells of. The run was stopped while it "
-                        f"saved, or the file is damaged. Usual fix: {fix}.",
+                        f"saved, or the file is damaged. {fix}",
                         stacklevel=2,
                     )
         except (OSError, ValueError) as error:
-            raise ConfigurationError(
-                f"{shown(folder)} cannot be read as a run folder: {name}: {error}. Usual fix: {fix}."
-            ) from None
+            what = f"{shown(folder)} cannot be read as a run folder: {name}: {error}."
+            raise Unreadable(what, fix) from None
         return cls(config=config, summary=summary, folder=folder, tables=tables)
 
     def with_tables(self, **tables: "pd.DataFrame") -> "Result":

@@ -17,6 +17,7 @@ from cosim.engine.store.checkpoint import FILE, Checkpoint, damaged, keep_in
 from cosim.engine.store.provenance import FILE as PROVENANCE
 from cosim.engine.store.provenance import check_version, noted
 from cosim.engine.store.results import Result
+from cosim.engine.store.unreadable import Unreadable
 from cosim.files.folders import alone_in, create_folder
 from cosim.files.on_disk import read_json, shown, write_json
 from cosim.files.sources import Sources, check_sources
@@ -45,7 +46,7 @@ def create(folder: Path, config: dict[str, Any], origin: dict[str, Any]) -> None
         create_folder(folder, fill)
     except FileExistsError:
         raise ConfigurationError(
-            f"out = {shown(folder)}: exists, and runs are not overwritten. Usual fix: another --out, remove "
+            f"out = {shown(folder)}: exists, and runs are not overwritten. Use another --out, remove "
             "it, or go on with a stopped run by cosim run --resume."
         ) from None
 
@@ -72,15 +73,13 @@ def found_in(
     """
     if folder is None or not (folder / CONFIG).exists():
         where = "None" if folder is None else shown(folder)
-        raise ConfigurationError(
-            f"resume: {where} holds no run. Usual fix: out with the folder of a stopped run."
-        )
+        raise ConfigurationError(f"resume: {where} holds no run. Use out with the folder of a stopped run.")
     _check_is_of(folder, config, sources)
     alone.enter_context(alone_in(folder, "run", waits=waits))
     kept = keep_in(folder)
     if kept not in (None, keep):
         raise ConfigurationError(
-            f"run: keep = {keep!r}: the run in {shown(folder)} keeps {kept!r}. Usual fix: keep={kept!r}, or "
+            f"run: keep = {keep!r}: the run in {shown(folder)} keeps {kept!r}. Use keep={kept!r}, or "
             "another folder."
         )
     return complete_in(folder) or Checkpoint.load(folder)
@@ -94,7 +93,7 @@ def stopped(found: Result | Checkpoint | None) -> Checkpoint | None:
     """
     if isinstance(found, Result):
         where = shown(found.folder or Path())
-        raise ConfigurationError(f"resume: the run in {where} is complete. Usual fix: another folder.")
+        raise ConfigurationError(f"resume: the run in {where} is complete. Use another folder.")
     return found
 
 
@@ -108,8 +107,8 @@ def complete_in(folder: Path) -> Result | None:
         if not (folder / SUMMARY).exists() or summary_of(folder)[0].status != COMPLETE:
             return None
         return Result.load(folder)
-    except ConfigurationError as error:
-        why = str(error).partition(" Usual fix")[0]
+    except Unreadable as error:
+        why = error.why
     except ValueError as error:
         why = f"{shown(folder / SUMMARY)}: damaged ({error})."
     warnings.warn(f"{why} The run is played again.", stacklevel=2)
@@ -123,13 +122,12 @@ def _check_is_of(folder: Path, config: dict[str, Any], sources: Sources) -> None
         known = read_json(folder / CONFIG)
     except ValueError as error:
         raise ConfigurationError(
-            f"resume: {shown(folder / CONFIG)}: damaged ({error}). Usual fix: remove the folder, and begin "
-            "the run anew."
+            f"resume: {shown(folder / CONFIG)}: damaged ({error}). Remove the folder, and begin the run anew."
         ) from None
     if known != {name: value for name, value in config.items() if name in known or name != "network"}:
         check_network(known.get("network"), config["network"], f"resume: {shown(folder)}")
         raise ConfigurationError(
-            f"resume: {shown(folder)} holds a run of another configuration. Usual fix: its own config.json, "
+            f"resume: {shown(folder)} holds a run of another configuration. Use its own config.json, "
             "or another folder."
         )
     check_sources(noted(folder).get("sources"), sources, f"resume: {shown(folder)}")
@@ -163,7 +161,7 @@ def check_samples(found: str | None, folder: Path) -> None:
     known = noted(folder).get("samples")
     if found is not None and known is not None and found != known:
         raise ConfigurationError(
-            f"resume: {shown(folder)}: began with other samples than its data gives now. Usual fix: the data "
+            f"resume: {shown(folder)}: began with other samples than its data gives now. Use the data "
             "as it was, or another folder."
         )
 
@@ -182,7 +180,7 @@ def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: s
     how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
     raise ConfigurationError(
         f"{where}: that run is of the network {wanted.get('class')}, at hand is {found['class']} ({how}). "
-        "Usual fix: run it from the program that builds its network."
+        "Run it from the program that builds its network."
     )
 
 

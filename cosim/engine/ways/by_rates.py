@@ -62,6 +62,6 @@ class RatesWay(Way):
         if found.shape != (len(clients),) or np.count_nonzero(found >= 0.0) < len(found):
             raise ConfigurationError(
                 f"{type(self.link).__name__}.rates_bps gives {found!r:.80} for {len(clients)} clients: must "
-                "be an array with a rate of 0 or above for each. Usual fix: numbers of numpy, or for_each."
+                "be an array with a rate of 0 or above for each. Use numbers of numpy, or for_each."
             )
         return found

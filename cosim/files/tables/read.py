@@ -22,10 +22,14 @@ def named_file(owner: type, text: str, kinds: tuple[str, ...] = KINDS) -> Path:
         ConfigurationError: There is no such file.
     """
     if not text.endswith(kinds):
-        raise refuse(owner, "file", text, f"must end in {', '.join(kinds)}", f"the path of a {kinds[0]} file")
+        raise refuse(
+            owner, "file", text, f"must end in {', '.join(kinds)}", f"Use the path of a {kinds[0]} file."
+        )
     path = located(text)
     if not path.is_file():
-        raise refuse(owner, "file", text, f"there is no file {shown(path)}", "the path of one that is there")
+        raise refuse(
+            owner, "file", text, f"there is no file {shown(path)}", "Use the path of one that is there."
+        )
     return path
 
 

@@ -70,11 +70,11 @@ class OwnTraces(Dealing):
             if client is None or not (device.isdecimal() or by_number(device) == by_number(client)):
                 raise ConfigurationError(
                     f"{where}: device {device!r} is no client; those are {clients[0]} to {clients[-1]}, or "
-                    f"their numbers. Usual fix: dealing = InTurns, or num_clients = {len(devices)}."
+                    f"their numbers. Use dealing = InTurns, or num_clients = {len(devices)}."
                 )
             if client in found:
                 raise ConfigurationError(
-                    f"{where}: devices {found[client].device!r} and {device!r} are both {client}. Usual fix: "
+                    f"{where}: devices {found[client].device!r} and {device!r} are both {client}. Use "
                     "one name for each."
                 )
             found[client] = Dealt(device)
@@ -82,7 +82,7 @@ class OwnTraces(Dealing):
         if missing:
             raise ConfigurationError(
                 f"{where}: has no trace for {len(missing)} of {len(clients)} clients, such as {missing[0]}. "
-                "Usual fix: dealing = InTurns, or a device for each."
+                "Use dealing = InTurns, or a device for each."
             )
         return found
 

@@ -76,7 +76,7 @@ class RepeatTrace(PastEnd):
         if self.period_s <= time_s[-1]:
             raise ConfigurationError(
                 f"{where}: has its last row at {time_s[-1]:g} s, and RepeatTrace.period_s = "
-                f"{self.period_s:g} is over by then. Usual fix: a longer period, or none."
+                f"{self.period_s:g} is over by then. Use a longer period, or none."
             )
         return self.period_s
 
@@ -97,7 +97,7 @@ class RefusePastEnd(PastEnd):
 def _as_the_one_before(where: str, time_s: NDArray[np.float64]) -> float:
     if len(time_s) < 2:
         raise ConfigurationError(
-            f"{where}: has one row, so nothing says how long it holds. Usual fix: past_end = HoldLast, or "
+            f"{where}: has one row, so nothing says how long it holds. Use past_end = HoldLast, or "
             "RepeatTrace with a period_s."
         )
     return float(2.0 * time_s[-1] - time_s[-2])
@@ -106,6 +106,6 @@ def _as_the_one_before(where: str, time_s: NDArray[np.float64]) -> float:
 def over(where: str, end_s: float) -> ConfigurationError:
     """The error of a trace that is over while somebody needs it."""
     return ConfigurationError(
-        f"{where}: is over at {end_s:g} s of the run, and is needed longer. Usual fix: past_end = "
+        f"{where}: is over at {end_s:g} s of the run, and is needed longer. Use past_end = "
         "RepeatTrace or HoldLast, a longer trace, or a shorter run."
     )

@@ -52,7 +52,7 @@ def remarks_on(where: str, devices: Mapping[str, Rows]) -> tuple[str, ...]:
     found = []
     if (most_bps := max(float(rows.rate_bps.max()) for rows in devices.values())) < FEW_BPS:
         found.append(
-            f"{where}: no rate is above {most_bps:g} bit/s. Usual fix: rate_bps in bit/s, 1e6 times Mbit/s."
+            f"{where}: no rate is above {most_bps:g} bit/s. Use rate_bps in bit/s, 1e6 times Mbit/s."
         )
     for device, (time_s, _) in devices.items():
         steps_s = np.diff(time_s)
@@ -60,7 +60,7 @@ def remarks_on(where: str, devices: Mapping[str, Rows]) -> tuple[str, ...]:
         if len(steps_s) > 1 and steps_s[longest] > GAP * np.median(steps_s):
             found.append(
                 f"{where}, device {device!r}: no row between {time_s[longest]:g} s and "
-                f"{time_s[longest + 1]:g} s, so its rate stays for so long. Usual fix: rows in between, of "
+                f"{time_s[longest + 1]:g} s, so its rate stays for so long. Use rows in between, of "
                 "rate 0 where there was no link."
             )
             break  # the other devices were most often recorded alike

@@ -46,15 +46,15 @@ class VerticalSgd(LocalTraining):
         if learner.shape.moving:
             raise ConfigurationError(
                 f"System.model: keeps running statistics or state ({next(iter(learner.shape.moving))}), and "
-                "the epochs of VHFL do not move them. Usual fix: Hist or HFedAvg, or a normalisation without."
+                "the epochs of VHFL do not move them. Use Hist or HFedAvg, or a normalisation without."
             )
         if learner.dropout:
             raise ConfigurationError(
                 f"System.model: dropout in {', '.join(learner.dropout)}, and VHFL trains all clients in one "
-                "program, where a mask is everybody's. Usual fix: Hist or HFedAvg, or p = 0."
+                "program, where a mask is everybody's. Use Hist or HFedAvg, or p = 0."
             )
         if learner.manner is not None and learner.manner.cannot_batch is not None:
             raise ConfigurationError(
                 f"System.model: torch.func cannot batch it ({learner.manner.cannot_batch}), and VHFL trains "
-                "all clients in one program. Usual fix: Hist or HFedAvg, or other operations."
+                "all clients in one program. Use Hist or HFedAvg, or other operations."
             )

@@ -58,7 +58,7 @@ class VerticalProgram:
         if data.y_N is None:
             raise ConfigurationError(
                 f"client {cohort[0].client!r} trains vertically on a data set without train_y, but central "
-                "gradients belong to single samples. Usual fix: give train_y."
+                "gradients belong to single samples. Give train_y."
             )
         train_vertically(network, weights_C, data.x_ND, data.y_N, cohort, data.loss, self._central_rate)
         return ()
@@ -74,7 +74,7 @@ def whole_epochs(update: PendingUpdate) -> int:
     if update.num_steps % num_batches:
         raise ConfigurationError(
             f"client {update.client!r} is to take {update.num_steps} steps, and an epoch of its "
-            f"{len(update.samples)} samples has {num_batches}. Usual fix: whole epochs, as Vhfl asks for."
+            f"{len(update.samples)} samples has {num_batches}. Use whole epochs, as Vhfl asks for."
         )
     return update.num_steps // num_batches
 

@@ -70,14 +70,14 @@ class Vhfl(Protocol):
         if system.codec.form != "uncoded":
             kind = type(system.codec).__name__
             rule = f"{kind} changes what arrives, and the server's model moves by gradients that come along"
-            raise refuse("System", "codec", kind, rule, "Uncompressed")
+            raise refuse("System", "codec", kind, rule, "Use Uncompressed.")
 
     @override
     def check(self, cloud: Cloud) -> None:
         """Refuse what this network cannot play, before the clock starts."""
         if len(cloud.edges) != 1:
             raise ConfigurationError(
-                f"System.num_cells = {len(cloud.edges)}: VHFL has one server. Usual fix: num_cells = 1."
+                f"System.num_cells = {len(cloud.edges)}: VHFL has one server. Use num_cells = 1."
             )
         num_clients = len(cloud.edges[0].clients)
         num_senders = num_clients if self.num_senders is None else self.num_senders
@@ -85,7 +85,7 @@ class Vhfl(Protocol):
         if not num_needed <= num_senders <= num_clients:
             raise ConfigurationError(
                 f"Vhfl.num_needed = {num_needed}, Vhfl.num_senders = {num_senders}, System.num_clients = "
-                f"{num_clients}: must be K <= K_0 <= N. Usual fix: fewer senders, or fewer needed of them."
+                f"{num_clients}: must be K <= K_0 <= N. Use fewer senders, or fewer needed of them."
             )
         self.local.check(cloud.learner)
         self.loads(cloud)
@@ -93,7 +93,7 @@ class Vhfl(Protocol):
             _ = client.samples  # their number decides an upload's size, so what is missing is missed now
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
-                "System.model: has no server's part, so clients would see the server's features. Usual fix: "
+                "System.model: has no server's part, so clients would see the server's features. Use "
                 "global_features = false, or a vertical network."
             )
 

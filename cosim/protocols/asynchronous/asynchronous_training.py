@@ -66,12 +66,12 @@ class AsynchronousTraining(CellTraining):
             (GLOBAL_ROUNDS, "the server of a cell plays no global rounds"),
         ):
             if asks_in(self.turn, word):
-                kind, fix = type(self.turn).__name__, "AfterVersions, AfterUpdates or AfterSeconds"
+                kind, fix = type(self.turn).__name__, "Use AfterVersions, AfterUpdates or AfterSeconds."
                 raise refuse(type(self), "turn", kind, rule, fix)
         if self.protocol.training.of_cell is None:
             kind = type(self.protocol.training).__name__
             raise refuse(
-                type(self), "protocol.training", kind, "below a cell there are clients", "kind Clients"
+                type(self), "protocol.training", kind, "below a cell there are clients", "Use kind Clients."
             )
         self.protocol.starts.check(min(system.sizes()))
 

@@ -53,10 +53,10 @@ class BaseStation(Link, ABC):
         kind, link = type(self).__name__, type(self.link).__name__
         if self.link.follows_power and self.tx_power_w is None:
             rule = f"{link} begins with the power of an edge server"
-            raise refuse(kind, "tx_power_w", None, rule, "tx_power_w = 20, or link = GivenSnr")
+            raise refuse(kind, "tx_power_w", None, rule, "Use tx_power_w = 20, or link = GivenSnr.")
         if not self.link.follows_power and self.tx_power_w is not None:
             rule = f"has no effect with {link}, whose SNR follows from no power"
-            raise refuse(kind, "tx_power_w", self.tx_power_w, rule, "leave it out, or link = LinkBudget")
+            raise refuse(kind, "tx_power_w", self.tx_power_w, rule, "Leave it out, or link = LinkBudget.")
 
     @property
     def power_w(self) -> float:

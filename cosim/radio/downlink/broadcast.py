@@ -55,7 +55,7 @@ class Broadcast(BaseStation):
         super().__attrs_post_init__()
         if self.fading.within_uploads:
             rule = "a broadcast has the rate of its slowest receiver, by channels that stay while it lasts"
-            fix = "redrawn = EveryEdgeRound, or downlink = Unicast"
+            fix = "Use redrawn = EveryEdgeRound, or downlink = Unicast."
             raise refuse("Broadcast", "fading", type(self.fading).__name__, rule, fix)
 
     @override
@@ -94,7 +94,7 @@ class BroadcastLink(CellLink):
         if len(clients) != self._num_receivers:
             raise ConfigurationError(
                 f"Broadcast: {clients[0]} wants what the others of its cell do not get at {sim.now_s:g} s. "
-                "Usual fix: a protocol whose edge rounds send all the same, or downlink = Unicast."
+                "Use a protocol whose edge rounds send all the same, or downlink = Unicast."
             )
         return np.full(len(clients), self.slowest_bps(clients, job) if len(clients) else 0.0)
 

@@ -42,7 +42,7 @@ class Unicast(BaseStation):
         super().__attrs_post_init__()
         if lacks_in(self.sharing, ONE_BY_ONE):
             rule = "a model does not come as a sum"
-            raise refuse("Unicast", "sharing", type(self.sharing).__name__, rule, "FixedShares")
+            raise refuse("Unicast", "sharing", type(self.sharing).__name__, rule, "Use FixedShares.")
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> list[RadioLink]:

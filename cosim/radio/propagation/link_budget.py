@@ -50,7 +50,9 @@ class LinkBudget(Propagation):
         if redrawn is not None and redrawn.form == "course":
             rule = "the path loss of an upload stays while it lasts"
             kind = type(redrawn).__name__
-            raise refuse("LinkBudget", "large_scale_redrawn", kind, rule, "EveryEdgeRound, or none for never")
+            raise refuse(
+                "LinkBudget", "large_scale_redrawn", kind, rule, "Use EveryEdgeRound, or none for never."
+            )
 
     @property
     def noise_w_per_hz(self) -> float:

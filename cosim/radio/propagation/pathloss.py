@@ -174,7 +174,7 @@ def refuse_outside(environment: str, name: str, value: Numbers, least: Numbers, 
     if outside.any():
         bad, low, high = (float(v[outside][0]) for v in (values, least, most))
         rule = f"must lie from {low:g} to {high:g} {unit_of(name)} (3GPP TR 38.901, clause 7.4)"
-        fix = f"keep {name}, in {unit_of(name)}, inside that range, or choose another environment"
+        fix = f"Keep {name}, in {unit_of(name)}, inside that range, or choose another environment."
         raise refuse(environment, name, bad, rule, fix)
 
 
@@ -193,7 +193,7 @@ def _check_urban(
     refuse_outside(environment, "environment_height_m", environment_height_m, 1.0, highest_m)
     if not np.all(height_bs_m > np.asarray(environment_height_m)):
         rule = "must be above the effective environment height (3GPP TR 38.901, Table 7.4.1-1, Note 1)"
-        fix = "raise the base station above roofs or lower the terminal"
+        fix = "Raise the base station above roofs, or lower the terminal."
         raise refuse(environment, "height_bs_m", float(np.min(height_bs_m)), rule, fix)
 
 

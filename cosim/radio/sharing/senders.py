@@ -140,7 +140,7 @@ class OneByOne(Senders):
                 return end_s
         raise ConfigurationError(
             f"{channel.client}: {MOST_BLOCKS:,} fading blocks have passed by {now_s:.6g} s, and so has the "
-            "next. Usual fix: blocks that end later than those before, or a longer coherence time."
+            "next. Use blocks that end later than those before, or a longer coherence time."
         )
 
 

@@ -111,7 +111,7 @@ class AlohaUpload(Upload):
             if num_passed > _MOST_BLOCKS:
                 raise ConfigurationError(
                     f"{self.client} sends no packet for more than {_MOST_BLOCKS:,} fading blocks, up to "
-                    f"{begins_s:.6g} s. Usual fix: a larger SlottedAloha.transmit_probability, or a longer "
+                    f"{begins_s:.6g} s. Use a larger SlottedAloha.transmit_probability, or a longer "
                     "coherence time."
                 )
         return slot_s * self._channel.rate_bps(channel_hz, self._block)
@@ -252,6 +252,6 @@ class AlohaBand(Band):
         p, num_channels = self._settings.transmit_probability, self._settings.num_channels
         return ConfigurationError(
             f"SlottedAloha.transmit_probability = {p:g}: of {num_clients} clients in {num_channels} channels "
-            f"none has got through in {MOST_IN_VAIN:,} slots. Usual fix: "
+            f"none has got through in {MOST_IN_VAIN:,} slots. Use "
             f"{min(1.0, num_channels / num_clients):.3g}, channels over clients."
         )

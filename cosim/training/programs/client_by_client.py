@@ -78,7 +78,7 @@ class _Batches(Iterator[tuple[Tensor, Tensor]]):
         if self._is_over:
             raise ConfigurationError(
                 "a train function goes through its mini-batches a second time, and there are no more: each "
-                "is a step that takes simulated time and energy. Usual fix: one pass, and more steps, by "
+                "is a step that takes simulated time and energy. Use one pass, and more steps, by "
                 "SameSteps(num_local_steps=...) or Epochs(num_epochs=...)."
             )
         return self
@@ -147,7 +147,7 @@ class ClientByClient:
         if other := next((name for name, values in arriving.items() if differ(values, again[name])), None):
             raise ConfigurationError(
                 f"{self._function} leaves another {other} each time it is called with the same, so it draws "
-                f"from a generator without a seed. Usual fix: generator={self._source}."
+                f"from a generator without a seed. Use generator={self._source}."
             )
 
     def _check_constants(
@@ -173,7 +173,7 @@ class ClientByClient:
             if names := moved(filled):
                 raise ConfigurationError(
                     f"{self._function} moves {', '.join(names)} of the network, which no forward pass moves, "
-                    "so it is taken for a constant and does not travel. Usual fix: self.moving_buffers = "
+                    "so it is taken for a constant and does not travel. Use self.moving_buffers = "
                     f"{tuple(names)!r} in the network's constructor."
                 )
 

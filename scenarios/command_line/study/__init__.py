@@ -97,13 +97,9 @@ def grid(over: Sequence[str]) -> dict[str, list[Any]]:
         field, equals, text = option.partition("=")
         field = field.strip().replace("-", "_")
         if not (field and equals and text.strip()):
-            raise ConfigurationError(
-                f"--over {option}: must be FIELD=VALUE,VALUE. Usual fix: --over num_cells=2,4."
-            )
+            raise ConfigurationError(f"--over {option}: must be FIELD=VALUE,VALUE. Use --over num_cells=2,4.")
         if field in found:
-            raise ConfigurationError(
-                f"--over {option}: {field} is given twice. Usual fix: all values at once."
-            )
+            raise ConfigurationError(f"--over {option}: {field} is given twice. Use all values at once.")
         found[field] = json_list(text) or [value(part) for part in text.split(",")]
     return found
 
@@ -127,13 +123,13 @@ def systems(base: "System", designs: Sequence[str]) -> "dict[str, System]":
             field, equals, text = change.partition("=")
             if not (colon and name and field.strip() and equals and text.strip()):
                 raise ConfigurationError(
-                    f"{where}: must be NAME: FIELD=VALUE; FIELD=VALUE. Usual fix: "
+                    f"{where}: must be NAME: FIELD=VALUE; FIELD=VALUE. Use "
                     '--design "FedAvg: protocol.kind=HFedAvg".'
                 )
             values[field.strip().replace("-", "_")] = value(text)
         if not name or name in found:
             rule = "is given twice" if name else "has no name"
-            raise ConfigurationError(f'{where}: {rule}. Usual fix: --design "NAME: FIELD=VALUE".')
+            raise ConfigurationError(f'{where}: {rule}. Use --design "NAME: FIELD=VALUE".')
         try:
             found[name] = changed(base, values)
         except ConfigurationError as error:

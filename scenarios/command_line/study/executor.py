@@ -23,13 +23,13 @@ def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, 
         return
     if kind != "dask":
         raise ConfigurationError(
-            f"--executor {executor}: must be processes, dask or dask=ADDRESS. Usual fix: leave it out."
+            f"--executor {executor}: must be processes, dask or dask=ADDRESS. Leave it out."
         )
     try:
         from distributed import Client  # type: ignore[import-not-found]
     except ModuleNotFoundError:
         raise ConfigurationError(
-            "--executor dask: needs dask.distributed. Usual fix: pip install 'cosim[cluster]'."
+            "--executor dask: needs dask.distributed. Use pip install 'cosim[cluster]'."
         ) from None
     try:
         client = (
@@ -39,8 +39,7 @@ def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, 
         )
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"--executor {executor}: no scheduler answers there ({error}). Usual fix: start one and give its "
-            "address."
+            f"--executor {executor}: no scheduler answers there ({error}). Start one and give its address."
         ) from None
     with client:
         yield client.get_executor(pure=False), sum(client.nthreads().values())  # type: ignore[union-attr]

@@ -79,10 +79,10 @@ def play(
     console.print(in_terminal(runs, metrics(runs), reference))
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
         if (own["num_updates"] > 0).all() and (own["num_dropped"] == own["num_updates"]).all():
-            console.print(f"{name}: every update was dropped. Usual fix: a longer wait.", soft_wrap=True)
+            console.print(f"{name}: every update was dropped. Use a longer wait.", soft_wrap=True)
         if num_diverged := own["is_diverged"].sum():
             words = f"training has diverged in {num_diverged} of {in_words('num_runs', len(own))}"
-            console.print(f"{name}: {words}. Usual fix: a smaller learning rate.", soft_wrap=True)
+            console.print(f"{name}: {words}. Use a smaller learning rate.", soft_wrap=True)
     for design in found:
         if design.system is not None and (remark := remark_on_times(design.system)):
             console.print(f"{design.name}: {remark}", soft_wrap=True)
@@ -131,7 +131,7 @@ def check_end(base: System, options: Options, found: Sequence[Design]) -> None:
             words += f" --{path.replace('_', '-')} WaitForAll"
     raise ConfigurationError(
         f"{', '.join(names)}: they play no global rounds, which {type(base.end).__name__} counts. "
-        f"Usual fix: an end that all designs share, such as {words}."
+        f"Use an end that all designs share, such as {words}."
     )
 
 
@@ -161,6 +161,6 @@ def share(option: str, asked: Sequence[Design], data_dir: Path | None) -> tuple[
     if metric not in known or not 0.0 < part < 1.0:
         raise ConfigurationError(
             f"--precision {option}: must be METRIC=SHARE, one of {', '.join(known)}. "
-            "Usual fix: --precision time_s=2%."
+            "Use --precision time_s=2%."
         )
     return metric, part

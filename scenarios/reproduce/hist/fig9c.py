@@ -68,7 +68,7 @@ class Options(time_figures.Options):
             words = " ".join(map(str, asked))
             raise cosim.ConfigurationError(
                 f"--num-clients-per-cell {words}: must be some of {', '.join(map(str, CLIENTS))}. "
-                "Usual fix: 10 15 20."
+                "Use 10 15 20."
             )
 
     @property

@@ -50,7 +50,7 @@ class Options(figures.Options):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.quick and self.paper_scale:
-            raise cosim.ConfigurationError("--quick and --paper-scale are two forms. Usual fix: one of them.")
+            raise cosim.ConfigurationError("--quick and --paper-scale are two forms. Use one of them.")
 
     @override
     def folder(self, figure: str) -> Path:

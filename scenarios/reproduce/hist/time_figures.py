@@ -45,7 +45,7 @@ class Options(figures.Options):
         figures.at_least({"num_global_rounds": 1}, self)
         if self.target is not None and not 0.0 < self.target < 1.0:
             raise cosim.ConfigurationError(
-                f"--target {self.target:g}: must lie between 0 and 1. Usual fix: 0.8, as in the paper."
+                f"--target {self.target:g}: must lie between 0 and 1. Use 0.8, as in the paper."
             )
 
     def rounds(self, quick: int, full: int) -> int:

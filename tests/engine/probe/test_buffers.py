@@ -624,7 +624,7 @@ class Complex(Dense):
         (Growing, r"^mean: .* has the shape \(5,\), and after a forward pass \(2, 5\)"),
         (
             Retyped,
-            r"^mean: .* is torch\.int64, and .* torch\.float32\. Usual fix: .*torch\.tensor\(0\.0\)",
+            r"^mean: .* is torch\.int64, and .* torch\.float32\. Use .*torch\.tensor\(0\.0\)",
         ),
         (Unbegun, "^mean: .* has no value before the first forward pass"),
         (Complex, "^mean: .* is complex"),

@@ -110,7 +110,7 @@ DRAWING = {
 @pytest.mark.parametrize(("network", "mode", "module", "generator"), DRAWING.values(), ids=DRAWING.keys())
 def test_the_innermost_module_that_draws_is_named(network, mode, module, generator):
     states = torch.get_rng_state(), str(np.random.get_state()[1:]), random.getstate()  # noqa: NPY002
-    message = rf"in {mode} mode: {module} draws from {generator} global generator, .* fix: nn.Dropout layers"
+    message = rf"in {mode} mode: {module} draws from {generator} global generator, .* Use nn.Dropout layers"
     with pytest.raises(ConfigurationError, match=message):
         Learner(network, DATA)
     assert torch.equal(torch.get_rng_state(), states[0])
@@ -138,7 +138,7 @@ class OnlyOne(nn.Linear):
 
 def test_a_network_that_fails_in_training_mode_is_refused():
     with pytest.raises(
-        ConfigurationError, match=r"not two of them in training mode \(one at a time\)\. Usual"
+        ConfigurationError, match=r"not two of them in training mode \(one at a time\)\. Use "
     ):
         Learner(OnlyOne(12, 4), DATA)
 

@@ -81,7 +81,7 @@ class Turned(nn.Module):
 )
 def test_a_network_that_is_more_than_its_relu_layers_is_refused(network):
     with pytest.raises(
-        ConfigurationError, match=rf"relu_layers of {type(network).__name__}.*leave relu_layers"
+        ConfigurationError, match=rf"relu_layers of {type(network).__name__}.*Leave relu_layers"
     ):
         Learner(network, DATA)
     network.relu_layers = None
@@ -91,7 +91,7 @@ def test_a_network_that_is_more_than_its_relu_layers_is_refused(network):
 def test_dropout_beside_relu_layers_is_refused():
     network = Changed(nn.Sequential(nn.ReLU(), nn.Dropout(0.2)))
     with pytest.raises(
-        ConfigurationError, match=r"dropout in of_units\.1: relu_layers is .*leave relu_layers"
+        ConfigurationError, match=r"dropout in of_units\.1: relu_layers is .*Leave relu_layers"
     ):
         Learner(network, DATA)
     network.of_units[1].p = 0.0

@@ -107,14 +107,14 @@ def test_outputs_of_training_mode_are_looked_at_too(gives, words):
 
 def test_two_inputs_nothing_to_train_and_other_types_are_refused():
     refused = {
-        "wants 2. Usual fix: a module of yours that takes one": OfTwo(),
+        "wants 2. Use a module of yours that takes one": OfTwo(),
         "trains nothing: it has no parameters": nn.Sequential(nn.Flatten()),
         "trains nothing: all its 2 parameters are frozen": nn.Linear(6, 3).requires_grad_(False),
         r"weight is of torch.float64: .* network.float\(\)": nn.Linear(6, 3).double(),
         r"weight is of torch.bfloat16": nn.Linear(6, 3).bfloat16(),
         r"without detach\(\)": Giving(lambda y: y.detach(), only_in_training=True),
         "cannot be trained on them .*inplace": Giving(lambda y: y.relu().mul_(y).sigmoid().add_(y)),
-        r"NameError: name 'missing' is not defined\). Usual fix: mend": Giving(lambda y: missing),  # noqa: F821
+        r"NameError: name 'missing' is not defined\). Mend": Giving(lambda y: missing),  # noqa: F821
     }
     for words, network in refused.items():
         with pytest.raises(ConfigurationError, match=words):

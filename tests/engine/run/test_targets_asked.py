@@ -19,10 +19,10 @@ SHARE = Measure("test accuracy", higher_is_better=True, is_share=True)
     ("target", "words"),
     [
         (80.0, "target 80: test accuracy is a share, from 0 to 1. Did you mean 0.8?"),
-        (1.5, "target 1.5: test accuracy is a share, from 0 to 1. Usual fix: 0.8, for 80 %."),
-        (2.0, "Usual fix: 0.8, for 80 %."),
-        (140.0, "Usual fix: 0.8, for 80 %."),
-        (-0.1, "Usual fix: 0.8, for 80 %."),
+        (1.5, "target 1.5: test accuracy is a share, from 0 to 1. Use 0.8, for 80 %."),
+        (2.0, "Use 0.8, for 80 %."),
+        (140.0, "Use 0.8, for 80 %."),
+        (-0.1, "Use 0.8, for 80 %."),
     ],
 )
 def test_a_share_lies_from_0_to_1(target, words):

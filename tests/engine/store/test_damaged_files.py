@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from fixtures.fixes import has_fix
 
 from cosim import (
     AfterRounds,
@@ -242,7 +243,7 @@ def test_a_damaged_run_is_refused_in_one_sentence_or_goes_on(kind, file, whole, 
             code, said = said_by(capsys, command, str(place))
             assert code in (0, 2), said
             assert "Traceback" not in said
-            assert code == 0 or (num_errors(said) == 1 and "Usual fix" in said)
+            assert code == 0 or (num_errors(said) == 1 and has_fix(said))
         place = damaged(whole / kind, file, content, tmp_path / "r")
         code, said = said_by(capsys, "run", "--resume", str(place), "--quiet", "--workers", "1")
         assert "Traceback" not in said
@@ -250,7 +251,7 @@ def test_a_damaged_run_is_refused_in_one_sentence_or_goes_on(kind, file, whole, 
             assert Result.load(place).summary == good
             assert (place / "overview.png").exists()
         else:
-            assert (code, num_errors(said), "Usual fix" in said) == (2, 1, True)
+            assert (code, num_errors(said), has_fix(said)) == (2, 1, True)
             assert file in ("config.json", "checkpoint.npz"), said
 
 
@@ -281,9 +282,9 @@ def test_a_table_that_is_not_what_was_written_is_said_and_made_anew(whole, tmp_p
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (0, r"resume: the stopped run made version 0 at .* Usual fix: all as it was"),
-        (1, r"checkpoint\.npz: damaged \(.*weights that are not finite.* Usual fix: remove"),
-        (-1, r"checkpoint\.npz: damaged \('rows is not a file.* Usual fix: remove"),
+        (0, r"resume: the stopped run made version 0 at .* Use all as it was"),
+        (1, r"checkpoint\.npz: damaged \(.*weights that are not finite.* Use remove"),
+        (-1, r"checkpoint\.npz: damaged \('rows is not a file.* Use remove"),
     ],
 )
 def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(number, words, whole, tmp_path):
@@ -345,7 +346,7 @@ def summed_again(folder: Path) -> None:
 def is_shown_or_refused(capsys, words: Sequence[str]) -> None:
     """A command ends well, or with one sentence."""
     code, said = said_by(capsys, *words)
-    assert (code, num_errors(said), "Usual fix: " in said) in ((0, 0, False), (2, 1, True)), said
+    assert (code, num_errors(said), has_fix(said)) in ((0, 0, False), (2, 1, True)), said
 
 
 @pytest.mark.parametrize("other", OTHER_TABLES)
@@ -381,7 +382,7 @@ def test_texts_and_nulls_for_what_config_json_says(field, wrong, strangers, tmp_
         is_shown_or_refused(capsys, ["table", str(place), "--out", str(tmp_path / "table.txt")])
         is_shown_or_refused(capsys, ["report", str(place)])
     if field in ("num_cells", "num_clients") or (field == "seed" and type(wrong) is not int):
-        with pytest.raises(ConfigurationError, match=rf"config\.json: {field} = .*whole number.*Usual fix"):
+        with pytest.raises(ConfigurationError, match=rf"config\.json: {field} = .*whole number"):
             Result.load(place)
 
 

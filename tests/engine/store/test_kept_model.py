@@ -124,9 +124,7 @@ def test_a_stopped_run_keeps_what_an_uninterrupted_one_keeps(tmp_path, plain, st
             cosim.run(shaky(), listener=listener, **options)
         so_far = int(usual.evaluations["accuracy"].to_numpy()[: stop + 1].argmax())
         np.testing.assert_equal(cosim.Result.load(tmp_path / "a").weights, versions[so_far])
-    with pytest.raises(
-        ConfigurationError, match=r"run: keep = 'last': .* keeps 'best'\. Usual fix: keep='best'"
-    ):
+    with pytest.raises(ConfigurationError, match=r"run: keep = 'last': .* keeps 'best'\. Use keep='best'"):
         cosim.run(shaky(), out=tmp_path / "a", resume=True)
     result = cosim.run(shaky(), out=tmp_path / "a", resume=True, keep="best")
     np.testing.assert_equal(result.learned, versions[best])

@@ -391,7 +391,7 @@ def test_the_best_prediction_is_as_good_as_predicted():
         ({"genre_concentration": 0.0}, "genre_concentration = 0: must be above 0"),
         ({"genre_concentration": 1e9}, r"genre_concentration = 1e\+09: must lie from 0.001"),
         ({"genre_preferences": (0.5, 0.5)}, r"genre_preferences = .* one for each of the 8 genres"),
-        ({"genre_preferences": (0.2,) * 8}, r"must sum to 1, not to 1\.6\. Usual fix: divide each"),
+        ({"genre_preferences": (0.2,) * 8}, r"must sum to 1, not to 1\.6\. Divide each"),
         ({"genre_preferences": (0.5, 0.5 + 2e-9), "num_genres": 2}, r"not to 1\.000000002"),
         ({"genre_preferences": (1.5, -0.5), "num_genres": 2}, "must be 0 or above"),
         ({"similar_probability": (0.1, 1.1)}, r"similar_probability = \(0\.1, 1\.1\): must lie from 0 to 1"),

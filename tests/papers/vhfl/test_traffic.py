@@ -235,7 +235,7 @@ def test_legal_and_absurd_strengths_give_finite_numbers_or_a_sentence(field, val
         assert np.isfinite(table.features).all()
         return
     usual = getattr(Traffic(), field)
-    with pytest.raises(ConfigurationError, match=rf"Traffic\.{field} = .*: {says}.* Usual fix: .*{usual}"):
+    with pytest.raises(ConfigurationError, match=rf"Traffic\.{field} = .*: {says}.* Use .*{usual}"):
         table_of(traffic)
 
 

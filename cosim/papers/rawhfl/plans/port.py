@@ -96,12 +96,12 @@ class ResourceAware(Policy):
         if self.num_selected > smallest:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {self.num_selected}: the smallest cell has {smallest} "
-                f"clients. Usual fix: at most {smallest}."
+                f"clients. Use at most {smallest}."
             )
         if num_at_once is not None and self.num_selected > num_at_once:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {self.num_selected}: a plan gives each client a resource "
-                f"block to itself, and only {num_at_once} can send at once. Usual fix: more resource blocks, "
+                f"block to itself, and only {num_at_once} can send at once. Use more resource blocks, "
                 "or none for as many as there are."
             )
         return self.num_selected
@@ -113,7 +113,7 @@ class ResourceAware(Policy):
         if lowest_w > problem.max_power_w.min():
             raise ConfigurationError(
                 f"ResourceAware.lowest_power_dbm = {self.lowest_power_dbm:g}: above the highest power of "
-                f"some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Usual fix: a lower one, or none."
+                f"some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Use a lower one, or none."
             )
         num_selected, smallest = problem.num_selected, int(np.bincount(problem.cell).min())
         default_repeated = max(num_selected // 2, 2 * num_selected - smallest)

@@ -62,7 +62,7 @@ class RequestLog:
         if num_slots > MOST_SLOTS:
             raise ConfigurationError(
                 f"VideoRequests.slot_s = {self._slot_s:g}: {num_slots:.3g} slots passed within one round, "
-                f"and {MOST_SLOTS:,} may. Usual fix: a link over which updates arrive, a deadline of "
+                f"and {MOST_SLOTS:,} may. Use a link over which updates arrive, a deadline of "
                 "minutes, or a longer slot."
             )
         while self._num_ended < num_ended:

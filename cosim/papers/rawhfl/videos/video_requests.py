@@ -95,10 +95,12 @@ class VideoRequests(Data):
         given = self.genre_preferences
         if given is not None and len(given) != self.num_genres:
             rule = f"must be one for each of the {self.num_genres} genres"
-            raise refuse("VideoRequests", "genre_preferences", given, rule, "another num_genres, or none")
+            raise refuse(
+                "VideoRequests", "genre_preferences", given, rule, "Use another num_genres, or none."
+            )
         if given is not None and abs(math.fsum(given) - 1.0) > 1e-9:
             rule = f"must sum to 1, not to {math.fsum(given):.10g}"
-            raise refuse("VideoRequests", "genre_preferences", given, rule, "divide each by their sum")
+            raise refuse("VideoRequests", "genre_preferences", given, rule, "Divide each by their sum.")
 
     @override
     def fit(self, system: Any) -> None:
@@ -106,7 +108,7 @@ class VideoRequests(Data):
         round_s = system.protocol.waiting.least_s
         if round_s / self.slot_s > MOST_SLOTS:
             rule = f"more than {MOST_SLOTS:,} slots in an edge round of {round_s:g} s"
-            fix = "a deadline of minutes, or a longer slot"
+            fix = "Use a deadline of minutes, or a longer slot."
             raise refuse("VideoRequests", "slot_s", self.slot_s, rule, fix)
 
     @override
@@ -133,7 +135,9 @@ class VideoRequests(Data):
         num_clients = sum(cell_sizes)
         if num_clients > self.num_users:
             rule = f"fewer users than clients ({num_clients}), so some would hold nothing"
-            raise refuse("VideoRequests", "num_users", self.num_users, rule, f"at least {num_clients} users")
+            raise refuse(
+                "VideoRequests", "num_users", self.num_users, rule, f"Use at least {num_clients} users."
+            )
         log = self.log(sim)
         firsts = [number * self.num_users // num_clients for number in range(num_clients + 1)]
         return [partial(log.samples, range(*ends)) for ends in pairwise(firsts)]

@@ -106,7 +106,7 @@ def write(table: TrafficTable, folder: Path) -> None:
     if (start.total_seconds(), step.total_seconds()) != (table.start_s, table.slot_s):
         raise ConfigurationError(
             f"TrafficTable with start_s = {table.start_s!r} and slot_s = {table.slot_s!r}: times are written "
-            "in whole microseconds. Usual fix: slots of whole seconds."
+            "in whole microseconds. Use slots of whole seconds."
         )
     times = [(MONDAY + start + step * slot).isoformat() for slot in range(len(table.target))]
     try:
@@ -124,7 +124,7 @@ def write(table: TrafficTable, folder: Path) -> None:
             writer.writerows(sorted(tuple(sorted(edge)) for edge in table.neighbours.edges))
     except OSError as error:
         raise ConfigurationError(
-            f"cannot write traffic to {folder}: {error}. Usual fix: a folder that you may write to."
+            f"cannot write traffic to {folder}: {error}. Use a folder that you may write to."
         ) from None
 
 

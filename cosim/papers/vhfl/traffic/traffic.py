@@ -110,7 +110,9 @@ class Traffic:
 
     def __attrs_post_init__(self) -> None:
         if most_whole(DAY_S / self.slot_s) != least_whole(DAY_S / self.slot_s):
-            raise refuse("Traffic", "slot_s", self.slot_s, "a day must hold a whole number of slots", 3600.0)
+            raise refuse(
+                "Traffic", "slot_s", self.slot_s, "a day must hold a whole number of slots", default=3600.0
+            )
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -146,17 +148,17 @@ class TrafficTable:
             if found != expected:
                 raise ConfigurationError(
                     f"TrafficTable.{name}: shape {found} must be {expected}. "
-                    "Usual fix: slots along the first axis, cells along the second, features along the third."
+                    "Use slots along the first axis, cells along the second, features along the third."
                 )
         if set(self.neighbours) != set(self.cells):
             raise ConfigurationError(
-                f"TrafficTable.neighbours: its nodes must be the {len(self.cells)} cells. Usual fix: add "
+                f"TrafficTable.neighbours: its nodes must be the {len(self.cells)} cells. Add "
                 "each cell by its name."
             )
         if lonely := next((cell for cell in self.cells if not self.neighbours.degree[cell]), None):
             raise ConfigurationError(
                 f"TrafficTable.neighbours: cell {lonely!r} has no neighbour, so the server observes nothing "
-                "for it. Usual fix: join it with its nearest cell, or drop it."
+                "for it. Join it with its nearest cell, or drop it."
             )
 
     @property
@@ -177,7 +179,7 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
     if num_cells <= traffic.num_neighbours:
         rule = f"a cell has {max(0, num_cells - 1)} others among {num_cells} cells"
         raise refuse(
-            "Traffic", "num_neighbours", traffic.num_neighbours, rule, "fewer neighbours, more cells"
+            "Traffic", "num_neighbours", traffic.num_neighbours, rule, "Use fewer neighbours, more cells."
         )
     seeds = rng.integers(2**63, size=6)
     places, levels, drifts, begun, users, noise = (np.random.default_rng(seed) for seed in seeds)
@@ -220,7 +222,7 @@ def _check_counted(most: float, knob: str, value: float, says: str) -> None:
             f"{says.format(most)}, and at most {MOST_DRAWN:g} can be drawn",
             attrs.fields_dict(Traffic),
         )
-        raise refuse("Traffic", knob, value, rule, usual[knob].default)
+        raise refuse("Traffic", knob, value, rule, default=usual[knob].default)
 
 
 def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: int) -> "nx.Graph":

@@ -20,8 +20,7 @@ class TrafficCsv(TrafficData):
         """The tables in a folder that the user names."""
         if data_dir is None:
             raise ConfigurationError(
-                "TrafficCsv: needs the folder of traffic.csv and neighbours.csv. Usual fix: --data-dir "
-                "FOLDER."
+                "TrafficCsv: needs the folder of traffic.csv and neighbours.csv. Use --data-dir FOLDER."
             )
         table = read(data_dir / "traffic.csv", data_dir / "neighbours.csv")
         return self.dataset_of("traffic-csv", table)

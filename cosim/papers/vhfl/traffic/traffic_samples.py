@@ -89,7 +89,7 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     if num_lags < 1 or first_test < num_lags + 2:
         raise ConfigurationError(
             f"traffic samples of {num_lags} lags from {num_slots} slots: at least 1 lag, and 2 slots more "
-            f"than lags among the {first_test} of training. Usual fix: a longer record or fewer lags."
+            f"than lags among the {first_test} of training. Use a longer record or fewer lags."
         )
     now = np.arange(num_lags - 1, num_slots - 1)
     train = now + 1 < first_test
@@ -102,7 +102,7 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
         if not y[chosen].mean() > 0.0:
             raise ConfigurationError(
                 f"traffic whose mean throughput in {part} is {y[chosen].mean():g}: must be above 0, as "
-                "targets and errors are relative to it. Usual fix: check the target column."
+                "targets and errors are relative to it. Check the target column."
             )
     y = y / y[train].mean()
     return Samples(
