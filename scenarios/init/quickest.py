@@ -3,10 +3,10 @@
 import numpy as np
 
 import cosim
-from cosim.configuration import at_least, configuration, field
+from cosim.configuration import at_least, knob, part
 
 
-@configuration
+@part
 class Quickest(cosim.selection.SomeClients):
     """Draws more clients than take part, and leaves the slowest of them out.
 
@@ -14,7 +14,7 @@ class Quickest(cosim.selection.SomeClients):
         num_spare: Clients drawn besides those that take part; 0: the draw alone decides. [no source]
     """
 
-    num_spare: int = field(at_least(0), default=4)
+    num_spare: int = knob(at_least(0), default=4)
 
     def participants(self, sim, edge, coming):
         """Clients of the draw that will have trained and sent first."""
