@@ -1,4 +1,4 @@
-"""Arrays: a data set that a function of the user's gives, as arrays or as torch data sets.
+"""Arrays: a data set from a function of your own, as arrays or as torch data sets.
 
 Usage, in a module that the program imports, or that `--import waves` names::
 
@@ -10,15 +10,15 @@ Usage, in a module that the program imports, or that `--import waves` names::
     data = Arrays(source="waves:pictures", split=Dirichlet(alpha=0.5))
 
 The function is called with the folder of `--data-dir`, or None. It returns the training part and the test
-part, and, where the largest label is not the last class, the number of classes. A part is a tuple of
-samples and labels as arrays, or anything with a length whose items are such pairs, as torch's data sets
-(`Dataset.of`). Samples keep their shape, so a network gets pictures as they are; labels that are whole
-numbers are classes, others quantities to be predicted. What the function draws from global generators follows
-from the run's seed (`cosim.engine.learning.loading`).
+part, and, if the largest label is not the last class, the number of classes. A part is a tuple of samples and
+labels as arrays, or anything with a length whose items are such pairs, like torch's data sets (`Dataset.of`).
+Samples keep their shape, so a network gets pictures unchanged. Labels that are whole numbers are classes;
+other labels are quantities to be predicted. Draws that the function makes from global generators follow from
+the run's seed (`cosim.engine.learning.loading`).
 
-Scope and limitations: everything is in memory; a torch data set is read once, so its transforms are not
-drawn anew in every epoch. Reading a configuration imports no module, and a file names only functions of
-modules that its reader names (`cosim.configuration.functions`).
+Scope and limitations: everything is in memory; a torch data set is read once, so its random transforms are
+drawn once and not in every epoch. Reading a configuration imports no module, and a file names only functions
+of modules that its reader names (`cosim.configuration.functions`).
 """
 
 from collections.abc import Callable
@@ -42,14 +42,13 @@ class Arrays(SplitData):
     """Arrays, or torch data sets, of a function of your own.
 
     Attributes:
-        source: The function, as module:function; it must be given. [no source]
+        source: Function, as module:function; required. [no source]
     """
 
     source: str = knob(own_function, default="")
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """What the function returns now."""
         function = (
             loaded(self.source, f"Arrays.source = {shown(self.source)}") if ":" in self.source else None
         )
@@ -66,7 +65,7 @@ class Arrays(SplitData):
 
     @override
     def __reduce__(self) -> tuple[Callable[..., "Arrays"], tuple[Any, ...]]:
-        """Pickled along with its function, so that another process has the module loaded too."""
+        """Pickle the part with its function, so that another process loads the module, too."""
         try:
             function = loaded(self.source, "Arrays.source")
         except ConfigurationError:

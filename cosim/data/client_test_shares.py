@@ -1,9 +1,9 @@
 """Test shares: each client's own part of the test set, with the classes that its training samples have.
 
 The test samples of a class go to the clients in proportion to the training samples of the class that they
-hold, in random order, rounded to whole samples on the way through the clients' numbers. So a share has its
-client's mix of classes, whatever the split. Samples of a class that nobody holds are nobody's, and a client
-with few samples may get none.
+hold, in random order, rounded to whole samples cumulatively, in the order of the clients' numbers. So a share
+has its client's mix of classes, whatever the split. Samples of a class that no client holds belong to no
+client, and a client with few samples may get none.
 """
 
 from collections.abc import Sequence
@@ -21,11 +21,11 @@ NOBODY = -1
 def owners_by_class(
     sim: Simulation, dataset: Dataset, samples: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """Number of the client whose share a test sample belongs to, shape (test samples,); -1: nobody's.
+    """Owner of each test sample, by the client's number, shape (test samples,); -1 means no client.
 
     Args:
-        sim: Its named stream shuffles.
-        dataset: Of classes.
+        sim: Simulation with the named stream that shuffles.
+        dataset: Data set of classes.
         samples: Training samples of every client.
     """
     assert dataset.train_y is not None

@@ -1,6 +1,6 @@
 """Data set: labelled samples as arrays, for training and for testing.
 
-Scope and limitations: classes, or quantities, one or several to a sample; samples that fit in memory and have
+Scope and limitations: classes, or one or several quantities for each sample; samples fit in memory and have
 one shape. A network gets them in that shape.
 
 Usage::
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cosim.training.programs.batching import Batching
 
 MOST_CLASSES = 2**20
-"""Of a data set: tokens of the largest vocabularies. [no source]"""
+"""Most classes of a data set: tokens of the largest vocabularies. [no source]"""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -34,12 +34,12 @@ class Dataset:
 
     Without train_y the training set is a table of feature rows that recur with several labels, and a training
     sample is the whole number row * num_classes + label. So clients can collect samples while the clock runs,
-    although the data set is fixed when it begins; and they may train on distinct rows (`batching`).
+    although the data set is fixed when the run begins, and they may train on distinct rows (`batching`).
 
     Two data sets are equal only if they are one object.
 
     Attributes:
-        name: What a table calls it.
+        name: Name in tables.
         train_x: Training samples, shape (training samples, features) or with more axes, or without train_y
             rows of features, shape (rows, features); float32, or int64 for tokens; C-contiguous.
         train_y: Training labels from 0 to num_classes - 1, int64, shape (training samples,), or targets,
@@ -47,17 +47,19 @@ class Dataset:
             train_x is a table of feature rows, and samples are numbers row * num_classes + label.
         test_x: Test samples, as train_x.
         test_y: Test labels or targets, as train_y.
-        num_classes: Number of classes; None: quantities are predicted.
-        num_global_features: So many features, the first ones, are seen by the server only.
+        num_classes: Number of classes; None means that quantities are predicted.
+        num_global_features: Number of features, the first ones, that only the server sees.
         train_owners: Number of the client at which a training sample arises, from 0, shape (training
-            samples,), int64; None: samples belong nowhere and are dealt by a split, or there is no train_y.
+            samples,), int64; None means that samples belong to no client and are dealt by a split, or that
+            there is no train_y.
         test_owners: Number of the client to whose test share a test sample belongs, from 0, shape (test
-            samples,), int64, -1: no client's; None: there are no such shares.
-        batching: Makes what clients take a step on (`cosim.training.programs.batching`); None: mini-batches.
+            samples,), int64; -1 means no client. None means that there are no such shares.
+        batching: Makes the batches of the clients' steps (`cosim.training.programs.batching`); None means
+            mini-batches.
 
     Raises:
-        ConfigurationError: shapes, types, labels or owners that break these rules, or numbers that are
-            not finite.
+        ConfigurationError: Shapes, types, labels or owners that break these rules, or numbers that are not
+            finite.
     """
 
     name: str
@@ -118,7 +120,7 @@ class Dataset:
             raise self._broken(f"{part}_y", y, rule, fix)
 
     def _check_finite(self, name: str, values: NDArray[Any]) -> None:
-        """Refuse numbers that are none, and infinite ones: a sum tells that there are any."""
+        """Refuse nan and infinite numbers: a sum shows whether there are any."""
         if values.dtype != np.float32:
             return
         with np.errstate(over="ignore", invalid="ignore"):
@@ -154,7 +156,7 @@ class Dataset:
             raise self._broken(name, owners, rule, "Number the clients from 0.")
 
     def _check_table(self) -> None:
-        """Samples that are numbers row * num_classes + label need rows and classes, and arise nowhere yet."""
+        """Check samples by number (row * num_classes + label): they need rows and classes, and no owners."""
         if self.num_classes is None or not len(self.train_x):
             rule = f"must have rows, and classes (num_classes = {self.num_classes}), where train_y is None"
             raise self._broken("train_x", self.train_x, rule, "Give train_y.")
@@ -164,17 +166,17 @@ class Dataset:
 
     @classmethod
     def of(cls, name: str, train: Any, test: Any, num_classes: int | None = None) -> "Dataset":
-        """A data set of arrays, or of data sets as torch has them.
+        """Data set of arrays, or of torch data sets.
 
-        Floats become float32, whole numbers of 32 or 64 bits tokens; samples keep their shape. Labels that
-        are whole numbers, or true and false, are classes, floats quantities to be predicted.
+        Floats become float32; whole numbers of 32 or 64 bits become tokens; samples keep their shape. Labels
+        that are whole numbers or booleans are classes; floats are quantities to be predicted.
 
         Args:
-            name: What a table calls it.
+            name: Name in tables.
             train: A tuple of samples and labels as arrays, or anything with a length whose items are such
                 pairs.
-            test: Likewise.
-            num_classes: Number of classes; None: one more than the largest label, where labels are classes.
+            test: The same for testing.
+            num_classes: Number of classes; None means one more than the largest label, if labels are classes.
 
         Raises:
             ConfigurationError: Something else, or arrays that break the rules above.
@@ -190,7 +192,7 @@ class Dataset:
 
     @property
     def num_sample_numbers(self) -> int:
-        """Training samples are whole numbers from 0 to one less than this."""
+        """Number of distinct training samples: they are whole numbers from 0 to one less than this."""
         if self.train_y is None:
             assert self.num_classes is not None
             return len(self.train_x) * self.num_classes
@@ -198,12 +200,12 @@ class Dataset:
 
     @property
     def num_targets(self) -> int:
-        """Classes, or quantities of a sample."""
+        """Number of classes, or of quantities of a sample."""
         return self.num_classes or math.prod(self.test_y.shape[1:])
 
     @property
     def num_features(self) -> int:
-        """Features of a sample, those of the server included."""
+        """Number of features of a sample, including the server's."""
         return math.prod(self.train_x.shape[1:])
 
     def _broken(self, name: str, array: NDArray[Any], rule: str, fix: str) -> ConfigurationError:

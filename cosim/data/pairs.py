@@ -1,4 +1,4 @@
-"""Pairs: samples and labels as a user has them, and how others are mended."""
+"""Pairs: samples and labels as the user gives them, and fixes for others."""
 
 from typing import Any
 
@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 
 NUMBERED = "Use np.unique(y, return_inverse=True)[1], of both parts together."
-"""How labels become numbers from 0 without gaps."""
+"""Fix that numbers labels from 0 without gaps."""
 
 
 def pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """Samples and labels of a part, with the types of a data set.
 
     Args:
-        name: Of the data set, for messages.
-        what: Which part it is, likewise.
+        name: Name of the data set, for messages.
+        what: Name of the part, for messages.
         part: A tuple of both, or anything with a length whose items are pairs.
 
     Raises:
-        ConfigurationError: It is something else, or labels that are no numbers.
+        ConfigurationError: The part is something else, or labels are not numbers.
     """
     try:
         if hasattr(part, "ndim"):
@@ -38,7 +38,7 @@ def pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         ) from None
     y = numbers(y, f"Dataset {name!r}: labels of the {what} part")
     if np.issubdtype(x.dtype, np.floating):
-        with np.errstate(over="ignore"):  # what is infinite then is refused by its row
+        with np.errstate(over="ignore"):  # infinite values are refused later, with their row
             x = x.astype(np.float32)
     elif x.dtype == np.int32:
         x = x.astype(np.int64)
@@ -46,7 +46,7 @@ def pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def _check_shapes(x: Any) -> None:
-    """Refuse samples of several shapes, which make no array."""
+    """Refuse samples of different shapes, which form no array."""
     if isinstance(x, list | tuple) and x and all(hasattr(one, "shape") for one in x):
         shapes = list(dict.fromkeys(tuple(one.shape) for one in x))
         if len(shapes) > 1:
@@ -57,7 +57,7 @@ def numbers(y: NDArray[Any], where: str) -> NDArray[Any]:
     """Labels as int64 classes, or float32 quantities.
 
     Raises:
-        ConfigurationError: They are no numbers, or rows where there should be one class for a sample.
+        ConfigurationError: Labels are not numbers, or are rows although each sample has one class.
     """
     if y.dtype == object:
         y = np.array(y.tolist()) if all(np.ndim(one) == 0 for one in y.flat) else y
@@ -82,29 +82,29 @@ def numbers(y: NDArray[Any], where: str) -> NDArray[Any]:
 
 
 def _sort(y: NDArray[Any]) -> str:
-    """What labels are, in words, with the first of them."""
+    """Kind of labels in words, with the first of them."""
     first = repr(y.ravel()[:1].tolist()[0])[:40] if y.size else "none"
     return f"words, such as {first}" if y.dtype.kind in "USO" else f"{y.dtype}, such as {first}"
 
 
 def is_one_hot(y: NDArray[Any]) -> bool:
-    """Whether every row is zeros and a single 1."""
+    """True if every row is zeros and a single 1."""
     if y.ndim != 2 or y.shape[1] < 2 or not len(y):
         return False
     return bool(((y == 0) | (y == 1)).all() and (y.sum(1) == 1).all())
 
 
 def is_whole(y: NDArray[Any]) -> bool:
-    """Whether quantities are whole numbers from 0, one a sample, as classes are."""
+    """True if quantities are whole numbers from 0, one for each sample, as classes are."""
     return y.ndim == 1 and len(y) > 0 and bool((y >= 0).all() and (y == np.floor(y)).all())
 
 
 def labels_for(labels: NDArray[Any], num_classes: int | None, num_outputs: int) -> str | None:
-    """The fix that makes labels suit the number of outputs of a network; None: nothing that is likely.
+    """Fix that probably makes labels suit a network's number of outputs; None means no likely one.
 
     Args:
         labels: Classes, or quantities.
-        num_classes: None for quantities.
+        num_classes: Number of classes; None for quantities.
     """
     if num_classes is None:
         likely = is_whole(labels) and labels.max() < num_outputs
@@ -120,7 +120,7 @@ def labels_for(labels: NDArray[Any], num_classes: int | None, num_outputs: int) 
 
 
 def as_targets(y: NDArray[Any], kind: Any) -> str:
-    """The fix that makes labels int64 classes, or float32 quantities."""
+    """Fix that makes labels int64 classes, or float32 quantities."""
     if kind == np.int64 and y.ndim == 2 and y.shape[1] == 1:
         return "Use y[:, 0]."
     if kind == np.int64 and is_one_hot(y):
@@ -131,7 +131,7 @@ def as_targets(y: NDArray[Any], kind: Any) -> str:
 
 
 def from_zero(y: NDArray[Any]) -> str:
-    """The fix for labels of which some are negative."""
+    """Fix for labels of which some are negative."""
     labels = np.unique(y)
     if labels.tolist() == [-1, 1]:
         return "Use (y + 1) // 2."

@@ -1,4 +1,4 @@
-"""Data: the port of what is learned, and of who holds which samples of it.
+"""Data: the port of what is learned, and of which client holds which samples.
 
 | kind | samples (train / test) | features | to predict | from |
 |---|---|---|---|---|
@@ -13,14 +13,14 @@
 | VideoRequests | grow while the clock runs | 43 | 256 classes | generated |
 | Arrays | any | any | classes or a quantity | a function of your own |
 
-Scope and limitations: samples that fit in memory; no augmentation, no validation part. Pictures of ours are
-rows of numbers; a network that wants pictures reshapes them, rows first.
+Scope and limitations: samples that fit in memory; no augmentation, no validation part. The built-in pictures
+are rows of numbers; a network that needs pictures reshapes them, rows first.
 
 Usage::
 
     @part
     class Waves(SplitData):
-        \"\"\"Sine waves with noise; their pace is to be told.\"\"\"
+        \"\"\"Sine waves with noise; the class is their pace.\"\"\"
 
         noise: float = knob(not_negative, default=0.1)
 
@@ -46,44 +46,44 @@ from cosim.data.dataset import Dataset
 
 @part
 class Data(Port, ABC):
-    """What is learned, and who holds which samples."""
+    """Data set, and the clients that hold its samples."""
 
     claims = said_of(outline=("load",))
 
     @property
     def outline(self) -> Dataset | None:
-        """How samples look that lie in files, where times alone are asked for; None: `load` tells."""
+        """Shape of the samples of a set in files, for runs of timing only; None means that `load` tells."""
         return None
 
     @abstractmethod
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The data set; named streams of the run draw what is generated.
+        """Load the data set; named streams of the run draw what is generated.
 
         Args:
-            data_dir: Folder that the user names; None: the usual places.
+            data_dir: Folder that the user names; None means the usual places.
 
         Raises:
-            ConfigurationError: Files that are missing or wrong.
+            ConfigurationError: Files are missing or wrong.
         """
 
     @abstractmethod
     def held(
         self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
     ) -> Sequence[Callable[[], NDArray[np.int64]]]:
-        """For every client, what gives its training samples of an instant, read-only.
+        """A function for every client that gives its training samples of an instant, read-only.
 
         Args:
-            dataset: What `load` gave.
+            dataset: The result of `load`.
             cell_sizes: Number of clients in every cell; clients are numbered cell by cell.
 
         Raises:
-            ConfigurationError: The data set does not suit so many clients.
+            ConfigurationError: The data set does not suit this number of clients.
         """
 
     def test_owners(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> NDArray[np.int64]:
-        """Number of the client to whose test share a test sample belongs, shape (test samples,).
+        """Number of the client to whose test share each test sample belongs, shape (test samples,).
 
-        -1: nobody's. Arguments as for `held`.
+        -1 means no client. Arguments as for `held`.
 
         Raises:
             ConfigurationError: Clients have no test shares; here always.

@@ -1,4 +1,4 @@
-"""Split data: a training set that is there from the start, dealt to the clients by a split."""
+"""Split data: a training set that is complete from the start and is dealt to the clients by a split."""
 
 from abc import ABC
 from collections.abc import Callable, Sequence
@@ -21,22 +21,22 @@ from cosim.data.splits.port import Split
 
 @part
 class SplitData(Data, ABC):
-    """Data whose training samples are dealt by a split before the clock starts.
+    """Data set with training samples that a split deals before the clock starts.
 
     Attributes:
-        split: Who holds which samples. [no source]
+        split: Rule that deals the samples to clients. [no source]
     """
 
     split: Split = Iid()
 
     @property
     def has_classes(self) -> bool | None:
-        """Whether samples have classes; None: known once they are loaded."""
+        """True if samples have classes; None means that this is known once they are loaded."""
         return None
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse a split by classes where there are none."""
+        """Refuse a split by classes if there are none."""
         self._check_classes(self.has_classes)
 
     def _check_classes(self, has_classes: bool | None, are_whole: bool = False) -> None:
@@ -52,7 +52,6 @@ class SplitData(Data, ABC):
     def held(
         self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
     ) -> Sequence[Callable[[], NDArray[np.int64]]]:
-        """For every client, what gives the samples that the split deals to it."""
         if dataset.train_y is None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the samples of {dataset.name!r} arise while the clock runs (train_y "
@@ -68,14 +67,14 @@ class SplitData(Data, ABC):
                 "Use an array of indices for each client."
             )
         taken = partial(_dealt_to, f"{type(self.split).__name__}.deal", dealt, dataset.num_sample_numbers)
-        if isinstance(dealt, list | tuple):  # made already: all are looked at before the clock starts
+        if isinstance(dealt, list | tuple):  # already made: all are checked before the clock starts
             dealt = [taken(number) for number in range(num_clients)]
             taken = dealt.__getitem__
         return [partial(taken, number) for number in range(num_clients)]
 
     @override
     def test_owners(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> NDArray[np.int64]:
-        """Those of the data set, where samples stay at their owners; else by classes that clients hold."""
+        """Owners in the data set, if samples stay there; else owners by the classes that clients hold."""
         if self.split.needs_owners:
             if dataset.test_owners is None:
                 raise self._refused(f"the test samples of {dataset.name!r} arise at no client")
@@ -96,10 +95,10 @@ class SplitData(Data, ABC):
 def _dealt_to(
     what: str, dealt: Sequence[NDArray[np.int64]], num_samples: int, number: int
 ) -> NDArray[np.int64]:
-    """What a client holds that neither gets nor loses any.
+    """Samples of a client that collects none and loses none.
 
     Raises:
-        ConfigurationError: Nothing, or what are no samples.
+        ConfigurationError: The client has no samples, or something else.
     """
     samples = np.asarray(dealt[number])
     rule, fix = None, ""
@@ -115,5 +114,5 @@ def _dealt_to(
     if rule is not None:
         raise ConfigurationError(f"{what}: client {number} gets {rule}. {fix}")
     samples = samples.astype(np.int64, copy=False)
-    samples.flags.writeable = False  # so that no update need keep a copy of its own
+    samples.flags.writeable = False  # so that no update needs a copy of its own
     return samples

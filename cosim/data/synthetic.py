@@ -1,8 +1,8 @@
 """Synthetic: a mixture of four normal distributions, for tests.
 
-In twelve dimensions, each class a quarter of each part. Class c has mean 1.5 in features 3c to 3c + 2 and
-mean 0 elsewhere; all variances are 1. The best possible classifier is right with probability int phi(x - a)
-Phi(x)^3 dx = 0.919 for a = 1.5 sqrt(3). The numbers have no source. Values are rounded to 1/1024, so that
+There are twelve dimensions, and each class is a quarter of each part. Class c has mean 1.5 in features 3c to
+3c + 2 and mean 0 elsewhere; all variances are 1. The best possible classifier has an accuracy of int phi(x -
+a) Phi(x)^3 dx = 0.919 for a = 1.5 sqrt(3). The numbers have no source. Values are rounded to 1/1024, so that
 machines whose logarithms differ in the last bit agree.
 """
 
@@ -24,14 +24,14 @@ class Synthetic(SplitData):
     """Four normal distributions to tell apart, the same in every run; for tests.
 
     Attributes:
-        split: Who holds which samples. [no source]
+        split: Rule that deals the samples to clients. [no source]
     """
 
     split: Split = Shards()
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The samples; no stream of the run draws them, and there are no files to name."""
+        """Samples that are the same in every run; there are no files to name."""
         num_train, num_test, num_classes = 1200, 400, 4
         y = np.arange(num_train + num_test, dtype=np.int64) % num_classes
         means = 1.5 * np.repeat(np.eye(num_classes), 3, axis=1)

@@ -1,4 +1,4 @@
-"""Devices: what the clients are, in numbers and in how they behave."""
+"""Devices: the numbers and the behaviour of clients' devices."""
 
 from cosim.doors import door as _door
 

@@ -1,4 +1,4 @@
-"""Battery: how much energy a device has at most, and how it is charged.
+"""Battery: the most energy that a device can store, and how it is charged.
 
 Usage::
 
@@ -12,13 +12,13 @@ from cosim.configuration import between, knob, not_negative, part, positive
 
 @part
 class Battery:
-    """A battery, charged at one power up to its capacity.
+    """Battery with a constant charging power.
 
     Attributes:
-        capacity_j: Energy when it is full. [no source]
-        initial_share: Of its capacity, at the start of a run. [no source]
-        charge_w: Power that charges it, all the time; 0: nothing does. [no source]
-        returns_at_share: Of its capacity, with which a device whose battery was empty is there again. [no
+        capacity_j: Energy of the full battery. [no source]
+        initial_share: Share of the capacity at the start of a run. [no source]
+        charge_w: Charging power, all the time; 0 means that it is not charged. [no source]
+        returns_at_share: Share of the capacity with which a device returns after its battery was empty. [no
             source]
     """
 

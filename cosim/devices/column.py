@@ -25,8 +25,8 @@ class Column(Values):
     The file is read when the configuration is made.
 
     Attributes:
-        file: A csv or Parquet file with a column device and others; it must be given. [no source]
-        column: The column, whose unit is that of the field it is for; it must be given. [no source]
+        file: A csv or Parquet file with a column device and others; required. [no source] column: Name of
+            the column, which has the unit of the field; required. [no source]
     """
 
     file: str = ""
@@ -35,12 +35,11 @@ class Column(Values):
     @property
     @override
     def numbers(self) -> tuple[float, ...]:
-        """Those of all rows."""
         return tuple(self._table.numbers(self.column, least=-LARGEST).tolist())
 
     @override
     def broken(self, rule: Rule) -> str | Broken | None:
-        """The first row that breaks it."""
+        """First row that breaks a rule."""
         found = rule(self.numbers)
         if found is None:
             return None
@@ -55,17 +54,16 @@ class Column(Values):
 
     @override
     def files(self) -> tuple[str, ...]:
-        """The table."""
         return (self.file,)
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse a table of others than the system's clients."""
+        """Refuse a table of clients other than the system's."""
         self.of_clients(system.sizes())
 
     @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
-        """Everybody's own value."""
+        """Value of each client."""
         rows = table_of_devices(Column, self.file)
         own = rows.by_client(ClientNames(0, sum(cell_sizes)), np.array(self.numbers)).tolist()
         ends = list(accumulate(cell_sizes))

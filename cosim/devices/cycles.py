@@ -1,11 +1,12 @@
-"""Cycles: the port of what a local step costs a client's processor.
+"""Cycles: the port of the processor cycles of a local step.
 
-By the step or by the bits of its mini-batch, whatever the network; a step on a part then costs its share of
-the trained parameters (HIST journal, Section IV-A). Or by the floating-point operations of the training.
+They are counted by the step or by the bits of its mini-batch, for any network; a step on a part then costs
+its share of the trained parameters (HIST journal, Section IV-A). Or they are counted by the floating-point
+operations of the training.
 
-Clients' costs are asked whenever they are given a job, at that instant and for that job: in an edge round
-when the round begins, else when a client's own job does. So a cost may follow the clock. What plans or
-selects asks as well, when it plans; what is asked twice at one instant must be the same.
+Costs are asked whenever clients are given a job, at that instant and for that job: in an edge round when the
+round begins, else when a client's own job begins. So a cost may follow the clock. Plans and selection rules
+ask as well, when they plan; two questions at one instant must have the same answer.
 
 Usage::
 
@@ -14,14 +15,14 @@ Usage::
 
     @part
     class EveryThird(Cycles):
-        \"\"\"Twice as many for every third client.\"\"\"
+        \"""Twice as many for every third client.\"""
 
         @for_each
         def of_clients(self, sim, client, step):
             return step.fraction * (2e6 if int(client[-4:]) % 3 == 0 else 1e6)
 
-Scope and limitations: a mini-batch counts as full, also where a client has fewer samples left. Operations all
-cost the same, and memory costs nothing. The steps of a job all cost what the first does.
+Scope and limitations: a mini-batch counts as full, even if a client has fewer samples left. All operations
+cost the same, and memory costs nothing. All steps of a job cost what the first one does.
 """
 
 from abc import ABC, abstractmethod
@@ -40,12 +41,12 @@ from cosim.configuration.going_together import SHARED_CYCLES
 
 
 class LocalStep(NamedTuple):
-    """What a client trains in a local step.
+    """Work of a client in a local step.
 
     Attributes:
         batch_size: Samples of its mini-batch.
-        fraction: Its part of the model's trained parameters.
-        sample_flops: Counts the floating-point operations of training it on one sample, when asked.
+        fraction: Share of the model's trained parameters that it trains.
+        sample_flops: Function that counts the floating-point operations of training it on one sample.
     """
 
     batch_size: int
@@ -55,18 +56,18 @@ class LocalStep(NamedTuple):
 
 @part
 class Cycles(Port, ABC):
-    """What a local step costs a client's processor."""
+    """Cost of a local step for a client's processor."""
 
     lacks = (Lack(SHARED_CYCLES),)
 
     @property
     def rule(self) -> str:
-        """What decides the cycles of a local step, in one sentence."""
+        """Rule for the cycles of a local step, in one sentence."""
         return f"A local step takes the cycles of {type(self).__name__}."
 
     @abstractmethod
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float | NDArray[np.float64]:
-        """Cycles of a local step that some clients begin now: of all, or of each, shape (clients,).
+        """Cycles of a local step that some clients begin now: one number for all, or shape (clients,).
 
         Args:
             clients: Some of the run's, ascending; asynchronous jobs ask for one.
@@ -75,7 +76,7 @@ class Cycles(Port, ABC):
 
 @part
 class CyclesPerStep(Cycles):
-    """As many cycles for a step on the whole model, whatever the network and the mini-batch.
+    """Fixed cycles for a step on the whole model, for any network and mini-batch.
 
     Attributes:
         step_cycles: Cycles of one local step on the whole model. [HIST journal, Section VI-C]
@@ -88,21 +89,19 @@ class CyclesPerStep(Cycles):
     @property
     @override
     def rule(self) -> str:
-        """What decides the cycles of a local step, in one sentence."""
         return _whatever_the_network(f"{self.step_cycles:g} cycles", "step_cycles")
 
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float:
-        """The same for all."""
         return self.step_cycles * step.fraction
 
 
 @part
 class CyclesPerBit(Cycles):
-    """As many cycles for each bit of the mini-batch, on the whole model of whatever network.
+    """Fixed cycles for each bit of the mini-batch, on the whole model of any network.
 
     Attributes:
-        cycles_per_bit: One value for all, or lowest and highest of a uniform range. [RawHFL, Section V-A]
+        cycles_per_bit: One value for all, or the ends of a uniform range. [RawHFL, Section V-A]
         sample_bits: Size of a sample. [no source]
     """
 
@@ -114,24 +113,23 @@ class CyclesPerBit(Cycles):
     @property
     @override
     def rule(self) -> str:
-        """What decides the cycles of a local step, in one sentence."""
         per_bit = " to ".join(f"{cycles:g}" for cycles in self.cycles_per_bit)
         return _whatever_the_network(f"{per_bit} cycles for each bit of the mini-batch", "cycles_per_bit")
 
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
-        """By each client's own draw from the range."""
+        """Cycles by each client's own draw from the range, shape (clients,)."""
         return sim.rows(clients, self.sample_cycles) * step.batch_size * step.fraction
 
     def sample_cycles(self, draws: Draws, kind: str, block: int) -> NDArray[np.float64]:
-        """Cycles of a sample, of a block of clients."""
+        """Cycles of a sample, for a block of clients."""
         share = draws.block(kind, block, "cycles per bit", uniforms)
         return in_range(self.cycles_per_bit, share) * self.sample_bits
 
 
 @part
 class CyclesPerOperation(Cycles):
-    """As many cycles for each floating-point operation of the training (`cosim.engine.networks.flops`).
+    """Fixed cycles for each floating-point operation of the training (`cosim.engine.networks.flops`).
 
     Attributes:
         cycles_per_flop: Cycles for each operation. [no source: eight operations a cycle]
@@ -142,7 +140,6 @@ class CyclesPerOperation(Cycles):
     @property
     @override
     def rule(self) -> str:
-        """What decides the cycles of a local step, in one sentence."""
         return (
             f"A local step takes {self.cycles_per_flop:g} cycles for each floating-point operation of "
             "training this network, or the part of it that a client trains, on the mini-batch "
@@ -151,7 +148,7 @@ class CyclesPerOperation(Cycles):
 
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float:
-        """By what they train, which costs all of them the same."""
+        """Cycles of the operations, the same for all clients."""
         sample_flops = step.sample_flops()
         if not sample_flops:
             raise ConfigurationError(

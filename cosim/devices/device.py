@@ -1,14 +1,14 @@
-"""Device: what a client is, in numbers that are declared once, and the parts that say how it behaves.
+"""Device: the numbers of a client's device, declared once, and the parts that say how it behaves.
 
 | part | says | without it |
 |---|---|---|
 | `processor` | frequency, duration and power of a training | the highest frequency, or the one asked for |
 | `power_control` | the power at which it sends | the highest, or the one asked for |
-| `training_time` | how long a training takes that is planned to take some time | as planned |
+| `training_time` | actual duration of a training, given the planned one | as planned |
 | `presence` | when the client is there | always |
-| `battery` | what it takes its energy from | it has no end |
+| `battery` | its store of energy | unlimited |
 
-A device is data: nothing asks a subclass, so there is none.
+A device is data; it has no subclasses.
 
 Usage::
 
@@ -38,7 +38,7 @@ Each = TypeVar("Each")
 
 
 def _must(fits: Callable[[Any], Any], rule: str, fix: str = "Check the table of devices.") -> Any:
-    """Refuses numbers that do not fit."""
+    """Refuse numbers that do not fit."""
 
     def check(_device: object, attribute: Any, value: Any) -> None:
         if isinstance(value, float) and fits(value):
@@ -65,15 +65,16 @@ class DeviceNumbers(Generic[Each]):
 
     Attributes:
         frequency_hz: Highest frequency of the processor.
-        capacitance_j_per_hz2: Its effective capacitance zeta, twice the joules per cycle and squared hertz.
+        capacitance_j_per_hz2: Effective capacitance zeta, twice the joules per cycle and squared hertz.
         tx_power_w: Highest transmit power.
         lowest_frequency_hz: Lowest frequency that a protocol may ask for.
         static_power_w: Power while busy, beside computing and sending.
         receive_w: Power while receiving, beside the static one.
-        idle_w: Power between activities, and while waiting for one's turn.
+        idle_w: Power between activities, and while waiting for its turn.
         sleep_w: Power while asleep.
-        sleeps_after_s: How long it idles before it sleeps; infinite: it never does.
-        memory_bits: What must hold all that training takes (`cosim.engine.run.memory`); infinite: unlimited.
+        sleeps_after_s: Idle time before it sleeps; infinite if it never does.
+        memory_bits: Memory for everything that training needs (`cosim.engine.run.memory`); infinite means
+            unlimited.
     """
 
     frequency_hz: Each = attrs.field(validator=_ABOVE_0)
@@ -89,7 +90,7 @@ class DeviceNumbers(Generic[Each]):
 
 
 NUMBERS = tuple(attribute.name for attribute in attrs.fields(DeviceNumbers))
-"""Their names."""
+"""Names of the numbers of a device."""
 
 
 @attrs.frozen(kw_only=True)
@@ -97,11 +98,12 @@ class Device(DeviceNumbers[float]):
     """A client's device.
 
     Attributes:
-        processor: What its trainings take; None: the highest frequency, or the one asked for.
-        power_control: At which power it sends; None: the highest, or the one asked for.
-        training_time: How long its jobs train; None: as planned.
-        presence: When it is there; None: always.
-        battery: What it takes its energy from; None: it has no end.
+        processor: Duration and power of its trainings; None means at the highest frequency, or the one asked
+            for.
+        power_control: Power of its uploads; None means the highest, or the one asked for.
+        training_time: Actual duration of its trainings; None means as planned.
+        presence: Times when it is there; None means always.
+        battery: Its store of energy; None means unlimited.
     """
 
     processor: Processor | None = None
@@ -127,14 +129,14 @@ PARTS = tuple(attribute.name for attribute in attrs.fields(Device) if attribute.
 class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
     """Devices as arrays of shape (clients,); a number stands for all, as a part does.
 
-    A `Device` is made when it is asked for.
+    A `Device` is made on demand.
 
     Attributes:
-        processor: What trainings take, one part for all, or one for each.
-        power_control: At which power they send, likewise.
-        training_time: How long jobs train, likewise.
-        presence: When they are there, likewise.
-        battery: What they take their energy from, likewise.
+        processor: Duration and power of trainings, one part for all, or one for each.
+        power_control: Power of uploads, likewise.
+        training_time: Actual duration of trainings, likewise.
+        presence: Times when they are there, likewise.
+        battery: Stores of energy, likewise.
     """
 
     processor: Processor | Sequence[Processor | None] | None = None
@@ -154,14 +156,14 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
 
     @classmethod
     def of(cls, devices: Sequence[Device]) -> "DeviceArrays":
-        """Those of single ones."""
+        """Arrays of single devices."""
         if isinstance(devices, DeviceArrays):
             return devices
         numbers = {name: np.array([getattr(device, name) for device in devices]) for name in NUMBERS}
         return cls(**numbers, **{name: [getattr(device, name) for device in devices] for name in PARTS})
 
     def kinds_of(self, name: str) -> Sequence[tuple[Any, NDArray[np.bool_] | None]]:
-        """Each part of a name, with which clients have it, shape (clients,); None: all have."""
+        """Each part of a name, with a mask of its clients, shape (clients,); None means all clients."""
         found = self._kinds.get(name)
         if found is None:
             parts = getattr(self, name)
@@ -180,7 +182,7 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
         return [part for name in PARTS for part, _ in self.kinds_of(name) if isinstance(part, Port)]
 
     def are_plain(self, name: str) -> bool:
-        """True if none has a part of a name."""
+        """True if no device has a part of a name."""
         return getattr(self, name) is None or all(part is None for part, _ in self.kinds_of(name))
 
     @cached_property
@@ -189,21 +191,21 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
 
     @property
     def takes_power_at_rest(self) -> bool:
-        """Whether any takes power between its activities."""
+        """True if any takes power between its activities."""
         return bool(self.idle_w.any() or self.sleep_w.any())
 
     @property
     def come_and_go(self) -> Presence | None:
-        """When the first is there that is not always; None: all always are."""
+        """First presence of a device that is not always there; None means that all always are."""
         return next((presence for presence, _ in self.kinds_of("presence") if presence is not None), None)
 
     @property
     def have_batteries(self) -> bool:
-        """Whether any has one."""
+        """True if any has a battery."""
         return not self.are_plain("battery")
 
     def each(self, name: str) -> Sequence[Any]:
-        """The part of a name of each client."""
+        """Part of a name of each client."""
         parts = getattr(self, name)
         return parts if isinstance(parts, Sequence) else [parts] * len(self)
 

@@ -1,15 +1,15 @@
-"""Device table: one row a device, as measured or as another program has made them.
+"""Device table: one row for each device, as measured or as another program has made them.
 
-Columns are `device`, a client's number or name, and the numbers of a `Device`, by their names, and those of
-`Battery` behind `battery_`. A table must have `frequency_hz`, `capacitance_j_per_hz2` and `tx_power_w`;
-others, such as `static_power_w`, have their defaults where there is no column. In a column of what may be
-without end an empty cell is; a device without `battery_capacity_j` has no battery. Other columns are passed
-over, such as `distance_m` (`TableTopology`) and `snr_db` (`Column`), unless their names come so close to one
-of these that they seem to be misspelled.
+Columns are `device`, a client's number or name, and the numbers of a `Device`, by their names, and the fields
+of `Battery` with the prefix `battery_`. A table must have `frequency_hz`, `capacitance_j_per_hz2` and
+`tx_power_w`; others, such as `static_power_w`, have their defaults if there is no column. An empty cell means
+unlimited in a column of a number that may be infinite; a device without `battery_capacity_j` has no battery.
+Other columns are ignored, such as `distance_m` (`TableTopology`) and `snr_db` (`Column`), unless a name is so
+close to one of these that it seems to be misspelled.
 
 Usage: `System(devices=DeviceTable(file="phones.csv"), topology=TableTopology(file="phones.csv"))`.
 
-Scope and limitations: units are those of the columns' names, and are not checked.
+Scope and limitations: units follow from the columns' names, and are not checked.
 
 Validation: tests/devices/test_populations.py.
 """
@@ -37,21 +37,21 @@ from cosim.files.tables.faults import place
 from cosim.names import ClientNames
 
 BATTERY = "battery_"
-"""What stands before the names of a battery's numbers."""
+"""Prefix of the names of a battery's numbers."""
 OTHERS = ("device", "distance_m", "snr_db")
-"""Columns that other parts of ours read."""
+"""Columns that other built-in parts read."""
 
 
 @part
 class DeviceTable(Devices):
-    """One row a device.
+    """Table with one row for each device.
 
     Attributes:
-        file: A csv or Parquet file with a column device and others; it must be given. [no source]
-        processor: What a training takes; none: as the frequency says. [no source]
-        power_control: At which power a client sends; none: its highest. [no source]
-        training_time: How long a job trains; none: as planned. [no source]
-        presence: When a client is there; none: always. [no source]
+        file: A csv or Parquet file with a column device and others; required. [no source]
+        processor: Duration and power of a training; None means by the frequency. [no source]
+        power_control: Power at which a client sends; None means its highest. [no source]
+        training_time: Actual duration of a training; None means as planned. [no source]
+        presence: Times when a client is there; None means always. [no source]
     """
 
     file: str = ""
@@ -62,12 +62,10 @@ class DeviceTable(Devices):
 
     @override
     def files(self) -> tuple[str, ...]:
-        """The table."""
         return (self.file,)
 
     @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
-        """Everybody's row."""
         rows = table_of_devices(DeviceTable, self.file)
         of_batteries = [BATTERY + attribute.name for attribute in attrs.fields(Battery)]
         self._check_columns(rows, [*NUMBERS, *of_batteries])
@@ -93,7 +91,7 @@ class DeviceTable(Devices):
         """Refuse a column that seems to be misspelled.
 
         Raises:
-            ConfigurationError: The first.
+            ConfigurationError: Names the first such column.
         """
         for column in rows.table.columns:
             close = difflib.get_close_matches(column.lower(), known, n=1, cutoff=0.8)
@@ -105,7 +103,7 @@ class DeviceTable(Devices):
 
 
 def _batteries(rows: DeviceRows, clients: ClientNames) -> list[Battery | None] | None:
-    """The battery of each client; an empty capacity is none."""
+    """Battery of each client; an empty capacity means no battery."""
     table, capacity = rows.table, f"{BATTERY}capacity_j"
     names = [
         attribute.name for attribute in attrs.fields(Battery) if BATTERY + attribute.name in table.columns

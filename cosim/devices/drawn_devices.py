@@ -1,6 +1,6 @@
 """Drawn devices: processors and transmitters from ranges.
 
-Scope and limitations: the highest frequency of a client is drawn once and stays.
+Scope and limitations: the highest frequency of a client is drawn once and stays fixed.
 """
 
 import math
@@ -35,21 +35,22 @@ class DrawnDevices(Devices):
         max_frequency_hz: Highest frequency of that range. [HIST journal, Section VI-C]
         capacitance_j_per_hz2: Effective capacitance zeta, twice the joules per cycle and squared hertz.
             [RawHFL paper, Section V]
-        lowest_frequency_hz: Lowest frequency that a protocol may ask of a device; 0: any. [no source]
+        lowest_frequency_hz: Lowest frequency that a protocol may ask of a device; 0 means any. [no source]
         static_power_w: Power that a device draws while it receives, trains or sends, beside computing and
             sending. [no source]
         receive_w: Power that a device draws while it receives, beside the static one. [no source]
         tx_power: Highest power of a client while it sends.
-        processor: What a training takes; none: as the frequency says. [no source]
-        power_control: At which power a client sends; none: its highest. [no source]
-        training_time: How long a job trains; none: as planned. [no source]
+        processor: Duration and power of a training; None means by the frequency. [no source]
+        power_control: Power at which a client sends; None means its highest. [no source]
+        training_time: Actual duration of a training; None means as planned. [no source]
         idle_w: Power of a device between its activities, and while it waits for its turn to send. [no source]
         sleep_w: Power of a device that sleeps. [no source]
-        sleeps_after_s: How long a device idles before it sleeps, until its next activity; none: it never
+        sleeps_after_s: Idle time before a device sleeps, until its next activity; None means that it never
             sleeps. [no source]
-        presence: When a client is there; none: always. [no source]
-        battery: What a client takes its energy from; none: it has no end. [no source]
-        memory_bits: Memory of a device, which must hold all that training takes; none: unlimited. [no source]
+        presence: Times when a client is there; None means always. [no source]
+        battery: A client's store of energy; None means unlimited. [no source]
+        memory_bits: Memory of a device, which must hold everything that training needs; None means unlimited.
+            [no source]
     """
 
     min_frequency_hz: Values = knob(each(positive), default=PerGroup(values=(1e9, 2e9)))
@@ -83,7 +84,6 @@ class DrawnDevices(Devices):
 
     @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
-        """Draws for each client."""
         lowest_hz, highest_hz = (
             np.concatenate(values.of_clients(cell_sizes))
             for values in (self.min_frequency_hz, self.max_frequency_hz)
@@ -112,10 +112,10 @@ class DrawnDevices(Devices):
 def frequencies_hz(
     lowest_hz: NDArray[np.float64], highest_hz: NDArray[np.float64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Highest frequencies that lie so far from the lowest to the highest of their ranges, 0 to 1.
+    """Highest frequencies, at a share from 0 to 1 of the way from the lowest to the highest of their ranges.
 
     Raises:
-        ConfigurationError: A range is swapped.
+        ConfigurationError: The ends of a range are swapped.
     """
     for low_hz, high_hz in zip(
         lowest_hz[lowest_hz > highest_hz], highest_hz[lowest_hz > highest_hz], strict=True

@@ -1,4 +1,4 @@
-"""Load: what training and carrying something of a model takes.
+"""Load: the cost of training and sending a model or a part of it.
 
 Usage::
 
@@ -22,19 +22,20 @@ from cosim.jobs.payload import Payload
 
 @attrs.frozen(kw_only=True, eq=False)
 class Load:
-    """What training and carrying something of a model takes.
+    """Cost of training and sending a model or a part of it.
 
     Attributes:
-        model: What cells and cloud send each other.
-        download: What a client receives.
-        upload: What a client sends.
-        coding_cycles: Cycles that coding the upload takes.
-        fraction: Part of the model's trained parameters that it trains.
-        sample_flops: Counts the operations of training it on one sample.
-        num_values: Values that are trained, running statistics and state.
-        num_parameters: Those that are trained.
-        activation_bits: Counts what training holds for the backward pass of one sample.
-        costs: What a local step costs.
+        model: Payload between cells and cloud.
+        download: Payload that a client receives.
+        upload: Payload that a client sends.
+        coding_cycles: Cycles of coding the upload.
+        fraction: Share of the model's trained parameters that are trained.
+        sample_flops: Function that counts the operations of training on one sample.
+        num_values: Number of values: trained parameters, running statistics and state.
+        num_parameters: Number of trained parameters.
+        activation_bits: Function that counts the bits that training holds for the backward pass of one
+            sample.
+        costs: Cost of a local step.
     """
 
     model: Payload
@@ -60,7 +61,7 @@ class Load:
 
 @attrs.frozen(eq=False)
 class Costs:
-    """What a local step costs each client."""
+    """Cost of a local step for each client."""
 
     sim: Simulation
     cycles: Cycles
@@ -74,7 +75,7 @@ class Costs:
         """Cycles of a step of some clients, shape (clients,).
 
         Raises:
-            ConfigurationError: A rule that gives neither one number for all nor one for each.
+            ConfigurationError: The rule gives neither one number for all nor one for each.
         """
         found = np.asarray(self.cycles.of_clients(self.sim, clients, step), dtype=float)
         if not found.ndim:

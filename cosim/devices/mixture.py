@@ -1,8 +1,8 @@
 """Mixture: clients of two kinds of devices, such as 30 % phones and 70 % sensors.
 
-Three kinds are a mixture whose others are a mixture: of 30 % phones, 50 % sensors and 20 % cameras the others
-are a mixture of 5 / 7 sensors. Both kinds are drawn for every client, each by the client's own name, so a
-client that changes its kind is what it would have been among others of that kind.
+For three kinds, nest mixtures: with 30 % phones, 50 % sensors and 20 % cameras, `others` is a mixture with a
+share of 5 / 7 sensors. Both kinds are drawn for every client, each by the client's own name, so a client that
+changes its kind is the same as in a population of that kind alone.
 
 Usage::
 
@@ -10,7 +10,8 @@ Usage::
     sensors = DrawnDevices(tx_power=SamePower(power_w=0.01))
     System(devices=Mixture(share=0.3, some=phones, others=sensors))
 
-Scope and limitations: data do not follow the kind. A `DeviceTable` within has a row for every client.
+Scope and limitations: data do not depend on the kind. A `DeviceTable` inside a mixture has a row for every
+client.
 
 Validation: tests/devices/test_populations.py.
 """
@@ -37,9 +38,10 @@ class Mixture(Devices):
 
     Attributes:
         share: Share of the clients that are of the first kind. [no source]
-        is_exact: Whether so many clients are, rounded to a whole number: those whose draws are the lowest, so
-            that another client or a larger share makes nobody else change its kind but at the limit. Else a
-            client is of the first kind with this probability, whoever else there is. [no source]
+        is_exact: True if exactly this share, rounded to a whole number of clients, is of the first kind: the
+            clients with the lowest draws, so that another client or a larger share changes the kind of few
+            clients. Otherwise each client is of the first kind with this probability, independently of the
+            others. [no source]
         some: The first kind.
         others: The second kind.
     """
@@ -51,7 +53,7 @@ class Mixture(Devices):
 
     @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
-        """Each client's, of its kind."""
+        """Device of each client, by its kind."""
         one, other = (DeviceArrays.of(kind.of_clients(sim, cell_sizes)) for kind in (self.some, self.others))
         is_one = self.are_some(sim, sum(cell_sizes))
         columns = {
@@ -61,8 +63,10 @@ class Mixture(Devices):
         return DeviceArrays(**columns)
 
     def are_some(self, sim: Simulation, num_clients: int) -> NDArray[np.bool_]:
-        """Who is of the first kind, shape (clients,)."""
-        depth = sum(isinstance(part, Mixture) for part in parts_of(self))  # mixtures within draw anew
+        """True for each client of the first kind, shape (clients,)."""
+        depth = sum(
+            isinstance(part, Mixture) for part in parts_of(self)
+        )  # nested mixtures have draws of their own
         drawn = sim.of_clients(Numbers.of(ClientNames(0, num_clients)), f"kind of device {depth}", uniforms)
         if not self.is_exact:
             return drawn < self.share
@@ -72,7 +76,7 @@ class Mixture(Devices):
 
 
 def _chosen(is_one: NDArray[np.bool_], one: Any, other: Any) -> Any:
-    """What each client has of two kinds: of arrays, or of parts for all or for each."""
+    """Value of each client from two kinds: arrays, or parts for all or for each."""
     if isinstance(one, np.ndarray):
         return np.where(is_one, one, other)
     if one == other:

@@ -1,4 +1,4 @@
-"""Devices: the port of what the clients are.
+"""Devices: the port of the clients' devices.
 
 Usage::
 
@@ -16,13 +16,13 @@ from cosim.devices.device import Device
 
 @part
 class Devices(Port, ABC):
-    """What the clients are."""
+    """Devices of the clients."""
 
     @abstractmethod
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> Sequence[Device]:
-        """The device of every client, in the order of their numbers; asked once for a simulation.
+        """Device of every client, in the order of their numbers; asked once for a simulation.
 
-        Many are quickest as `DeviceArrays`.
+        For many clients, `DeviceArrays` are fastest.
 
         Args:
             cell_sizes: Clients of each cell, which are numbered cell by cell.

@@ -7,15 +7,15 @@ Usage::
 
     @part
     class Fractional(PowerControl):
-        \"\"\"Makes up for half of the path loss, in dB.\"\"\"
+        \"\"\"Compensation of half of the path loss, in dB.\"\"\"
 
         full_at_m: float = 500.0
 
         def power_w(self, sim, clients, jobs):
             return jobs.power_w * np.minimum(1.0, (jobs.distance_m / self.full_at_m) ** 1.9)
 
-Scope and limitations: an upload keeps its power. What plans or selects counts on the highest power, and so do
-the noise of over-the-air means and of known links.
+Scope and limitations: an upload keeps its power. Plans and selection rules assume the highest power, and so
+does the noise of over-the-air means and of known links.
 """
 
 from abc import ABC, abstractmethod
@@ -35,9 +35,9 @@ class Sendings(ClientJobs):
     """Uploads that some clients begin in a job.
 
     Attributes:
-        payload_bits: Of each upload.
-        asked_w: Power that a protocol asks of each, shape (clients,); None: the highest.
-        power_w: That power, shape (clients,).
+        payload_bits: Bits of each upload.
+        asked_w: Power that a protocol asks of each, shape (clients,); None means the highest.
+        power_w: The power asked for, or the highest, shape (clients,).
     """
 
     payload_bits: float
@@ -51,8 +51,8 @@ class Sendings(ClientJobs):
 
 @part
 class PowerControl(Port, ABC):
-    """The power at which a client sends."""
+    """Power at which a client sends."""
 
     @abstractmethod
     def power_w(self, sim: Simulation, clients: Numbers, jobs: Sendings) -> NDArray[np.float64]:
-        """Transmit power of each, shape (clients,)."""
+        """Transmit power of each client, shape (clients,)."""

@@ -1,12 +1,12 @@
-"""Presence: the port of when a client is there; a device without one always is.
+"""Presence: the port of the times when a client is there; a device without one always is.
 
 | kind | a client is there |
 |---|---|
 | `OnOff` | for a drawn time, then away for a drawn time, again and again |
 | `PresenceWindows` | in the windows of a table (`presence_windows`) |
 
-Edge servers choose among those who are there when an edge round begins. Who leaves in the middle of a job is
-cut there: what it has spent is spent, its job's fate is "left", and an upload under way is closed.
+Edge servers choose among the clients that are there when an edge round begins. A client that leaves during a
+job is cut off: the energy it used stays counted, its job's fate is "left", and an upload under way is closed.
 
 Usage::
 
@@ -18,8 +18,8 @@ Usage::
             for day in itertools.count():
                 yield 86_400.0 * day + 32_400.0, 86_400.0 * day + 61_200.0
 
-Scope and limitations: a client comes and goes whatever it does. It keeps its samples, and what it has kept
-from one training to the next, while it is away. Everything with presence is played by events.
+Scope and limitations: a client comes and goes independently of what it does. While it is away it keeps its
+samples and its state between trainings. Systems with presence run by events.
 
 Validation: scenarios/validate/presence.py, against renewal theory; tests/devices/test_presence.py.
 """
@@ -37,31 +37,31 @@ from cosim.configuration import ConfigurationError, Port, part
 from cosim.queues.service import Exponential, ServiceLaw
 
 BLOCK = 16
-"""Durations that are drawn together."""
+"""Number of durations that are drawn together."""
 _MOST_TOO_SHORT = 10_000
-"""Times on in a row that may be too short for the clock. [no source]"""
+"""Most consecutive times that may be too short for the clock. [no source]"""
 
 
 Window = tuple[float, float]
-"""From (included) and to (excluded), in s."""
+"""Start (included) and end (excluded), in s."""
 
 
 @part
 class Presence(Port, ABC):
-    """When a client is there."""
+    """Times when a client is there."""
 
     def check(self, clients: Sequence[str]) -> None:
         """Refuse the clients of a run, before the clock starts.
 
         Raises:
-            ConfigurationError: What does not fit, and the usual fix.
+            ConfigurationError: The clients do not fit; the message says why and what to use.
         """
 
     @abstractmethod
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
-        """When a client is there: from (included) and to (excluded) in s, in order, as far as it is asked.
+        """Windows in which a client is there: start (included) and end (excluded) in s, in order, on demand.
 
-        After the last it never comes back. What it draws, it draws by the client's name.
+        After the last window it never comes back. Draws are made by the client's name.
         """
 
 
@@ -72,11 +72,11 @@ class OnOff(Presence):
     In the long run a client is there for E[on] / (E[on] + E[off]) of the time.
 
     Attributes:
-        on: How long it stays. [no source]
-        off: How long it is away. [no source]
-        start: How it begins: stationary, as one that has come and gone for ever, so that it is there with
-            its share of time, and what is left of its stay or absence is an equilibrium residual; on or off,
-            as one that has just come or just left. [no source]
+        on: Time that it stays. [no source]
+        off: Time that it is away. [no source]
+        start: State at the beginning: stationary, as if it had come and gone for ever, so that it is there
+            with its share of time, and the rest of its stay or absence is an equilibrium residual; on or off,
+            as if it had just come or just left. [no source]
     """
 
     on: ServiceLaw = Exponential(rate_per_s=0.1)
@@ -90,7 +90,6 @@ class OnOff(Presence):
 
     @override
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
-        """By draws of the client's own."""
         stays, absences = self._durations(sim, client, "on"), self._durations(sim, client, "off")
         rng, now_s, num_too_short = sim.stream(client, "presence", 0), 0.0, 0
         is_on = self.start == "on"
@@ -105,7 +104,7 @@ class OnOff(Presence):
             if not is_on:
                 now_s += next(absences)
             from_s, now_s, is_on = now_s, now_s + next(stays), False
-            if now_s > from_s:  # else it is too short for the clock's float64
+            if now_s > from_s:  # else it is too short for float64
                 num_too_short = 0
                 yield from_s, now_s
             elif (num_too_short := num_too_short + 1) > _MOST_TOO_SHORT:
@@ -115,10 +114,10 @@ class OnOff(Presence):
                 )
 
     def _durations(self, sim: Simulation, client: str, what: Literal["on", "off"]) -> Iterator[float]:
-        """Draws of a law, which are finite and above 0.
+        """Draws of a law, finite and above 0.
 
         Raises:
-            ConfigurationError: A law that draws something else.
+            ConfigurationError: The law draws something else.
         """
         law: ServiceLaw = getattr(self, what)
         rng = sim.stream(client, f"presence {what}", 0)

@@ -1,4 +1,4 @@
-"""Presence windows: when devices are there, from a table.
+"""Presence windows: times when devices are there, from a table.
 
 | column | |
 |---|---|
@@ -32,12 +32,12 @@ from cosim.names import by_number
 
 @part
 class PresenceWindows(Presence):
-    """In the windows of a table.
+    """Windows from a table.
 
     Attributes:
-        file: A csv or Parquet file with the columns device, from_s and to_s; it must be given. [no source]
-        period_s: After which the windows come again, such as 86400 for every day; none: they do not. [no
-            source]
+        file: A csv or Parquet file with the columns device, from_s and to_s; required. [no source]
+        period_s: Period after which the windows repeat, such as 86400 for every day; None means that they do
+            not. [no source]
     """
 
     file: str = ""
@@ -45,12 +45,11 @@ class PresenceWindows(Presence):
 
     @override
     def files(self) -> tuple[str, ...]:
-        """The table."""
         return (self.file,)
 
     @override
     def check(self, clients: Sequence[str]) -> None:
-        """Refuse a table that is not of these clients, or whose windows are longer than its period."""
+        """Refuse a table of other clients, or with windows longer than its period."""
         rows = table_of_devices(PresenceWindows, self.file)
         rows.check_clients(clients)
         _windows(rows)
@@ -62,7 +61,6 @@ class PresenceWindows(Presence):
 
     @override
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
-        """Those of its rows."""
         own = _windows(table_of_devices(PresenceWindows, self.file))[by_number(client)[1]]
         if self.period_s is None:
             yield from own

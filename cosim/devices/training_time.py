@@ -1,15 +1,15 @@
-"""Training time: the port of how long a job trains; without one as planned, cycles over frequency.
+"""Training time: the port of a training's actual duration; by default the planned one.
 
 Usage::
 
     @part
     class Interrupted(TrainingTime):
-        \"\"\"Every job is interrupted for a while.\"\"\"
+        \"\"\"An interruption of every job.\"\"\"
 
         def training_s(self, sim, clients, job, planned_s):
             return planned_s + 0.01 * sim.of_clients(clients, "interrupted", uniforms, job.number)
 
-Scope and limitations: no plan knows what a law draws.
+Scope and limitations: plans do not know the draws.
 """
 
 import math
@@ -27,13 +27,13 @@ from cosim.jobs.job import Job
 
 @part
 class TrainingTime(Port, ABC):
-    """How long a job trains."""
+    """Actual duration of a training."""
 
     @abstractmethod
     def training_s(
         self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """How long some clients train in a job, shape (clients,); the same for a client whichever others.
+        """Duration of some clients' trainings in a job, shape (clients,); a client's depends on no other.
 
         Args:
             clients: Some of the run's, ascending; asked by events for one.
@@ -43,25 +43,24 @@ class TrainingTime(Port, ABC):
 
 @part
 class DrawnTime(TrainingTime, ABC):
-    """The planned time, multiplied by a number drawn for each job of each client, all independent."""
+    """Planned time, multiplied by a number drawn for each job of each client, all independent."""
 
     @abstractmethod
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Real over planned times of `num` clients of consecutive numbers, shape (num,)."""
+        """Ratios of actual to planned time of `num` clients of consecutive numbers, shape (num,)."""
 
     @override
     def training_s(
         self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """By each client's own draw."""
         return planned_s * sim.of_clients(clients, "training time", self.draw, job.number)
 
 
 @part
 class LogNormalTime(DrawnTime):
-    """The planned time multiplied by exp(spread Z) with a standard normal Z; the median is what was planned.
+    """Planned time multiplied by exp(spread Z) with a standard normal Z; the median is the planned time.
 
-    The mean is exp(spread^2 / 2) times as long.
+    The mean is exp(spread^2 / 2) times the planned time.
 
     Attributes:
         spread: Standard deviation of the logarithm. [no source]
@@ -71,26 +70,24 @@ class LogNormalTime(DrawnTime):
 
     @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Log-normal numbers of median 1."""
         return np.exp(self.spread * rng.standard_normal(num))
 
 
 @part
 class ExponentialTime(DrawnTime):
-    """Exponential; the mean is what was planned."""
+    """Exponential time with the planned time as its mean."""
 
     @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Exponential numbers of mean 1."""
         return rng.standard_exponential(num)
 
 
 @part
 class HyperExponentialTime(DrawnTime):
-    """Exponential, now and then of a longer mean, as on a device that is busy; the mean is what was planned.
+    """Exponential time, sometimes of a longer mean, as on a busy device; the mean is the planned time.
 
     Attributes:
-        busy_probability: How often the device is busy. [no source]
+        busy_probability: Probability that the device is busy. [no source]
         busy_factor: Mean time on a busy device, in mean times on an idle one. [no source]
     """
 
@@ -105,7 +102,7 @@ class HyperExponentialTime(DrawnTime):
 
     @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Numbers of mean 1, the mean of each drawn first."""
+        """Numbers of mean 1; the mean of each is drawn first."""
         idle = 1.0 / (1.0 + self.busy_probability * (self.busy_factor - 1.0))
         is_busy = rng.random(num) < self.busy_probability
         return idle * np.where(is_busy, self.busy_factor, 1.0) * rng.standard_exponential(num)
@@ -113,12 +110,11 @@ class HyperExponentialTime(DrawnTime):
 
 @part
 class HalfNormalTime(DrawnTime):
-    """The absolute value of a normal of mean 0; the mean is what was planned.
+    """The absolute value of a normal time of mean 0, with the planned time as its mean.
 
-    That of |N(0, sigma^2)| is sigma sqrt(2 / pi).
+    The mean of |N(0, sigma^2)| is sigma sqrt(2 / pi).
     """
 
     @override
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.float64]:
-        """Half-normal numbers of mean 1."""
         return math.sqrt(math.pi / 2.0) * np.abs(rng.standard_normal(num))

@@ -21,16 +21,16 @@ class TransmitPower(Port, ABC):
 
     @abstractmethod
     def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
-        """That of each client, shape (clients,).
+        """Highest power of each client, shape (clients,).
 
         Args:
-            clients: All of the run, asked for once.
+            clients: All clients of the run, asked for once.
         """
 
 
 @part
 class SamePower(TransmitPower):
-    """One power for all.
+    """One power for all clients.
 
     Attributes:
         power_w: The power. [no source]
@@ -40,7 +40,6 @@ class SamePower(TransmitPower):
 
     @override
     def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
-        """The same for all."""
         return np.full(len(clients), self.power_w)
 
 
@@ -63,7 +62,7 @@ class PowerRange(TransmitPower):
 
     @override
     def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
-        """Draws between the two."""
+        """Power of each client, drawn uniformly in dBm, shape (clients,)."""
         drawn = sim.of_clients(clients, "transmit power", uniforms)
         dbm = self.lowest_dbm + (self.highest_dbm - self.lowest_dbm) * drawn
         return np.array([dbm_to_w(value) for value in dbm])

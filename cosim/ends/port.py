@@ -28,7 +28,7 @@ class Progress(NamedTuple):
         num_global_rounds: Rounds that have ended; a protocol without rounds has none.
         num_updates: Clients' updates that have arrived at their servers.
         time_s: Instant at which this version was made.
-        evaluations: Evaluations of the global model, in order; those of cells are not among them.
+        evaluations: Evaluations of the global model, in order, without evaluations of cells.
     """
 
     version: int = 0

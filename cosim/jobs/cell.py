@@ -139,7 +139,7 @@ class Edge(Protocol):
 
     @property
     def kept(self) -> MutableMapping[Any, Any]:
-        """What rules remember here, each by itself: `edge.kept[self]`, which no equal rule shares."""
+        """Memory of rules, each by itself: `edge.kept[self]`, which no equal rule shares."""
         ...
 
     @property

@@ -67,7 +67,7 @@ class ClientJobs:
     In a rule that is written for one client (`for_each`) a number stands in place of each array.
 
     Attributes:
-        which: Numbers of the clients among those of the run, ascending; of one client, its number.
+        which: Numbers of the clients in the run, ascending; for one client, its number.
         job: Rounds that they belong to, and the number of the clients' jobs.
         begins_s: Instant at which each begins.
     """

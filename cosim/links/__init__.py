@@ -1,4 +1,4 @@
-"""Links: the ways between clients and their edge servers, up and down."""
+"""Links: the channels between clients and their edge servers, up and down."""
 
 from cosim.doors import door as _door
 

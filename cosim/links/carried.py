@@ -1,7 +1,7 @@
-"""Carried: uploads whose rates go on by themselves, one on a clock and those of an edge round as arrays.
+"""Carried: uploads with independent rates, on a clock and as arrays of an edge round.
 
-Both follow from the same two numbers of a rate: when it has carried a number of bits, and how many it has
-carried until an instant.
+Both follow from the same two methods of a rate: the instant at which it has carried a number of bits, and the
+bits that it has carried by an instant.
 """
 
 import math
@@ -19,27 +19,27 @@ from cosim.links.upload import Upload, Uploads
 
 
 class Carrier(Protocol):
-    """A rate over time, of one client, or of some as arrays of shape (clients,)."""
+    """A rate over time, of one client, or of several as arrays of shape (clients,)."""
 
     def end_s(self, start_s: Any, bits: float) -> Any:
-        """When `bits` have been carried since an instant; infinity: never."""
+        """Instant at which `bits` have been carried since a start; infinite if never."""
 
     def bits(self, start_s: Any, end_s: Any) -> Any:
         """Bits that are carried from one instant to another, which may be earlier."""
 
 
 class Steady:
-    """Rates that nothing changes.
+    """Constant rates.
 
     Args:
-        rate_bps: Of one client, or shape (clients,).
+        rate_bps: Rate of one client, or of several, shape (clients,).
     """
 
     def __init__(self, rate_bps: Any) -> None:
         self._rate_bps = rate_bps
 
     def end_s(self, start_s: Any, bits: float) -> Any:
-        """After bits over rate."""
+        """Start plus bits over rate."""
         if isinstance(self._rate_bps, np.ndarray):
             if self._rate_bps.all():
                 return instant_after(start_s, bits / self._rate_bps)
@@ -54,29 +54,29 @@ class Steady:
 
 
 class Courses:
-    """The courses of some clients, shape (clients,)."""
+    """Courses of several clients, shape (clients,)."""
 
     def __init__(self, courses: Sequence[Course]) -> None:
         self._courses = courses
 
     def end_s(self, start_s: NDArray[np.float64], bits: float) -> NDArray[np.float64]:
-        """Of each."""
+        """End for each client, shape (clients,)."""
         each = zip(self._courses, start_s.tolist(), strict=True)
         ends_s = [course.end_s(own_s, bits) for course, own_s in each]
         return instant_after(0.0, np.array(ends_s, dtype=float))
 
     def bits(self, start_s: NDArray[np.float64], end_s: Any) -> NDArray[np.float64]:
-        """Of each."""
+        """Bits for each client, shape (clients,)."""
         until_s = np.broadcast_to(end_s, start_s.shape)
         each = zip(self._courses, start_s.tolist(), until_s.tolist(), strict=True)
         return np.array([one.bits(own_s, last_s) if last_s > own_s else 0.0 for one, own_s, last_s in each])
 
 
 class CarriedUpload(Upload):
-    """An upload at a rate that goes on by itself; it never ends where that stays 0.
+    """Upload at a rate that depends on no other upload; it never ends if the rate stays 0.
 
     Args:
-        wait_s: How long the client waits before it sends.
+        wait_s: Time that the client waits before it sends.
     """
 
     _closed_s: float | None = None
@@ -90,13 +90,13 @@ class CarriedUpload(Upload):
 
     @property
     def sent_s(self) -> float:
-        """How long it has been sending."""
+        """Time that it has been sending."""
         return max(0.0, self._sim.now_s - self._start_s)
 
     @property
     @override
     def bits_left(self) -> float:
-        """Bits that have not been sent by now, or when it was closed."""
+        """Bits that have not been sent by now, or by the time when it was closed."""
         if self.done.processed:
             return 0.0
         until_s = self._sim.now_s if self._closed_s is None else self._closed_s
@@ -106,15 +106,15 @@ class CarriedUpload(Upload):
 
     @override
     def close(self) -> None:
-        """Note when it has ended, or been cut."""
+        """Record when it has ended, or been cut."""
         self._closed_s = self._sim.now_s
 
 
 class SteadyUpload(CarriedUpload):
-    """An upload at one rate that nothing changes; it never ends where that is 0.
+    """Upload at a constant rate; it never ends if that is 0.
 
     Args:
-        wait_s: How long the client waits before it sends.
+        wait_s: Time that the client waits before it sends.
     """
 
     def __init__(self, sim: Simulation, bits: float, rate_bps: float, wait_s: float = 0.0) -> None:
@@ -122,11 +122,11 @@ class SteadyUpload(CarriedUpload):
 
 
 class CarriedUploads(Uploads):
-    """Uploads that begin at once, each at a rate that goes on by itself; infinite where that stays 0.
+    """Uploads that begin at once, each at its own rate; the end is infinite if that stays 0.
 
     Args:
-        begins_s: When each begins, shape (participants,).
-        bits: Of each.
+        begins_s: Start of each, shape (participants,).
+        bits: Bits of each.
         carrier: Their rates, shape (participants,).
     """
 
@@ -136,17 +136,16 @@ class CarriedUploads(Uploads):
 
     @override
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """What has not been carried."""
         left = np.maximum(0.0, self._bits - self._carrier.bits(self._begins_s, cut_s))
         return np.where(self.ends_s <= cut_s, 0.0, np.minimum(left, self._bits))
 
 
 class SteadyUploads(CarriedUploads):
-    """Uploads that begin at once, each at one rate that nothing changes; infinite where that is 0.
+    """Uploads that begin at once, each at a constant rate; the end is infinite if that is 0.
 
     Args:
-        begins_s: When each begins, shape (participants,).
-        rate_bps: Shape (participants,).
+        begins_s: Start of each, shape (participants,).
+        rate_bps: Rate of each, shape (participants,).
     """
 
     def __init__(self, begins_s: NDArray[np.float64], bits: float, rate_bps: NDArray[np.float64]) -> None:

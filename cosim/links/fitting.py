@@ -1,4 +1,4 @@
-"""Fitting: which way a link can be used."""
+"""Fitting: directions in which a link can be used."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from cosim.configuration import ConfigurationError, refuse
 
 
 def check_directions(system: Any) -> None:
-    """Refuse links that stand where they cannot be used.
+    """Refuse links in a direction in which they cannot be used.
 
     Raises:
-        ConfigurationError: The first one.
+        ConfigurationError: Names the first such link.
     """
     for field, link, fix in (
         ("downlink", system.downlink, "Use downlink = Unicast or Broadcast."),

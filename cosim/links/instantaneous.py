@@ -16,17 +16,15 @@ from cosim.links.port import Cell, CellLink, Link
 
 @part
 class Instantaneous(Link):
-    """Everything arrives at once."""
+    """Link over which everything arrives at once."""
 
     @property
     @override
     def takes_time(self) -> bool:
-        """None passes."""
         return False
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellLink]:
-        """One of rates without limit."""
         return [_AtOnce()] * len(cells)
 
 
@@ -35,5 +33,4 @@ class _AtOnce(CellLink):
     def rates_bps(
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """Infinite."""
         return np.full(len(clients), math.inf)

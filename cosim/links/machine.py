@@ -1,12 +1,12 @@
-"""Machine: how uploads that share something go on, without a clock.
+"""Machine: the progress of uploads that share a resource, without a clock.
 
-A machine is told which uploads start and stop, and when. It says which end, and when its next change comes
-that nothing outside brings about. Both clocks follow from it: by events a timer comes at the next change; on
-arrays one call goes on through all starts of an edge round.
+A machine is told which uploads start and stop, and when. It says which uploads end, and when its next change
+comes by itself. Both clocks follow from it: by events, a timer comes at the next change; on arrays, one call
+goes through all starts of an edge round.
 
-Asked: `change`, what happens at one instant; or `play`, the whole way through many instants, where a call for
-each would be too slow. What happens at an instant must not depend on the order in which the machine is told
-of it: what must wait until all of an instant is known happens in `end_instant`.
+Asked: `change`, for one instant; or `play`, for many instants at once, if a call for each would be too slow.
+The result at an instant must not depend on the order in which the machine is told of its starts and stops:
+anything that must wait until all of them are known happens in `end_instant`.
 
 Usage::
 
@@ -35,19 +35,20 @@ from cosim.configuration import ConfigurationError, Forms, one_of
 
 NO_NUMBERS: tuple[int, ...] = ()
 MOST_CHANGES = 100_000
-"""Changes of a machine at one instant, after which there is no end to them. [no source]"""
+"""Most changes of a machine at one instant, after which they are taken to be endless. [no source]"""
 
 
 class Machine(Forms):
-    """What uploads share; each upload has the number of its client.
+    """Resource that uploads share; each upload has the number of its client.
 
     Attributes:
         has_turns: True if an upload sends only when it is granted.
-        next_change_s: When the next change comes by itself; infinity: never.
+        next_change_s: Instant of the next change by itself; infinite if never.
         is_settled: False if something waits for the end of the instant.
-        granted_s: Number -> when it was granted, of uploads since the caller has emptied it.
-        due_s: Number -> when it will end, likewise, where only its own stop can change that; or left empty.
-        ends_s: Number -> when it ended, likewise.
+        granted_s: Number -> instant of the grant, for uploads since the caller has emptied it.
+        due_s: Number -> instant of the end, likewise, if only the upload's own stop can change it; or left
+            empty.
+        ends_s: Number -> instant of the end, likewise.
         left_bits: Number -> bits left when it was stopped, likewise.
     """
 
@@ -63,22 +64,22 @@ class Machine(Forms):
         self.left_bits: dict[int, float] = {}
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of `num_clients` that begins now and ends by `ends_s`."""
+        """Begin an edge round of `num_clients` now, which ends by `ends_s`."""
 
     def change(self, now_s: float, starts: Sequence[int], stops: Sequence[int]) -> None:
-        """Let happen what happens at an instant; it may be asked several times for one.
+        """Process an instant; it may be called several times for one.
 
         Args:
             starts: Numbers of uploads that start, ascending.
-            stops: Numbers of uploads that are stopped; of these no other has ended.
+            stops: Numbers of uploads that are stopped; an upload is stopped once, and not after its end.
         """
         raise NotImplementedError
 
     def end_instant(self, now_s: float) -> None:
-        """Let happen what waits until all of an instant is known."""
+        """Process what waits until all of an instant is known."""
 
     def settle(self, now_s: float) -> None:
-        """End an instant, after which time goes on."""
+        """End an instant, after which time advances."""
         self.is_settled = True
         self.end_instant(now_s)
         self.next_change_s = instant_after(0.0, self.next_change_s)
@@ -90,11 +91,11 @@ class Machine(Forms):
         until_s: float,
         stops: Sequence[int] = NO_NUMBERS,
     ) -> None:
-        """Go on until an instant, and through it but for its end.
+        """Advance to an instant, and through it except for its end.
 
         Args:
-            begins_s: When uploads start, ascending; none after that instant counts.
-            numbers: Of these uploads; ascending where they start together.
+            begins_s: Starts of uploads, ascending; none after that instant counts.
+            numbers: Numbers of these uploads; ascending if they start together.
             stops: Numbers of uploads that are stopped at that instant.
 
         Raises:

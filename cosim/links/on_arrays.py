@@ -1,4 +1,4 @@
-"""On arrays: the uploads of an edge round, by a machine that nobody else uses."""
+"""On arrays: the uploads of an edge round, by a machine of their own."""
 
 import math
 from bisect import bisect_right
@@ -17,10 +17,10 @@ class MachineUploads(Uploads):
     """Uploads of an edge round, shape (participants,); their numbers are their places.
 
     Args:
-        make: Makes the machine, as it is when the round begins.
-        begins_s: When each begins.
-        bits: Of each.
-        until_s: When the round has ended at the latest: what would end later never does.
+        make: Makes the machine in its state at the beginning of the round.
+        begins_s: Start of each.
+        bits: Bits of each.
+        until_s: Latest end of the round; uploads that would end later never do.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class MachineUploads(Uploads):
             self.granted_s = _instants(self._machine.granted_s, len(begins_s))
 
     def _go_on(self, machine: Machine, since_s: float, until_s: float) -> None:
-        """Let the starts come that lie between two instants."""
+        """Process the starts between two instants."""
         first, last = (bisect_right(self._sorted_s, time_s) for time_s in (since_s, min(until_s, LATEST_S)))
         machine.play(self._sorted_s[first:last], self._numbers[first:last], until_s)
 
@@ -50,7 +50,7 @@ class MachineUploads(Uploads):
         return self._left[1]
 
     def _left_at(self, cuts_s: Sequence[float], cut_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What is left of each, by a machine that goes on from where it is, or from the beginning."""
+        """Bits left of each, by the machine as it is, or by a new one from the beginning."""
         has_ended = self.ends_s <= cut_s
         left_bits = np.where(has_ended, 0.0, self._bits)
         is_stopped = ~has_ended & (self._begins_s <= cut_s)

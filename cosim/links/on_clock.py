@@ -1,7 +1,7 @@
 """On a clock: uploads of a machine, by timers.
 
-A timer comes at the machine's next change, unless an earlier one is on its way, or the `done` of an upload
-whose end is certain.
+A timer comes at the machine's next change, unless an earlier timer is set, or the `done` of an upload with a
+certain end.
 """
 
 import math
@@ -14,10 +14,10 @@ from cosim.links.upload import Upload
 
 
 class OnClock:
-    """What uploads share, on a clock.
+    """A resource that uploads share, on a clock.
 
     Args:
-        machine: How they share it; nobody else drives it.
+        machine: The way in which they share it; driven only from here.
     """
 
     def __init__(self, sim: Simulation, machine: Machine) -> None:
@@ -43,7 +43,7 @@ class OnClock:
             upload.stopped_bits = self._machine.left_bits.pop(number)
 
     def _tell(self) -> None:
-        """Say what has come, first by number, and come again at the next change."""
+        """Report what has come, first by number, and come again at the next change."""
         machine = self._machine
         if machine.granted_s:
             for number in sorted(machine.granted_s):
@@ -90,7 +90,7 @@ class MachineUpload(Upload):
     """An upload of a machine.
 
     Attributes:
-        stopped_bits: Bits that were left when it was stopped; None: it was not.
+        stopped_bits: Bits that were left when it was stopped; None if it was not.
     """
 
     stopped_bits: float | None = None

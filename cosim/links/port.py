@@ -1,13 +1,13 @@
-"""Link: the port of the ways between clients and their edge servers, of updates up and of models down.
+"""Link: the port of the channels between clients and their edge servers, for updates up and models down.
 
 A `Link` gives each cell a `CellLink`, and a system has one in each direction. A client opens an upload on it,
-waits without power until the upload is granted, sends until it is done, and closes it, also where a deadline
-cuts it off. A download is an upload that goes the other way: the client receives.
-What is known of a link beforehand is an object of its own, which planners and selection rules ask.
+waits without power until the upload is granted, sends until it is done, and closes it, even if a deadline
+cuts it off. A download is an upload in the other direction: the client receives. What is known of a link
+beforehand is a separate object, which planners and selection rules ask.
 
-Scope and limitations: a client that sends takes its transmit and its static power, one that receives its
-receiving and its static power; what servers take is not counted. No plan knows how long a download takes, so
-protocols that plan are refused where it counts.
+Scope and limitations: a sending client uses its transmit and its static power, a receiving one its receiving
+and its static power; the energy of servers is not counted. Plans do not know the duration of a download, so
+protocols that plan are refused if it counts.
 
 Usage::
 
@@ -57,7 +57,7 @@ class Cell(NamedTuple):
     Attributes:
         edge: Name of its edge server.
         clients: Names of its clients, in their order.
-        distance_m: Distances of the clients to the edge server.
+        distance_m: Distances of the clients from the edge server.
         tx_power_w: Their highest transmit powers.
     """
 
@@ -68,17 +68,17 @@ class Cell(NamedTuple):
 
 
 class KnownLink(ABC):
-    """What is known of a cell's link at an instant, before anything is sent.
+    """Knowledge of a cell's link at an instant, before anything is sent.
 
     Attributes:
-        num_at_once: Clients that may send at the same time, while others wait; None: all.
+        num_at_once: Clients that may send at the same time, while others wait; None means all.
     """
 
     num_at_once: int | None = None
 
     @abstractmethod
     def share_hz(self, num_clients: int) -> float:
-        """The bandwidth that each of `num_clients` can count on in an edge round."""
+        """Bandwidth that each of `num_clients` can count on in an edge round."""
 
     @abstractmethod
     def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
@@ -93,25 +93,25 @@ class KnownLink(ABC):
         job: Job,
         tx_power_w: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """How long the uploads of some clients of the cell take, once they are granted, shape (clients,).
+        """Durations of some clients' uploads, once they are granted, shape (clients,).
 
         Args:
-            num_clients: How many take part.
-            tx_power_w: Of each of them, shape (clients,); None: its highest.
+            num_clients: Number of participants.
+            tx_power_w: Power of each, shape (clients,); None means its highest.
         """
 
 
 class Course:
-    """How a client's rate goes on by itself; a link gives one for each client.
+    """A client's rate over time; a link gives one for each client.
 
     Attributes:
-        over_s: When it is over, and nothing is known of it; infinity: never.
+        over_s: Instant after which nothing is known of it; infinite if never.
     """
 
     over_s: float = math.inf
 
     def end_s(self, start_s: float, bits: float) -> float:
-        """When `bits` have been carried since an instant; infinity: never, or not before it is over."""
+        """Instant at which `bits` have been carried since a start; infinite if not before `over_s`."""
         raise NotImplementedError
 
     def bits(self, start_s: float, end_s: float) -> float:
@@ -119,7 +119,7 @@ class Course:
         raise NotImplementedError
 
     def refuse(self) -> Exception:
-        """The error of an upload that is not done when it is over."""
+        """Error for an upload that is not done when the course is over."""
         raise NotImplementedError
 
 
@@ -128,9 +128,9 @@ class Sender(NamedTuple):
 
     Attributes:
         place: Its place among the clients of the cell.
-        payload: What it sends.
-        tx_power_w: Its transmit power; None: it receives.
-        begins_s: When its upload is opened.
+        payload: Payload that it sends.
+        tx_power_w: Its transmit power; None means that it receives.
+        begins_s: Instant at which its upload is opened.
     """
 
     client: str
@@ -142,13 +142,13 @@ class Sender(NamedTuple):
 
 
 class InRound(NamedTuple):
-    """What the participants of an edge round send, who all send the same.
+    """Uploads of the participants of an edge round, all with the same payload.
 
     Attributes:
-        places: Those of the participants among the clients of the cell, ascending.
-        begins_s: When each opens its upload, shape (participants,).
-        payload: What each sends.
-        tx_power_w: Transmit power of each, shape (participants,); None: they receive.
+        places: Places of the participants among the clients of the cell, ascending.
+        begins_s: Instant at which each opens its upload, shape (participants,).
+        payload: Payload of each.
+        tx_power_w: Transmit power of each, shape (participants,); None means that they receive.
     """
 
     places: Places
@@ -159,29 +159,29 @@ class InRound(NamedTuple):
 
 
 class Sent(Protocol):
-    """The uploads of a machine, by their numbers, which are in the order of the clients.
+    """Uploads of a machine by their numbers, which are in the order of the clients.
 
     Attributes:
-        in_round: All of them as arrays, whose places are their numbers; None: they come one by one.
+        in_round: All of them as arrays, in which a number is a place; None means that they come one by one.
     """
 
     @property
     def in_round(self) -> InRound | None: ...
 
     def __getitem__(self, number: int, /) -> Sender:
-        """The client of the last upload with a number."""
+        """Client of the last upload with a number."""
         ...
 
 
 class CellLink(Forms):
-    """What the clients of a cell send over, or receive.
+    """Link of the clients of a cell, in one direction.
 
-    It is written in one form: `rates_bps`; `course`; `airtime_s`, where all begin together; `machine`, which
-    they share; or `open`, and the system is played by events.
+    It is written in one form: `rates_bps`; `course`; `airtime_s`, if all begin together; `machine`, which
+    they share; or `open`, and the system runs by events.
 
     Attributes:
-        sends_while_queued: True if clients send, at their power, while what they have sent waits behind that
-            of others. Else an upload that waits has an event `granted`.
+        sends_while_queued: True if clients send, at their power, while their uploads wait behind others.
+            Otherwise a waiting upload has an event `granted`.
         ends_together: True if the uploads of an edge round end at the same instant.
     """
 
@@ -197,9 +197,9 @@ class CellLink(Forms):
 
     @property
     def by_events(self) -> str | None:
-        """The field of its part because of which the system is played by events; empty: the part itself.
+        """Field of its part that makes the system run by events; empty for the part itself.
 
-        None: it is played on arrays, too.
+        None means that it also runs on arrays.
         """
         return "" if self.form == "events" else None
 
@@ -210,11 +210,11 @@ class CellLink(Forms):
 
     @property
     def known(self) -> KnownLink | None:
-        """What is known of it beforehand; None: nothing."""
+        """Knowledge of the link beforehand; None means nothing is known."""
         return None
 
     def known_to(self, asker: str) -> KnownLink:
-        """What is known of it, for a part that needs it.
+        """Knowledge of the link, for a part that needs it.
 
         Raises:
             ConfigurationError: Nothing is known of it.
@@ -227,41 +227,41 @@ class CellLink(Forms):
         return self.known
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of `num_clients` that begins now and ends by `ends_s`.
+        """Begin an edge round of `num_clients` now, which ends by `ends_s`.
 
-        For protocols without edge rounds: of as many clients as may send at the same time.
+        In protocols without edge rounds, the number is that of clients that may send at the same time.
         """
 
     def rates_bps(
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """Rate of each client in a job, from the begin to the end of its upload, shape (clients,).
+        """Rate of each client in a job, from the start to the end of its upload, shape (clients,).
 
         Args:
             clients: The participants of an edge round, ascending; else one client.
-            tx_power_w: Transmit power of each, shape (clients,); None: they receive.
+            tx_power_w: Transmit power of each, shape (clients,); None means that they receive.
         """
         raise NotImplementedError
 
     def course(self, client: str) -> Course:
-        """How a client's rate goes on by itself."""
+        """Rate of a client over time."""
         raise NotImplementedError
 
     def airtime_s(self, payload: Payload) -> float:
-        """How long uploads last that all participants of an edge round begin together.
+        """Duration of uploads that all participants of an edge round begin together.
 
-        They begin when all are there, or at the last moment from which they still end in time.
+        They begin when all are ready, or at the last moment from which they still end in time.
         """
         raise NotImplementedError
 
     def machine(self, sent: Sent) -> Machine:
-        """What uploads share, as long as none has begun.
+        """Resource that uploads share, in its initial state.
 
-        By events one machine serves a run, on arrays each edge round has one; so it must forget in
-        `begin_round` what was before.
+        By events one machine serves a run, on arrays each edge round has one; so it must reset itself in
+        `begin_round`.
 
         Args:
-            sent: The uploads, each known by the instant at which it begins.
+            sent: The uploads, each known from the instant at which it begins.
         """
         raise NotImplementedError
 
@@ -269,26 +269,27 @@ class CellLink(Forms):
         """Begin an upload at this instant.
 
         Args:
-            tx_power_w: Transmit power; None: the client receives.
+            tx_power_w: Transmit power; None means that the client receives.
         """
         raise NotImplementedError
 
     def deviation_of_mean(self, places: Places, job: Job) -> Callable[[], float] | None:
-        """Noise on the mean of what some clients of the cell have sent, in the accumulated gradients.
+        """Noise on the mean of the updates of some clients of the cell, as accumulated gradients.
 
         Returns:
-            Finds the standard deviation for each parameter, when the mean is read; None: updates arrive one
-            by one and free of noise.
+            Function that gives the standard deviation for each parameter, called when the mean is read; None
+            means that updates arrive one by one and free of noise.
         """
         return None
 
 
 @part
 class Link(Port, ABC):
-    """The way between clients and their edge servers, in one direction.
+    """Channel between clients and their edge servers, in one direction.
 
     Attributes:
-        directions: In which it can be used: up, for updates, or down, for models; a class says so.
+        directions: Directions in which it can be used: up, for updates, or down, for models; set in the
+            class.
     """
 
     directions: ClassVar[tuple[str, ...]] = (UP, DOWN)
@@ -296,7 +297,7 @@ class Link(Port, ABC):
     @classmethod
     @override
     def may_be(cls, field: str) -> bool:
-        """Of uplink and downlink those of its directions."""
+        """True for an uplink or downlink in one of its directions."""
         return field.removesuffix("link") in cls.directions
 
     @property
@@ -306,9 +307,9 @@ class Link(Port, ABC):
 
     @property
     def finite_moments(self) -> float:
-        """How many moments of the time of an upload are finite (`cosim.engine.run.heavy_tails`)."""
+        """Number of finite moments of an upload's time (`cosim.engine.run.heavy_tails`)."""
         return math.inf
 
     @abstractmethod
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellLink]:
-        """The link of each cell, in their order; asked once for a simulation."""
+        """Link of each cell, in their order; asked once for a simulation."""

@@ -1,4 +1,4 @@
-"""Upload: what is on its way on a clock, and those of an edge round as arrays. A download is one, too."""
+"""Upload: an upload on a clock, and the uploads of an edge round as arrays. A download is one, too."""
 
 from abc import ABC, abstractmethod
 
@@ -9,13 +9,13 @@ from cosim.clock.simulation import Event
 
 
 class Upload(ABC):
-    """An upload on its way, or a download, which goes the other way.
+    """Upload on its way, or a download in the other direction.
 
     Attributes:
-        done: Comes when all of it has arrived.
-        granted: Comes when the client may begin to send; None: it may at once.
-        turn_over: Comes when the client has to stop and wait for `granted` once more, another event by then;
-            None: it may send to the end. It is read when the client begins to send.
+        done: Event when all of it has arrived.
+        granted: Event when the client may begin to send; None means at once.
+        turn_over: Event when the client must stop and wait for `granted` again, another event by then; None
+            means that it may send to the end. It is read when the client begins to send.
     """
 
     done: Event
@@ -28,15 +28,15 @@ class Upload(ABC):
         """Bits that have not been sent, once it is closed."""
 
     def close(self) -> None:  # noqa: B027
-        """End it, done or not, and free what it holds."""
+        """End it, done or not, and free what it uses."""
 
 
 class Uploads(ABC):
     """Uploads of an edge round as arrays of shape (participants,).
 
     Attributes:
-        granted_s: When each client may begin to send; None: at once.
-        ends_s: When all of it has arrived.
+        granted_s: Instant at which each client may begin to send; None means at once.
+        ends_s: Instant at which all of it has arrived.
     """
 
     granted_s: NDArray[np.float64] | None = None
@@ -44,8 +44,8 @@ class Uploads(ABC):
 
     @abstractmethod
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Bits of each that have not been sent when it is closed, 0 where it has ended.
+        """Bits of each that have not been sent when it is closed, 0 if it has ended.
 
         Args:
-            cut_s: When all are closed; where they stand alone also when each is.
+            cut_s: Instant at which all are closed; if they are independent, also one for each.
         """

@@ -16,12 +16,12 @@ from cosim.links.upload import Upload, Uploads
 
 
 class Way(ABC):
-    """How the clients of a cell send over its link, or receive.
+    """Link of a cell's clients, for sending or receiving.
 
     Args:
-        link: The cell's, in one direction.
+        link: The cell's link in one direction.
         cell: Its clients.
-        tx_power_w: Their transmit powers, shape (clients,); None: they receive.
+        tx_power_w: Their transmit powers, shape (clients,); None means that they receive.
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class Way(ABC):
         """Begin an edge round of `num_clients` now, which ends by `ends_s`.
 
         Args:
-            places: The participants' among the clients of the cell, ascending; None: any `num_clients` at a
-                time, for protocols without edge rounds.
+            places: Places of the participants among the clients of the cell, ascending; None means any
+                `num_clients` at a time, for protocols without edge rounds.
         """
         self.link.begin_round(num_clients, ends_s)
 
@@ -43,7 +43,7 @@ class Way(ABC):
         """Begin an upload at this instant.
 
         Args:
-            tx_power_w: Transmit power; None: the highest, or the client receives.
+            tx_power_w: Transmit power; None means the highest, or that the client receives.
         """
         place = self._place_of[client]
         if tx_power_w is None and self._tx_power_w is not None:
@@ -58,14 +58,15 @@ class Way(ABC):
         job: Job,
         tx_power_w: NDArray[np.float64] | None = None,
     ) -> Uploads | None:
-        """The uploads of the edge round that has begun, as arrays.
+        """Uploads of the edge round that has begun, as arrays.
 
-        To the last bit those of `open`. None: this round is played by events.
+        They equal the uploads from `open` to the last bit. None means that this round runs by events.
 
         Args:
-            places: The participants' among the clients of the cell, ascending.
-            begins_s: When each would open its upload, shape (participants,), none before this instant.
-            tx_power_w: Transmit power of each, shape (participants,); None: the highest, or they receive.
+            places: Places of the participants among the clients of the cell, ascending.
+            begins_s: Instant at which each would open its upload, shape (participants,), none before now.
+            tx_power_w: Transmit power of each, shape (participants,); None means the highest, or that they
+                receive.
         """
         if tx_power_w is None:
             tx_power_w = self._powers_w(places)
@@ -77,7 +78,7 @@ class Way(ABC):
 
     @abstractmethod
     def _uploads(self, of: InRound) -> Uploads | None:
-        """Those of the edge round that has begun; None: it is played by events."""
+        """Uploads of the edge round that has begun; None means that it runs by events."""
 
     def _powers_w(self, places: Places) -> NDArray[np.float64] | None:
         return None if self._tx_power_w is None else self._tx_power_w[places]

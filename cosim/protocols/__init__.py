@@ -1,4 +1,4 @@
-"""Protocols: who works when, and what the server makes of what arrives."""
+"""Protocols: the course of a run, and how the server uses the updates that arrive."""
 
 from cosim.doors import door as _door
 

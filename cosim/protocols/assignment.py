@@ -1,4 +1,4 @@
-"""Assignment: what a client is asked to do in one job, and the way of its bits."""
+"""Assignment: the task of a client in one job, and the links that it uses."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -23,12 +23,12 @@ def _whole_bits(_assignment: Any, attribute: Any, payload: Payload) -> None:
 
 
 class Route(NamedTuple):
-    """The way of a job's bits between clients and their edge server.
+    """Links of a job between clients and their edge server.
 
     Attributes:
         edge: Name of the edge server.
-        uplink: What they send over.
-        downlink: What they receive over; None: models are with them at once.
+        uplink: Link over which clients send.
+        downlink: Link over which they receive; None means that models are there at once.
     """
 
     edge: str
@@ -38,19 +38,19 @@ class Route(NamedTuple):
 
 @attrs.frozen(kw_only=True)
 class Assignment:
-    """What a client is asked to do in one edge round.
+    """Task of a client in one edge round.
 
     Attributes:
-        route: The way of its bits.
-        job: Which one it is.
+        route: Links that it uses.
+        job: Number of the job and of its rounds.
         request: Makes a client's pending update, as of the instant at which it is called.
-        cycles: What the training costs the processor.
-        download: What is received first.
-        payload: What is uploaded.
-        upload_deadline_s: How long after its start an upload is given up; None: never.
-        frequency_hz: CPU frequency; None: the client's highest.
-        tx_power_w: Transmit power; None: the client's highest.
-        energy_budget_j: What the client may spend, after which it stops; None: without limit.
+        cycles: Processor cycles of the training.
+        download: Payload that is received first.
+        payload: Payload of the upload.
+        upload_deadline_s: Time limit of an upload from its own start; None means no limit.
+        frequency_hz: CPU frequency; None means the client's highest.
+        tx_power_w: Transmit power; None means the client's highest.
+        energy_budget_j: Energy that the client may use before it stops; None means no limit.
     """
 
     route: Route
@@ -66,4 +66,4 @@ class Assignment:
 
 
 Request = Callable[[Simulation, Client, Assignment], PendingUpdate]
-"""Makes a client's pending update, as of the instant at which it is called."""
+"""Function that makes a client's pending update, as of the instant at which it is called."""

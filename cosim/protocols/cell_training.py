@@ -1,4 +1,4 @@
-"""Cell training: the port of what one cell does from the model that it gets until it sends one back."""
+"""Cell training: the port of a cell's work between receiving a model and sending one back."""
 
 from abc import ABC, abstractmethod
 
@@ -13,7 +13,7 @@ from cosim.waiting.port import WaitForAll, Waiting
 
 @part
 class CellTraining(Port, ABC):
-    """What one cell does from the model that it gets until it sends one back."""
+    """Work of a cell between receiving a model and sending one back."""
 
     lacks = (Lack(MEANS), Lack(COMMON_ROUNDS))
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
@@ -21,15 +21,15 @@ class CellTraining(Port, ABC):
 
     @property
     def waiting(self) -> Waiting:
-        """How long its edge server waits for clients."""
+        """Rule for how long its edge server waits for clients."""
         return WaitForAll()
 
     def num_jobs(self, num_clients: int) -> int | None:
-        """Local rounds of so many clients of a cell in a global round, at most; None: nobody knows before."""
+        """Most local rounds of a cell of `num_clients` in a global round; None means not known beforehand."""
         return None
 
     def check(self, cloud: Cloud) -> None:
-        """Refuse what these nodes cannot play, before the clock starts."""
+        """Refuse nodes that do not suit, before the clock starts."""
 
     @abstractmethod
     def play(
@@ -41,9 +41,9 @@ class CellTraining(Port, ABC):
         part: Part | None,
         global_round: int,
     ) -> Process:
-        """One cell's global round; returns the edge model as it reaches the cloud.
+        """Run a global round of one cell; returns the edge model as it reaches the cloud.
 
         Args:
-            model: What the cell trains: the part, or the whole model for None.
-            global_round: Its number, from 1; of the cell's own, where the cloud has none.
+            model: Model that the cell trains: the part, or the whole model if `part` is None.
+            global_round: Its number, from 1; the cell's own number, if the cloud has none.
         """

@@ -1,11 +1,11 @@
-"""Edge training: what one cell does in a global round.
+"""Edge training: a cell's work in a global round.
 
-The edge server gets a model from the cloud, plays E edge rounds of H local steps with its clients, replaces
-its model by the mean of what arrived (HIST journal paper, eqs. 5 and 6), and sends the last one back.
+The edge server gets a model from the cloud, runs E edge rounds of H local steps with its clients, replaces
+its model by the mean of the arrived updates (HIST journal paper, eqs. 5 and 6), and sends the last one back.
 
-Where nobody is there an edge round begins when the next client comes.
+If no client is there, an edge round begins when the next one comes.
 
-Scope and limitations: if nothing arrived the edge model stays, and the round's record has num_arrived 0.
+Scope and limitations: if no update arrived, the edge model stays, and the round's record has num_arrived 0.
 """
 
 from collections.abc import Callable
@@ -37,16 +37,17 @@ from cosim.waiting.port import WaitForAll, Waiting
 
 @part
 class EdgeTraining(CellTraining):
-    """Rounds and steps within a cell.
+    """Rounds and steps of a cell.
 
     Attributes:
         num_edge_rounds: Edge rounds E in a global round. [HIST journal, Section VI-B]
-        steps: How many steps clients take in an edge round.
+        steps: Rule for the number of local steps in an edge round.
         local: The rule by which clients train. [HIST journal, eq. 5: SGD]
-        server: The rule by which an edge server moves its model, where updates have arrived. [HIST journal,
-            eq. 6: their mean]
-        selection: Who of a cell takes part in an edge round. [HIST journal: everyone, or a uniform draw]
-        waiting: How long an edge server waits for them. [HIST journal: for all]
+        server: The rule by which an edge server moves its model when updates have arrived. [HIST journal, eq.
+            6: their mean]
+        selection: Rule that chooses the participants of an edge round. [HIST journal: everyone, or a uniform
+            draw]
+        waiting: Rule for how long an edge server waits for them. [HIST journal: for all]
     """
 
     lacks = ()
@@ -61,17 +62,16 @@ class EdgeTraining(CellTraining):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse parts that do not go together."""
+        """Refuse parts that do not suit each other."""
         self.waiting.fit_round(self.selection.most(min(system.sizes())))
 
     @override
     def num_jobs(self, num_clients: int) -> int:
-        """Local rounds of so many clients of a cell in a global round, at most."""
         return self.num_edge_rounds * self.selection.most(num_clients)
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse what the clients cannot train, before the clock starts."""
+        """Refuse a network that the clients cannot train, before the clock starts."""
         self.local.check(cloud.learner)
         for edge in cloud.edges:
             job, step_cycles = Job.of_round(1, 0, self.num_edge_rounds), np.ones(len(edge.clients))
@@ -80,13 +80,13 @@ class EdgeTraining(CellTraining):
     def steps_of(
         self, sim: Simulation, clients: Clients, job: Job, step_cycles: NDArray[np.float64]
     ) -> int | NDArray[np.int64]:
-        """Steps of some clients in an edge round: of all, or of each, shape (clients,).
+        """Steps of some clients in an edge round: one number for all, or shape (clients,).
 
         Args:
-            step_cycles: Of each of them, shape (clients,).
+            step_cycles: Cycles of a step of each client, shape (clients,).
 
         Raises:
-            ConfigurationError: A rule that gives others than whole numbers from 1.
+            ConfigurationError: The rule gives something other than whole numbers from 1.
         """
         of_all = self.steps.of_all
         if isinstance(of_all, int) and of_all >= 1:
@@ -101,10 +101,10 @@ class EdgeTraining(CellTraining):
         return found
 
     def model_s(self, edge: EdgeServer, load: Load, global_round: int) -> float:
-        """What training and carrying a load adds to a global round (eqs. 18, 38, times E).
+        """Time that training and sending a load add to a global round (eqs. 18, 38, times E).
 
-        That of the slowest client, by the channels at the beginning of the round; clients that are drawn anew
-        in every edge round count as all.
+        The time is that of the slowest client, by the channels at the beginning of the round; clients that
+        are drawn in every edge round all count.
 
         Raises:
             ConfigurationError: Clients take different numbers of steps.
@@ -133,12 +133,6 @@ class EdgeTraining(CellTraining):
         part: Part | None,
         global_round: int,
     ) -> Process:
-        """One cell's global round; returns the edge model as it reaches the cloud.
-
-        Args:
-            model: What the cell trains: the part, or the whole model for None.
-            global_round: Its number, from 1.
-        """
         load = cloud.workload.of(part, self.local.beside(cloud.shape))
 
         def planned(clients: Clients, job: Job) -> tuple[int | NDArray[np.int64], NDArray[np.float64]]:
@@ -182,7 +176,7 @@ class EdgeTraining(CellTraining):
         return model
 
     def _of_each(self, clients: Clients, steps: int | NDArray[np.int64]) -> int | Callable[[str], int]:
-        """Steps of all, or what gives those of a client by its name."""
+        """Steps of all clients, or a function that gives a client's steps by its name."""
         if isinstance(steps, int):
             return steps
         return lambda name: steps.item(np.searchsorted(clients.numbers, by_number(name)[1]))

@@ -4,7 +4,7 @@ In every global round each cell trains the whole model (`edge_training`) and the
 edge models, equal weights for all cells (HIST journal paper, eq. 1). Plain FedAvg is one cell with one edge
 round.
 
-Scope and limitations: the cloud waits for every cell; cells of different size weigh the same.
+Scope and limitations: the cloud waits for every cell; cells of different size have equal weights.
 
 Source: Liu et al., "Hierarchical federated learning with quantization", IEEE Trans. Wireless Commun. 2022,
 as the HIST journal paper uses it (Section VI-B).
@@ -38,7 +38,7 @@ class HFedAvg(Hierarchical):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse a rule that wants updates one by one, for the cloud gets a model of each cell."""
+        """Refuse a rule that needs updates one by one: the cloud gets a model of each cell."""
         if asks_in(self.server, ONE_BY_ONE):
             kind = type(self.server).__name__
             rule = f"{kind} wants clients' updates one by one, and the cloud gets a model from each cell"
@@ -46,7 +46,7 @@ class HFedAvg(Hierarchical):
 
     @override
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
-        """Every cell's training, and the cloud's step; returns the next global model."""
+        """Train every cell, and move the cloud's model; returns the next global model."""
         cells = [self.training.play(sim, cloud, edge, model, None, number) for edge in cloud.edges]
         received = mean_of_models((yield from sim.together(cells)))
         return cloud.moved(sim, self.server, model, received, number)

@@ -1,4 +1,4 @@
-"""Hierarchical protocols: cells that all do an edge training, and a cloud above them."""
+"""Hierarchical protocols: an edge training in every cell, with a cloud above them."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ from cosim.waiting.port import Waiting
 
 @part
 class Hierarchical(Protocol, ABC):
-    """Base of the protocols whose cells train side by side.
+    """Base of the protocols with cells that train side by side.
 
     Attributes:
-        training: What a cell does in a global round.
+        training: Training of a cell in a global round.
     """
 
     lacks = ()
@@ -32,25 +32,25 @@ class Hierarchical(Protocol, ABC):
     @property
     @override
     def waiting(self) -> Waiting:
-        """As its cells wait."""
+        """Waiting rule of the cells."""
         return self.training.waiting
 
     @override
     def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
-        """Those of all cells."""
+        """Local rounds of all cells."""
         found = [self.training.num_jobs(size) for size in cell_sizes]
         return None if None in found else sum(filter(None, found))
 
     @abstractmethod
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
-        """One global round, counted from 1; returns the next global model."""
+        """Run one global round, counted from 1; returns the next global model."""
 
     @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Global rounds until the run is over; returns the global model."""
+        """Run global rounds until the run is over; returns the global model."""
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse what this network cannot play, before the clock starts."""
+        """Refuse a network that does not suit, before the clock starts."""
         self.training.check(cloud)

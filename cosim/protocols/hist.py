@@ -2,11 +2,11 @@
 
 In every global round the cloud deals the hidden units of the model to the cells at random, so that the parts
 are disjoint and add up to the whole (eq. 3); each cell trains its part as a smaller dense network
-(`edge_training`), and the cloud puts the parts together again (eq. 7). Clients compute, send and hold a
-1/N-th, or, by another rule of `submodel_sizes`, more where the cell is fast.
+(`edge_training`), and the cloud puts the parts together again (eq. 7). Clients compute, send and hold 1/N of
+the model, or, by another rule of `submodel_sizes`, more in fast cells.
 
-Scope and limitations: what no group of units cuts (an output bias, the last matrix behind an even number of
-hidden layers) is whole in every cell and averaged over cells.
+Scope and limitations: tensors that no group of units cuts (an output bias, the last matrix after an even
+number of hidden layers) are whole in every cell and averaged over cells.
 
 Source: HIST journal paper, Section II; conference paper, Section III.
 """
@@ -32,8 +32,9 @@ class Hist(Hierarchical):
     """Hierarchical independent submodel training.
 
     Attributes:
-        training: What a cell does in a global round, after which it gets other units of the model.
-        submodel_sizes: How many hidden units each cell trains. [HIST journal, Section VI-B: equal parts]
+        training: Training of a cell in a global round, after which it gets other units of the model.
+        submodel_sizes: Rule for the number of hidden units that each cell trains. [HIST journal, Section
+            VI-B: equal parts]
     """
 
     training: EdgeTraining = EdgeTraining()
@@ -41,7 +42,7 @@ class Hist(Hierarchical):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse what this network cannot play, before the clock starts."""
+        """Refuse a network that cannot be cut into a part for each cell, before the clock starts."""
         super().check(cloud)
         if self.training.local.companions is not None:
             kind = type(self.training.local).__name__
@@ -71,12 +72,11 @@ class Hist(Hierarchical):
 
     @override
     def loads(self, cloud: Cloud) -> Sequence[Load]:
-        """The part of each cell."""
         return [cloud.workload.of(part) for part in self.parts(Simulation(seed=0), cloud, 0)]
 
     @override
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
-        """Every cell trains its part; returns what they make together."""
+        """Train a part in every cell; returns the model that they form together."""
         parts = self.parts(sim, cloud, number)
         cells = [
             self.training.play(sim, cloud, edge, submodel(model, part), part, number)
@@ -86,7 +86,7 @@ class Hist(Hierarchical):
 
 
 def _units_of(cloud: Cloud) -> Mapping[str, int]:
-    """How many units each group has, of which every cell gets some."""
+    """Number of units in each group of which every cell gets some."""
     if not cloud.shape.num_units:
         raise ConfigurationError(
             "Hist: every cell trains other units of the network, and System.model declares no groups of "

@@ -1,18 +1,18 @@
-"""Submodel sizes: how many hidden units each cell trains, so that the slowest cell is as fast as can be.
+"""Submodel sizes: the number of hidden units for each cell that makes the slowest cell fastest.
 
-Problem (20): cells train s_j units, take a_j + b_j s_j seconds, and the units add up to those of the model;
+Problem (20): cells train s_j units, take a_j + b_j s_j seconds, and the units add up to the model's;
 no cell may hold more than a given multiple of an equal part (20b). The optimum is found directly: fill all
 cells to a common time, round down, hand out what is left.
 
-Proof. Without whole units, cells filled to one time t, each within 1 and the cap, hold more and more units
-as t rises; at the t_0 where they hold all, t_0 is the least possible time. Whole sizes cannot be faster, so a
+Proof. Without whole units, cells filled to one time t, each within 1 and the cap, hold more and more units as
+t rises; at the t_0 where they hold all, t_0 is the least possible time. Whole sizes cannot be faster, so a
 cell may take, in some optimum of whole units, all units that fit within t_0: if a smaller size were optimal
 there, the units would be elsewhere, and taking them back makes no cell slower than t_0. The units that are
-left, fewer than cells, go one by one to the cell that would then be the fastest of those below their cap: an
-exchange shows that no other way ends earlier, since each cell's time only rises with its units.
+left, fewer than cells, go one by one to the cell that would then be the fastest of the cells below their cap:
+an exchange shows that no other way ends earlier, since each cell's time only rises with its units.
 
-Scope and limitations: times are affine in the size, as they are where computing and sending are linear in it.
-Of several optima one is returned: the lower cell of equals gets the unit.
+Scope and limitations: times are affine in the size, as they are if computing and sending are linear in it. Of
+several optima one is returned: of equal cells, the one with the lower number gets the unit.
 
 Usage: `latency_optimal_sizes([0.0, 0.0], [2e-3, 1e-3], num_units=300, largest=1.5)` is (100, 200).
 
@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from cosim.configuration import ConfigurationError
 
 _ROUNDING = 1e-9
-"""A size this close below a whole number is that number."""
+"""Distance below a whole number within which a size counts as that number."""
 
 
 def latency_optimal_sizes(
@@ -37,13 +37,14 @@ def latency_optimal_sizes(
     """Whole units for each cell, at least one, adding up to all, so that the slowest cell is fastest.
 
     Args:
-        fixed_s: What a cell takes whatever its size, a_j, shape (cells,).
-        unit_s: What each unit adds, b_j above 0, shape (cells,).
+        fixed_s: Time a_j of a cell that does not depend on its size, shape (cells,).
+        unit_s: Time b_j that each unit adds, above 0, shape (cells,).
         num_units: Hidden units of the whole model.
         largest: Largest size in equal parts of the model, eps_th / (6 delta_1^2) of (20b).
 
     Raises:
-        ConfigurationError: Times that are no times, more cells than units, or caps that hold too few units.
+        ConfigurationError: Times are not finite or negative, there are more cells than units, or caps hold
+            too few units.
     """
     fixed_s, unit_s = [float(value) for value in fixed_s], [float(value) for value in unit_s]
     cells = range(len(unit_s))
@@ -71,7 +72,7 @@ def largest_size(num_units: int, num_cells: int, largest: float) -> int:
     """Most units of a cell (20b).
 
     Raises:
-        ConfigurationError: More cells than units, or caps that hold too few units.
+        ConfigurationError: There are more cells than units, or caps hold too few units.
     """
     if not 1 <= num_cells <= num_units:
         raise ConfigurationError(
@@ -89,7 +90,7 @@ def largest_size(num_units: int, num_cells: int, largest: float) -> int:
 
 
 def _common_time_s(fixed_s: Sequence[float], unit_s: Sequence[float], num_units: int, cap: int) -> float:
-    """The time at which cells filled to it, within 1 and cap units, hold all units."""
+    """Time at which cells filled up to it, within 1 and cap units, hold all units."""
     corners = sorted(
         {fixed + unit * size for fixed, unit in zip(fixed_s, unit_s, strict=True) for size in (1, cap)}
     )

@@ -1,10 +1,10 @@
-"""Protocol: the port of those who decide who works when, and what the server makes of what arrives.
+"""Protocol: the port of the rule for a whole run: when clients work, and how the server uses their updates.
 
 Usage::
 
     @part
     class FedAvg(Protocol):
-        \"\"\"Federated averaging in one cell, with everybody.\"\"\"
+        \"\"\"Federated averaging of all clients in one cell.\"\"\"
 
         training: EdgeTraining = EdgeTraining(num_edge_rounds=1)
 
@@ -32,10 +32,10 @@ from cosim.waiting.port import WaitForAll, Waiting
 
 @part
 class Protocol(Port, ABC):
-    """Who works when, and what the server makes of what arrives.
+    """Rule for a whole run: when clients work, and how the server uses their updates.
 
     Unless a class says otherwise (`asks`, `lacks`), it needs updates one by one, no edge server takes their
-    mean, and its rounds are played by events.
+    mean, and its rounds run by events.
     """
 
     claims = said_of(jobs_per_round=("play",))
@@ -44,24 +44,24 @@ class Protocol(Port, ABC):
 
     @property
     def waiting(self) -> Waiting:
-        """How long its servers wait in an edge round."""
+        """Rule for how long its servers wait in an edge round."""
         return WaitForAll()
 
     def jobs_per_round(self, cell_sizes: Sequence[int]) -> int | None:
-        """Local rounds of clients in a global round; None: nobody knows beforehand."""
+        """Local rounds of clients in a global round; None means not known beforehand."""
         return None
 
     def loads(self, cloud: Cloud) -> Sequence[Load]:
-        """What the clients of each cell train, of the first global round where that changes."""
+        """Load of each cell's clients; if it changes, in the first global round."""
         return [cloud.workload.of()] * len(cloud.edges)
 
     def check(self, cloud: Cloud) -> None:
-        """Refuse what these nodes cannot play, before the clock starts.
+        """Refuse nodes that do not suit, before the clock starts.
 
         Raises:
-            ConfigurationError: What it is, and the usual fix.
+            ConfigurationError: The nodes do not suit; the message says why and what to use.
         """
 
     @abstractmethod
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """The whole run; returns the global model."""
+        """Run the whole protocol; returns the global model."""

@@ -1,6 +1,6 @@
-"""Servers: the cloud and its edge servers, as protocols and what trains in cells drive them.
+"""Servers: the cloud and its edge servers, as protocols and cell trainings drive them.
 
-Usage, in a protocol that trains its first cell only::
+Usage, in a protocol that trains only its first cell::
 
     def play(self, sim, cloud):
         def one_round(model, number):
@@ -43,51 +43,51 @@ class NextRound(ComingRound, Protocol):
     """An edge round that is about to begin, and the choice of its participants."""
 
     def chosen(self, sim: Simulation, selection: Selection) -> Process:
-        """The clients that a rule chooses, in the order of their numbers.
+        """Clients that a rule chooses, in the order of their numbers.
 
-        Clients that have left while the rule has waited are not among them.
+        Clients that have left while the rule waited are not among them.
 
         Raises:
-            ConfigurationError: Clients of elsewhere, or one twice; none, or one that is away, though no time
-                has passed, so that none would be chosen for ever.
+            ConfigurationError: A client of another cell, or one twice; none, or one that is away, although no
+                time has passed, so that none would be chosen for ever.
         """
         ...
 
 
 class Became(Protocol):
-    """What became of the participants of an edge round; arrays have shape (participants,)."""
+    """Outcome of an edge round for its participants; arrays have shape (participants,)."""
 
     @property
     def start_s(self) -> float:
-        """When it began."""
+        """Instant at which the round began."""
         ...
 
     @property
     def ends_s(self) -> NDArray[np.float64]:
-        """When each had ended its part, or was cut."""
+        """Instant at which each had ended its part, or was cut."""
         ...
 
     @property
     def counts(self) -> NDArray[np.bool_]:
-        """True for each whose update counts."""
+        """True for each participant whose update counts."""
         ...
 
     @property
     def updates(self) -> Sequence[PendingUpdate]:
-        """Those that count, in the order of the clients; none on arrays where nothing is learned."""
+        """Updates that count, in the order of the clients; none on arrays if nothing is learned."""
         ...
 
 
 class EdgeServer(Edge, Protocol):
-    """The edge server of a cell, which plays edge rounds with its clients."""
+    """Edge server of a cell, which runs edge rounds with its clients."""
 
     @property
     def backhaul(self) -> Topology:
-        """The way between it and the cloud."""
+        """Backhaul between it and the cloud."""
         ...
 
     def gathered(self, sim: Simulation) -> Process:
-        """The clients that are there; where none is, it waits for the next that comes."""
+        """Clients that are there; if none is, it waits for the next one."""
         ...
 
     def play(
@@ -99,14 +99,15 @@ class EdgeServer(Edge, Protocol):
         waiting: Waiting,
         num_wanted: int | None = None,
     ) -> Process:
-        """Play an edge round that begins now; returns what `Became` of its participants.
+        """Run an edge round that begins now; returns what `Became` of its participants.
 
         Args:
             clients: The participants, possibly none, as `Clients`.
-            work: What each of them does, but for what differs.
-            each: Field of `Assignment` -> its value for each participant, where they differ.
-            waiting: How long the server waits for them.
-            num_wanted: Participants that were wanted, where there may be fewer; None: those there are.
+            work: Task of each participant, except for the fields in `each`.
+            each: Field of `Assignment` -> its value for each participant, if they differ.
+            waiting: Rule for how long the server waits for them.
+            num_wanted: Number of participants that were wanted, if there may be fewer; None means all of
+                them.
         """
         ...
 
@@ -118,13 +119,13 @@ class EdgeServer(Edge, Protocol):
         updates: Sequence[PendingUpdate],
         job: Job,
     ) -> PendingModel:
-        """The mean of the updates of an edge round, as their rule of local training wants it.
+        """Mean of the updates of an edge round, as their rule of local training needs it.
 
-        Clients keep now what such a rule lets them keep only of updates that have arrived.
+        If the rule keeps state only of updates that have arrived, clients keep it now.
 
         Args:
             server: The rule by which the server averages.
-            model: Where the server's was.
+            model: The server's model before.
             updates: At least one, all by one rule.
         """
         ...
@@ -132,10 +133,10 @@ class EdgeServer(Edge, Protocol):
     def moved(
         self, sim: Simulation, rule: ServerUpdate, model: PendingModel, mean: PendingModel, number: int
     ) -> PendingModel:
-        """What a rule makes of a model and the mean of what has arrived.
+        """Model after a server's step from a model and the mean of the arrived updates.
 
         Args:
-            number: Which of the server's steps it is.
+            number: Number of the server's step.
         """
         ...
 
@@ -149,81 +150,83 @@ class EdgeServer(Edge, Protocol):
 
 
 class Workload(Protocol):
-    """What training and carrying parts of the model takes."""
+    """Cost of training and sending parts of the model."""
 
     @property
     def codec(self) -> Codec:
-        """What updates are on their way."""
+        """Codec of the updates."""
         ...
 
     def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:
-        """Of a part; of None: of the whole model.
+        """Load of a part; None means the whole model.
 
         Args:
-            companions: What travels beside it, both ways; None: nothing.
+            companions: Tensors that travel beside it, both ways; None means nothing.
 
         Raises:
-            ConfigurationError: A part of a model of which clients keep something to themselves.
+            ConfigurationError: A part of a model of which clients keep personal tensors.
         """
         ...
 
     def of_clients_part(self, num_samples: int) -> Load:
-        """Of the clients' part of a network in two parts, with so many samples.
+        """Load of the clients' part of a network in two parts, with `num_samples` samples.
 
-        The server's outputs for each sample come along with the weights, and the gradient with respect to
-        them goes back. Only operations tell the parts apart: by any other rule a step costs a whole one.
+        The server's outputs for each sample travel with the weights, and the gradient with respect to them
+        travels back. Only counts of operations tell the parts apart: by any other rule a step costs a whole
+        one.
 
         Raises:
-            ConfigurationError: Clients keep something of the model to themselves.
+            ConfigurationError: Clients keep personal tensors of the model.
         """
         ...
 
     def by_units(self, group: str) -> tuple[Load, Load]:
-        """Of what no group of units cuts, and of a unit of this group with what of the others goes with it.
+        """Load of the tensors that no group of units cuts, and load of one unit of this group.
 
-        For plans of sizes, where cycles follow the parameters and bits the values.
+        A unit's load includes its share of other groups. For plans of sizes, in which cycles follow the
+        parameters and bits the values.
         """
         ...
 
 
 class AsynchronousServer(Protocol):
-    """A server that applies what arrives while others are at work."""
+    """A server that applies updates while other clients are still working."""
 
     @property
     def version(self) -> int:
-        """The number of its newest version."""
+        """Number of its newest version."""
         ...
 
     @property
     def version_s(self) -> float:
-        """When that was made."""
+        """Instant at which that was made."""
         ...
 
     @property
     def num_applied(self) -> int:
-        """Updates in its versions."""
+        """Number of updates in its versions."""
         ...
 
     def serve(self, is_over: Callable[[], bool], *, ends_anyway: bool) -> Process:
-        """Apply what arrives and let others start, until it is over; returns the model.
+        """Apply updates and let jobs start, until it is over; returns the model.
 
-        What is under way then goes on, and is waited for when the server serves again.
+        Jobs under way then go on, and are awaited when the server serves again.
 
         Args:
-            is_over: Asked whenever there is a version; `stop` ends it at another instant.
-            ends_anyway: True if the clock ends it, whether updates arrive or not.
+            is_over: Asked at every version; `stop` ends it at another instant.
+            ends_anyway: True if the clock ends it, even if no updates arrive.
 
         Raises:
-            ConfigurationError: Updates have to end it, and of very many jobs in a row none has brought one.
+            ConfigurationError: Updates must end it, but of very many jobs in a row none has brought one.
         """
         ...
 
     def take(self, model: PendingModel) -> None:
-        """Go on from another model, which is a version of its own."""
+        """Continue from another model, which is a version of its own."""
         ...
 
     def stop(self) -> None:
-        """Let it be over at the end of this instant."""
+        """Stop serving at the end of this instant."""
         ...
 
 
@@ -232,7 +235,7 @@ class Cloud(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name, by which a protocol draws: `sim.stream(cloud.name, "my draws")`."""
+        """Its name, which also names a protocol's draws: `sim.stream(cloud.name, "my draws")`."""
         ...
 
     @property
@@ -242,12 +245,12 @@ class Cloud(Protocol):
 
     @property
     def kept(self) -> MutableMapping[Any, Any]:
-        """What a protocol remembers, by itself: `cloud.kept[self]`."""
+        """Memory of a protocol: `cloud.kept[self]`, which no other shares."""
         ...
 
     @property
     def learner(self) -> "Learner":
-        """What is learned, for checks before the clock starts."""
+        """The learner, for checks before the clock starts."""
         ...
 
     @property
@@ -257,22 +260,22 @@ class Cloud(Protocol):
 
     @property
     def workload(self) -> Workload:
-        """What training and carrying a part of the model takes."""
+        """Cost of training and sending parts of the model."""
         ...
 
     @property
     def end(self) -> End:
-        """When the run is over."""
+        """Rule that ends the run."""
         ...
 
     @property
     def evaluation(self) -> EvaluationTimes:
-        """When the model is evaluated; `evaluation.learns` is false where only times are asked for."""
+        """Rule for evaluations; `evaluation.learns` is false in timing-only runs."""
         ...
 
     @property
     def progress(self) -> Progress:
-        """How far the run has come."""
+        """Progress of the run."""
         ...
 
     @property
@@ -282,7 +285,7 @@ class Cloud(Protocol):
 
     @property
     def living(self) -> dict[str, PendingModel]:
-        """Models beside the global one that are started from or worked on, by name, for checkpoints."""
+        """Models besides the global one that are in use, by name, for checkpoints."""
         ...
 
     def initial_model(self, sim: Simulation) -> PendingModel:
@@ -290,61 +293,61 @@ class Cloud(Protocol):
         ...
 
     def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
-        """Global rounds, one after the other, until the run is over; returns the global model.
+        """Run global rounds, one after the other, until the run is over; returns the global model.
 
         Args:
-            one_round: Plays a global round from a model, with its number, from 1; returns the next model.
+            one_round: Runs a global round from a model, with its number, from 1; returns the next model.
         """
         ...
 
     def close_round(
         self, sim: Simulation, global_round: int, start_s: float, model: PendingModel
     ) -> PendingModel:
-        """Write down a global round, evaluate its model where it is due; returns the model to go on with."""
+        """Record a global round, and evaluate its model if due; returns the model to continue with."""
         ...
 
     def new_version(
         self, sim: Simulation, model: PendingModel, *, num_global_rounds: int | None = None
     ) -> PendingModel:
-        """Take note of the next version of the global model; returns the model to go on with.
+        """Record the next version of the global model; returns the model to continue with.
 
         Args:
-            num_global_rounds: Rounds that have ended with it; None: no more than before.
+            num_global_rounds: Rounds that have ended with it; None means no more than before.
         """
         ...
 
     def sent_down(self, model: PendingModel) -> PendingModel:
-        """A model as clients receive it, from which their edge server goes on, too."""
+        """The model as clients receive it, from which their edge server continues, too."""
         ...
 
     def request(
         self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
-        """What clients are asked for: so many steps by a rule, from a model.
+        """Request to clients for a number of steps by a rule, from a model.
 
-        Where nothing is learned one update stands for all, since none will be read.
+        If nothing is learned, one update stands for all, since none will be read.
 
         Args:
-            start: As it was `sent_down`; it says which round it is.
-            num_steps: Of all, or what gives those of a client by its name.
+            start: Model as it was `sent_down`, which tells the round.
+            num_steps: Steps of all clients, or a function that gives a client's steps by its name.
 
         Raises:
-            ConfigurationError: A model that was not sent down, though that changes it.
+            ConfigurationError: The model was not sent down, although that changes it.
         """
         ...
 
     def moved(
         self, sim: Simulation, rule: ServerUpdate, model: PendingModel, mean: PendingModel, number: int
     ) -> PendingModel:
-        """What a rule makes of a model and the mean of what has arrived.
+        """Model after a server's step from a model and the mean of the arrived updates.
 
         Args:
-            number: Which of the server's steps it is.
+            number: Number of the server's step.
         """
         ...
 
     def losses(self, model: PendingModel, clients: Sequence[Client]) -> NDArray[np.float64]:
-        """Mean loss on the training samples of each client, of the model with what is the client's own.
+        """Mean loss on the training samples of each client, of the model with the client's personal tensors.
 
         Returns:
             Losses of the task, shape (clients,).
@@ -360,12 +363,12 @@ class Cloud(Protocol):
         payload: Payload,
         training_s_of: Callable[[Clients], NDArray[np.float64]],
     ) -> NextRound:
-        """An edge round that is about to begin, as a rule of selection is given it.
+        """A coming edge round as a selection rule sees it.
 
         Args:
-            clients: Those that may be chosen.
-            payload: What an upload carries.
-            training_s_of: Gives how long some clients are planned to train, shape (clients,).
+            clients: Clients that may be chosen.
+            payload: Payload of an upload.
+            training_s_of: Gives the planned durations of clients' trainings, shape (clients,).
         """
         ...
 
@@ -377,13 +380,13 @@ class Cloud(Protocol):
         model: PendingModel,
         trainees: Sequence[Trainee],
     ) -> AsynchronousServer:
-        """What applies updates as they arrive, at the cloud or at an edge server.
+        """Server that applies updates as they arrive, at the cloud or at an edge server.
 
-        Its versions are those of the global model where it is the cloud's.
+        At the cloud, its versions are versions of the global model.
 
         Args:
-            name: Of the server that it is.
+            name: Name of the server.
             model: Version 0.
-            trainees: Those that may be given jobs, in the order of their numbers.
+            trainees: Trainees that may be given jobs, in the order of their numbers.
         """
         ...

@@ -1,9 +1,9 @@
-"""Submodel sizes: the port of how many hidden units each cell trains in a global round.
+"""Submodel sizes: the port of the number of hidden units that each cell trains in a global round.
 
-Scope and limitations: latency-optimal sizes want cycles that follow parameters, and a link whose rates are
-known and on which nobody waits for others. With several groups of units the sizes of the group that holds
-most parameters are optimal, and the others follow in proportion. Sizes are planned with fixed shares or sums
-over the air; with redivided shares they are as good as fixed shares let them be.
+Scope and limitations: latency-optimal sizes require cycles that follow parameters, and a link with known
+rates on which no client waits for others. With several groups of units, the sizes of the group with the most
+parameters are optimal, and the others follow in proportion. Sizes are planned with fixed shares or sums over
+the air; with redivided shares they are only as good as for fixed shares.
 
 Usage::
 
@@ -30,37 +30,36 @@ from cosim.protocols.servers import Cloud
 from cosim.values.submodels import Counts, even_counts, proportional_counts
 
 TOLERANCE = 0.05
-"""By which the bits of all units may miss those of the model, where a codec rounds them up one by one."""
+"""Tolerance of the bits of all units against the model's, if a codec rounds them up one by one."""
 
 
 @part
 class SubmodelSizes(Port, ABC):
-    """How many hidden units each cell trains in a global round."""
+    """Rule for the number of hidden units that each cell trains in a global round."""
 
     def check(self, cloud: Cloud) -> None:
-        """Refuse what these nodes cannot be dealt, before the clock starts.
+        """Refuse nodes that do not suit, before the clock starts.
 
         Raises:
-            ConfigurationError: What it is, and the usual fix.
+            ConfigurationError: The nodes do not suit; the message says why and what to use.
         """
 
     @abstractmethod
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
-        """Units of each cell, for every group of units of `cloud.shape`.
+        """Number of units of each cell, for every group of units of `cloud.shape`.
 
         Args:
-            training: What a cell does in a global round.
-            global_round: The one that is about to begin.
+            training: Training of a cell in a global round.
+            global_round: Global round that is about to begin.
         """
 
 
 @part
 class EqualSizes(SubmodelSizes):
-    """Equal parts."""
+    """Parts of equal size."""
 
     @override
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
-        """As even as they go."""
         return even_counts(cloud.shape.num_units, len(cloud.edges))
 
 
@@ -76,7 +75,7 @@ class Fractions(SubmodelSizes):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse another number of parts than of cells."""
+        """Refuse a number of parts other than that of cells."""
         if len(self.values) != len(cloud.edges):
             raise ConfigurationError(
                 f"Fractions.values has {len(self.values)} values for {len(cloud.edges)} cells. Use "
@@ -85,13 +84,12 @@ class Fractions(SubmodelSizes):
 
     @override
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
-        """In proportion."""
         return proportional_counts(cloud.shape.num_units, self.values)
 
 
 @part
 class LatencyOptimal(SubmodelSizes):
-    """Parts that make the slowest cell of a global round as fast as can be.
+    """Parts that make the slowest cell of a global round fastest.
 
     Attributes:
         largest: Largest part, in equal parts: eps_th / (6 delta_1^2) of (20b). [HIST journal, Section VI-C:
@@ -109,7 +107,7 @@ class LatencyOptimal(SubmodelSizes):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse what no plan knows the times of."""
+        """Refuse a system whose times no plan can know."""
         if cloud.edges[0].route.uplink.link.known_to("LatencyOptimal").num_at_once is not None:
             raise ConfigurationError(
                 "LatencyOptimal: this uplink makes clients wait for each other, and no plan knows how long. "
@@ -126,12 +124,12 @@ class LatencyOptimal(SubmodelSizes):
 
     @staticmethod
     def _widest(cloud: Cloud) -> str:
-        """The group whose units have the most parameters."""
+        """Group of units with the most parameters."""
         return max(cloud.shape.num_units, key=cloud.shape.num_cut_parameters)
 
     @override
     def counts(self, cloud: Cloud, training: EdgeTraining, global_round: int) -> Counts:
-        """The optimum of eq. 20; with sums over the air of eq. 39."""
+        """Optimum of eq. 20; with sums over the air of eq. 39."""
         shape, widest = cloud.shape, self._widest(cloud)
         num_units = shape.num_units[widest]
         uncut, unit = cloud.workload.by_units(widest)

@@ -1,4 +1,4 @@
-"""Queues: links through a public network that others fill as well."""
+"""Queues: links through a public network with other traffic."""
 
 from cosim.doors import door as _door
 

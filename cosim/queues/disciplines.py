@@ -1,4 +1,4 @@
-"""Disciplines: first come first served, messages first, the public first, and patience that ends.
+"""Disciplines: first come first served, messages first, the public first, and limited patience.
 
 Validation: `cosim validate delay-laws`.
 """
@@ -13,39 +13,37 @@ from cosim.queues.port import Discipline, Line, Queue, Queued
 
 @part
 class FirstComeFirstServed(Discipline):
-    """Who has come first."""
+    """Service in the order of arrival."""
 
 
 @part
 class MessagesFirst(Discipline):
-    """Messages of the learning system before packets of the public; among equals who has come first."""
+    """Messages of the learning system before packets of the public; each in the order of arrival."""
 
     @override
     def queue(self) -> Queue:
-        """A line for each."""
         return _TwoLines(messages_first=True)
 
 
 @part
 class PublicFirst(Discipline):
-    """Packets of the public before messages of the learning system; among equals who has come first."""
+    """Packets of the public before messages of the learning system; each in the order of arrival."""
 
     @override
     def queue(self) -> Queue:
-        """A line for each."""
         return _TwoLines(messages_first=False)
 
 
 @part
 class Impatient(Discipline):
-    """Whoever has waited too long for its service to begin leaves, the public's packets as the messages'.
+    """Packets, the public's and the messages', leave if their service does not begin in time.
 
-    A service that has begun goes on to its end. A deadline of a protocol (`Waiting`) is another thing: it
-    counts the service too, and a packet that its sender gives up stays in the queue.
+    A service that has begun goes on to its end. A deadline of a protocol (`Waiting`) is different: it
+    includes the service, and a packet that its sender gives up stays in the queue.
 
     Attributes:
-        patience_s: Longest wait; whose service begins at its very end is served. [no source]
-        order: Who of those that have not left is served next.
+        patience_s: Longest wait; a packet whose service begins exactly then is served. [no source]
+        order: Order of service of the packets that remain.
     """
 
     lacks = (Lack(EVERY_UPDATE),)
@@ -55,12 +53,11 @@ class Impatient(Discipline):
 
     @override
     def queue(self) -> Queue:
-        """That of the order."""
         return _ImpatientQueue(self.order.queue(), self.patience_s)
 
 
 class _TwoLines(Queue):
-    """A line for messages and one for the public's packets."""
+    """Queue with a line for messages and one for the public's packets."""
 
     def __init__(self, messages_first: bool) -> None:
         self._messages, self._public = Line(), Line()
@@ -78,7 +75,7 @@ class _TwoLines(Queue):
 
 
 class _ImpatientQueue(Queue):
-    """A queue without those that have given up, whom nobody misses before a server is free."""
+    """Queue that removes packets which have given up, when a server becomes free."""
 
     def __init__(self, queue: Queue, patience_s: float) -> None:
         self._queue, self._patience_s = queue, patience_s

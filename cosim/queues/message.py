@@ -4,13 +4,13 @@ from cosim.clock.simulation import Event
 
 
 class Message:
-    """What a sender has put into a queue.
+    """One packet or several that a sender has put into a queue.
 
     Attributes:
-        sender: Who sent it.
-        num_packets: Its packets.
-        num_served: Those that were served.
-        done: Comes when all were served.
+        sender: Name of the sender.
+        num_packets: Number of its packets.
+        num_served: Number of its packets that were served.
+        done: Event when all were served.
     """
 
     def __init__(self, sender: str, num_packets: int, done: Event) -> None:
@@ -20,7 +20,7 @@ class Message:
         self.done = done
 
     def count_served(self) -> None:
-        """Note that a packet has left."""
+        """Count a packet that has left."""
         self.num_served += 1
         if self.num_served == self.num_packets:
             self.done.succeed()

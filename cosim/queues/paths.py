@@ -1,10 +1,10 @@
-"""Paths: the port of which clients share a queue on their way through the public network.
+"""Paths: the port of the rule for clients that share a queue on their way through the public network.
 
 Usage::
 
     @part
     class PerCell(Paths):
-        \"\"\"One queue for the clients of each cell.\"\"\"
+        \"""One queue for the clients of each cell.\"""
 
         def stations(self, cells):
             return {client: cell.edge for cell in cells for client in cell.clients}
@@ -21,28 +21,26 @@ from cosim.links.port import Cell
 
 @part
 class Paths(Port, ABC):
-    """Which clients share a queue."""
+    """Rule for clients that share a queue."""
 
     @abstractmethod
     def stations(self, cells: Sequence[Cell]) -> Mapping[str, str]:
-        """Client -> the station on its way, by a name that names its random streams."""
+        """Client -> the station on its way, by its name, which also names its random streams."""
 
 
 @part
 class OwnPaths(Paths):
-    """A queue for every client."""
+    """One queue for every client."""
 
     @override
     def stations(self, cells: Sequence[Cell]) -> Mapping[str, str]:
-        """One for each."""
         return {client: f"path-{client}" for cell in cells for client in cell.clients}
 
 
 @part
 class SharedPath(Paths):
-    """One queue for all."""
+    """One queue for all clients."""
 
     @override
     def stations(self, cells: Sequence[Cell]) -> Mapping[str, str]:
-        """The same for each."""
         return {client: "path" for cell in cells for client in cell.clients}

@@ -1,13 +1,14 @@
-"""Discipline: the port of who of those that wait in a queue is served next.
+"""Discipline: the port of the order of service in a queue.
 
-A queue is asked when a server becomes free, and is told the instant, so that it can leave out who has given
-up by then. Who finds a server free enters none. A service that has begun is not interrupted.
+A queue is asked when a server becomes free, and is told the instant, so that it can leave out packets that
+have given up by then. A packet that finds a server free enters no queue. A service that has begun is not
+interrupted.
 
 Usage::
 
     @part
     class LastComeFirstServed(Discipline):
-        \"\"\"Who has come last.\"\"\"
+        \"\"\"The latest arrival first.\"\"\"
 
         def queue(self):
             return Stack()
@@ -39,9 +40,9 @@ class Queued(NamedTuple):
     """A packet in a queue.
 
     Attributes:
-        arrival_s: When it has come.
-        service_s: How long a server will work on it.
-        message: What it is part of; None: the public's.
+        arrival_s: Instant of its arrival.
+        service_s: Duration of its service.
+        message: Message to which it belongs; None means the public's.
     """
 
     arrival_s: float
@@ -54,15 +55,15 @@ class Queue(ABC):
 
     @abstractmethod
     def enter(self, packet: Queued) -> None:
-        """Let a packet wait."""
+        """Add a packet to the queue."""
 
     @abstractmethod
     def next(self, now_s: float) -> Queued | None:
-        """Take out who is served from this instant on; None: nobody waits."""
+        """Remove the packet to be served from this instant on; None means that no packet waits."""
 
 
 class Line(Queue):
-    """One line."""
+    """A single line."""
 
     def __init__(self) -> None:
         self._waiting: deque[Queued] = deque()
@@ -78,10 +79,10 @@ class Line(Queue):
 
 @part
 class Discipline(Port):
-    """Who of those that wait in a queue is served next."""
+    """Order of service in a queue."""
 
     forms = one_of(in_order=(), queue=("queue",))
 
     def queue(self) -> Queue:
-        """An empty queue; here one line."""
+        """An empty queue; here a single line."""
         return Line()

@@ -1,13 +1,13 @@
-"""Public network: the ways of the clients' updates through queues that others fill as well.
+"""Public network: the paths of the clients' updates through queues with other traffic.
 
 An update is a message to a station (`station`): one packet as in the VHFL paper, or as many as its bits need.
-An upload that its sender gives up does nothing to the queue: what is late stays in the network and takes its
+An upload that its sender gives up does not change the queue: late packets stay in the network and take their
 service.
 
-Scope and limitations: only the uplink; one station on each way, no loss but lateness, unless the discipline
-loses packets, and with one its whole update; no reaction of the public's traffic to congestion. The paper has
-no energy model: here a client sends, at its transmit power, from the start of its upload until it has arrived
-or been given up, so waiting in the queue costs it as well.
+Scope and limitations: only the uplink; one station on each path, no loss except by lateness, unless the
+discipline loses a packet and with it the whole update; no reaction of the public's traffic to congestion. The
+paper has no energy model: here a client sends, at its transmit power, from the start of its upload until it
+has arrived or been given up, so waiting in the queue costs it as well.
 
 Usage::
 
@@ -47,12 +47,12 @@ class PublicNetwork(Link):
     Attributes:
         arrival_rate_per_s: Packets of the public per second lambda_N, at each station. [VHFL, Section V-E]
         service: Law of the service times. [VHFL, Section V-E]
-        paths: Which clients share a queue. [VHFL, Section IV: none]
-        packet_bits: Largest packet; none: every message is one packet. [VHFL, Section IV: none]
+        paths: Rule for clients that share a queue. [VHFL, Section IV: none]
+        packet_bits: Largest packet; None means that every message is one packet. [VHFL, Section IV: none]
         start: The work in the queues at time 0. [VHFL, Appendix B: steady state]
-        discipline: Who of those that wait is served next. [VHFL, Section IV: first come first served]
+        discipline: Order of service. [VHFL, Section IV: first come first served]
         num_servers: Servers of each station. [VHFL, Section IV: one]
-        message_service: Law of the service times of the clients' packets; none: that of the public's. [VHFL,
+        message_service: Law of the service times of the clients' packets; None means the public's law. [VHFL,
             Section IV: none]
     """
 
@@ -76,7 +76,7 @@ class PublicNetwork(Link):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse a start that does not go with the order of service."""
+        """Refuse a start that does not suit the order of service."""
         self.start.check_order(
             "PublicNetwork", in_line=self.num_servers == 1 and self.discipline.form == "in_order"
         )
@@ -86,7 +86,7 @@ class PublicNetwork(Link):
         """Build the stations, and the link of each cell.
 
         Raises:
-            ConfigurationError: Clients without a path.
+            ConfigurationError: A client has no path.
 
         Warns:
             UserWarning: A load of 1 or more.
@@ -122,7 +122,7 @@ class PublicNetwork(Link):
 
 
 class QueuedUpload(Upload):
-    """An upload on its way; closing it changes nothing, as its packets stay in the queue."""
+    """Upload through a queue; closing it changes nothing, as its packets stay in the queue."""
 
     def __init__(self, bits: float, message: Message) -> None:
         self.done: Event = message.done
@@ -132,17 +132,17 @@ class QueuedUpload(Upload):
     @property
     @override
     def bits_left(self) -> float:
-        """Its bits, in proportion to the packets that have not left."""
+        """Bits of the upload, in proportion to the packets that have not left."""
         num_left = self._message.num_packets - self._message.num_served
         return self._bits * num_left / self._message.num_packets
 
 
 class QueueLink(CellLink):
-    """The ways of a cell's clients through queues.
+    """Paths of a cell's clients through queues.
 
     Args:
         stations: Client -> the station on its way.
-        packet_bits: Largest packet; None: every message is one packet.
+        packet_bits: Largest packet; None means that every message is one packet.
     """
 
     sends_while_queued: ClassVar[bool] = True
@@ -152,6 +152,6 @@ class QueueLink(CellLink):
 
     @override
     def open(self, client: str, payload: Payload, job: Job, tx_power_w: float | None = None) -> QueuedUpload:
-        """Put a message into the client's queue; power and job change nothing, as a queue knows none."""
+        """Put a message into the client's queue; power and job have no effect on a queue."""
         num_packets = 1 if self._packet_bits is None else max(1, int(-(-payload.bits // self._packet_bits)))
         return QueuedUpload(payload.bits, self._stations[client].send(client, num_packets))

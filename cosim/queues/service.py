@@ -1,7 +1,7 @@
-"""Service laws: the port of how long a server works on one packet.
+"""Service laws: the port of the duration of a packet's service.
 
-Every law draws durations, and equilibrium residuals: what is left of a service that is met in progress at a
-random instant, of density (1 - B(t)) / E[B] where B is the law's distribution function.
+Every law draws durations, and equilibrium residuals: the rest of a service that is in progress at a random
+instant, with density (1 - B(t)) / E[B] where B is the law's distribution function.
 
 Scope and limitations: services are independent of each other and of the queue. A block of hyper-exponential
 durations draws all its stages first, so their sequence depends on the sizes of the blocks; a queue draws
@@ -33,7 +33,7 @@ Durations = NDArray[np.float64]
 
 @part
 class ServiceLaw(Port, ABC):
-    """How long a server works on one packet."""
+    """Law of the duration of a packet's service."""
 
     @property
     @abstractmethod
@@ -46,12 +46,12 @@ class ServiceLaw(Port, ABC):
 
     @abstractmethod
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
-        """What is left of services that are met in progress, in s, shape (count,)."""
+        """Residuals of services in progress, in s, shape (count,)."""
 
 
 @part
 class HyperExponential(ServiceLaw):
-    """Two exponential stages, of which a packet takes one: the idle network's or the busy network's.
+    """Two exponential stages, one of which serves a packet: the idle network's or the busy network's.
 
     Attributes:
         weights: Probabilities alpha_1 and alpha_2 of the stages. [VHFL, Section V-E: 0.5 each for Fig. 7b]
@@ -73,7 +73,6 @@ class HyperExponential(ServiceLaw):
     @property
     @override
     def mean_s(self) -> float:
-        """Mean duration."""
         fast_s, slow_s = self._mean_parts_s
         return fast_s + slow_s
 
@@ -83,7 +82,6 @@ class HyperExponential(ServiceLaw):
 
     @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
-        """Durations in s, shape (count,)."""
         return self._mixture(rng, count, self.weights[0])
 
     @override
@@ -112,12 +110,10 @@ class Exponential(ServiceLaw):
     @property
     @override
     def mean_s(self) -> float:
-        """Mean duration."""
         return 1.0 / self.rate_per_s
 
     @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
-        """Durations in s, shape (count,)."""
         durations_s = rng.standard_exponential(count)
         return np.multiply(durations_s, self.mean_s, out=durations_s)
 
@@ -129,7 +125,7 @@ class Exponential(ServiceLaw):
 
 @part
 class Deterministic(ServiceLaw):
-    """Every service takes equally long.
+    """Equal durations of all services.
 
     Attributes:
         duration_s: Duration. [no source: the mean of the default HyperExponential]
@@ -140,7 +136,6 @@ class Deterministic(ServiceLaw):
     @property
     @override
     def mean_s(self) -> float:
-        """Mean duration."""
         return self.duration_s
 
     @override
@@ -169,17 +164,15 @@ class Erlang(ServiceLaw):
     @property
     @override
     def mean_s(self) -> float:
-        """Mean duration."""
         return self.num_stages / self.rate_per_s
 
     @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
-        """Durations in s, shape (count,)."""
         return rng.standard_gamma(self.num_stages, count) / self.rate_per_s
 
     @override
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
-        """Residuals in s, shape (count,): each stage is as likely as any to be the one in progress."""
+        """Residuals in s, shape (count,): every stage is equally likely to be in progress."""
         num_left = rng.integers(1, self.num_stages, count, endpoint=True)
         return rng.standard_gamma(num_left) / self.rate_per_s
 
@@ -212,16 +205,14 @@ class Empirical(ServiceLaw):
     @property
     @override
     def mean_s(self) -> float:
-        """Mean duration."""
         return float(self.durations_s.mean())
 
     @override
     def draw(self, rng: np.random.Generator, count: int) -> Durations:
-        """Durations in s, shape (count,)."""
         return self.durations_s[rng.integers(len(self.durations_s), size=count)]
 
     @override
     def draw_residual(self, rng: np.random.Generator, count: int) -> Durations:
-        """Residuals in s, shape (count,): a uniform part of a duration that is met by its length."""
+        """Residuals in s, shape (count,): a uniform part of a duration drawn in proportion to its length."""
         met_s = rng.choice(self.durations_s, size=count, p=self.durations_s / self.durations_s.sum())
         return met_s * rng.random(count)

@@ -1,15 +1,15 @@
-"""Start: the port of the work that a queue's server has before it at time 0.
+"""Start: the port of a queue's unfinished work at time 0.
 
 An M/G/1 queue of load rho < 1 that has run for ever has unfinished work of the law of Pollaczek and
 Khinchine: a geometric number K of equilibrium residual services, P(K = k) = (1 - rho) rho^k. With it a run
-needs no warm-up: who comes at time 0, or at any later time chosen beforehand, meets stationary work. (The
-first of the public's packets after time 0 meets less, since nobody has come since then.)
+needs no warm-up: a packet that comes at time 0, or at any later time chosen beforehand, meets stationary
+work. (The first of the public's packets after time 0 meets less, since none has come since then.)
 
 Usage::
 
     @part
     class Busy(Start):
-        \"\"\"So much work for every queue.
+        \"\"\"The same work for every queue.
 
         Attributes:
             work_s: Unfinished work. [no source]
@@ -32,31 +32,31 @@ from cosim.configuration import ConfigurationError, Port, part
 from cosim.queues.service import ServiceLaw
 
 CLOSEST_TO_1 = 1e-6
-"""At a load of 1 less this the work is the sum of a million services on average."""
+"""Smallest distance of the load from 1: the work is then the sum of a million services on average."""
 
 
 @part
 class Start(Port, ABC):
-    """The work that a queue's server has before it at time 0."""
+    """Unfinished work of a queue at time 0."""
 
     def check(self, owner: str, load: float) -> None:
         """Refuse a load of the public.
 
         Args:
-            owner: Whose queue it is, for the message.
+            owner: Name of the queue's owner, for the message.
 
         Raises:
-            ConfigurationError: With such a load there is no such start.
+            ConfigurationError: The start is not possible with this load.
         """
 
     def check_order(self, owner: str, in_line: bool) -> None:
         """Refuse an order of service.
 
         Args:
-            in_line: Whether one server serves all in the order in which they come.
+            in_line: True if one server serves all packets in the order of arrival.
 
         Raises:
-            ConfigurationError: In such an order there is no such start.
+            ConfigurationError: The start is not possible with this order.
         """
 
     @abstractmethod
@@ -66,11 +66,11 @@ class Start(Port, ABC):
 
 @part
 class StationaryStart(Start):
-    """The work of a queue that has run for ever."""
+    """Work of a queue that has run for ever."""
 
     @override
     def check_order(self, owner: str, in_line: bool) -> None:
-        """Refuse another than that of one server, first come first served."""
+        """Refuse an order other than one server, first come first served."""
         if not in_line:
             raise ConfigurationError(
                 f"{owner}: has no stationary state to start from that is work alone: must have one server, "
@@ -89,7 +89,7 @@ class StationaryStart(Start):
 
     @override
     def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
-        """The sum of a geometric number of residual services."""
+        """Draw a geometric number of residual services, and return their sum in s."""
         return float(service.draw_residual(rng, int(rng.geometric(1.0 - load)) - 1).sum())
 
 
@@ -99,5 +99,4 @@ class EmptyStart(Start):
 
     @override
     def draw_work_s(self, load: float, service: ServiceLaw, rng: np.random.Generator) -> float:
-        """None."""
         return 0.0

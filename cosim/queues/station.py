@@ -1,14 +1,14 @@
-"""Station: servers with a queue on the event clock, unless told otherwise one, first come first served.
+"""Station: servers with a queue on the event clock, by default one server, first come first served.
 
 Packets of the public arrive in a Poisson stream; messages of the learning system enter the same queue. Each
-packet has an arrival and a departure, both events: what a message waits for emerges from them. A message
-enters when everything else of its instant is over; messages of one instant queue in the order of the names of
-their senders, those of one sender in the order of sending. It cannot be recalled: packets that their sender
-has given up stay and take their service. A discipline says who is served next, and whether packets leave
-without service (`cosim.queues.port`); a message of which one has left is never done.
+packet has an arrival and a departure, both events: the waiting time of a message emerges from them. A message
+enters when everything else of its instant is over; messages of one instant queue in the order of their
+senders' names, messages of one sender in the order of sending. It cannot be recalled: packets that their
+sender has given up stay and take their service. A discipline decides the order of service, and which packets
+leave without service (`cosim.queues.port`); if one of its packets does, a message is never done.
 
 The public's arrivals, its services, the messages' services and the work at the start are streams of
-their own, so no message moves a draw of the public.
+their own, so no message changes a draw of the public.
 
 Scope and limitations: unlimited room; a service is not interrupted. The load counts the public alone;
 messages add to it. Names of stations must differ, as they name the streams.
@@ -36,7 +36,7 @@ from cosim.queues.start import Start
 
 FIRST_COME = FirstComeFirstServed()
 BLOCK_SIZE = 1024
-"""Numbers drawn from a stream at once, whatever the law and the length of the run."""
+"""Number of draws from a stream at once, for any law and any length of the run."""
 
 
 class Packet(NamedTuple):
@@ -55,14 +55,15 @@ class Station:
         name: Names the random streams.
         arrival_rate_per_s: Packets of the public per second; 0 for none.
         service: Law of the service times.
-        start: The work in the queue at time 0, which one server has in service.
-        discipline: Who of those that wait is served next.
+        start: Unfinished work at time 0, all at one server.
+        discipline: Order of service.
         num_servers: Servers, each of which works on one packet at a time.
-        message_service: Law of the service times of the messages' packets; None: that of the public's.
-        keep_packets: Whether `packets` keeps every packet that was served, in the order of departures.
+        message_service: Law of the service times of the messages' packets; None means the public's law.
+        keep_packets: True if `packets` keeps every packet that was served, in the order of departures.
 
     Raises:
-        ConfigurationError: A negative arrival rate; less than one server; a start that does not go with it.
+        ConfigurationError: A negative arrival rate; less than one server; a start that does not suit the
+            queue.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class Station:
         self._in_service[timer] = packet
 
     def _go_on(self, _timer: Event | None = None) -> None:
-        """Let a server that has become free serve the next."""
+        """Let a server that has become free serve the next packet."""
         packet = self._queue.next(self._sim.now_s)
         if packet is None:
             self._num_idle += 1

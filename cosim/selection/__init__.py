@@ -1,4 +1,4 @@
-"""Selection: which clients of a cell take part in an edge round."""
+"""Selection: the participants of an edge round."""
 
 from cosim.doors import door as _door
 

@@ -1,4 +1,4 @@
-"""By client: what a rule remembers of clients, by their numbers in the run, in whichever cell they are.
+"""By client: what a rule remembers of clients, by their numbers in the run, for any cell.
 
 Usage::
 
@@ -29,7 +29,7 @@ class ByClient:
         return self._columns[column]
 
     def places(self, clients: Clients) -> NDArray[np.int64]:
-        """Places of clients in the columns, shape (clients,); they hold until the rule meets another one."""
+        """Places of clients in the columns, shape (clients,); they hold until the rule meets a new client."""
         numbers = clients.numbers
         if (new := np.setdiff1d(numbers, self._numbers, assume_unique=True)).size:
             at = np.searchsorted(self._numbers, new)

@@ -1,4 +1,4 @@
-"""Coming round: what a rule that chooses clients is given, besides the clock and the edge server.
+"""Coming round: what a selection rule is given, besides the clock and the edge server.
 
 Usage, in a rule (`selection`)::
 
@@ -27,12 +27,12 @@ class ComingRound(Protocol):
 
     @property
     def clients(self) -> Clients:
-        """Clients of the cell that are there, in the order of their numbers: those that may be chosen."""
+        """Clients of the cell that are there and may be chosen, in the order of their numbers."""
         ...
 
     @property
     def model(self) -> PendingModel:
-        """The model that the cell is going to train."""
+        """Model that the cell is going to train."""
         ...
 
     @property
@@ -42,16 +42,16 @@ class ComingRound(Protocol):
 
     @property
     def payload(self) -> Payload:
-        """What an upload carries."""
+        """Content of an upload."""
         ...
 
     @property
     def last(self) -> PastRound | None:
-        """What became of the server's last edge round; None: there was none."""
+        """Outcome of the server's last edge round; None if there was none."""
         ...
 
     def history(self, clients: Sequence[Client]) -> Past:
-        """What has become of the jobs of each client so far: energies, durations and outcomes.
+        """Energies, durations and outcomes of the jobs of each client so far.
 
         A rule whose class says `reads_history = True` may ask for it.
 
@@ -61,44 +61,45 @@ class ComingRound(Protocol):
         ...
 
     def num_samples(self, clients: Sequence[Client]) -> NDArray[np.int64]:
-        """Samples that each client has at this instant, shape (clients,)."""
+        """Number of samples that each client has at this instant, shape (clients,)."""
         ...
 
     def training_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
-        """How long each client is planned to train if it begins now, shape (clients,)."""
+        """Planned duration of each client's training if it begins now, shape (clients,)."""
         ...
 
     def losses(self, clients: Sequence[Client]) -> NDArray[np.float64]:
         """Mean loss of the model on the training samples of each client, shape (clients,); read-only.
 
-        With the client's own tensors in place of the model's (`System.personal`). Cross entropies in nats, or
-        squared errors. The model is computed now, so a rule that asks often learns in small pieces; a run
-        that is resumed reads these numbers from its checkpoint.
+        The client's own tensors replace the model's (`System.personal`). Losses are cross entropies in nats,
+        or squared errors. The model is computed now, so a rule that asks often learns in small batches; a
+        resumed run reads these numbers from its checkpoint.
 
         Raises:
-            ConfigurationError: Only times are asked for, so nothing is learned.
+            ConfigurationError: The run is timing-only, so nothing is learned.
         """
         ...
 
     def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
         """SNR of each client at its highest power in an equal share of the band, shape (clients,).
 
-        As a planner knows it at this instant, and with the share that is left when these clients take part.
+        The values are what a planner knows now, with the share that is left when these clients take
+        part.
 
         Raises:
-            ConfigurationError: An uplink of which nothing is known beforehand.
+            ConfigurationError: Nothing is known of the uplink beforehand.
         """
         ...
 
     def upload_s(self, clients: Sequence[Client], among: int | None = None) -> NDArray[np.float64]:
-        """How long the upload of each client takes, once it may begin, shape (clients,).
+        """Duration of each client's upload, once it may begin, shape (clients,).
 
-        At its highest power, as a planner knows it at this instant.
+        The values are what a planner knows now, at the highest power.
 
         Args:
-            among: How many take part; None: these.
+            among: Number of participants; None means these clients.
 
         Raises:
-            ConfigurationError: An uplink of which nothing is known beforehand.
+            ConfigurationError: Nothing is known of the uplink beforehand.
         """
         ...

@@ -1,15 +1,15 @@
 """Selection by a deadline: clients that are planned to have trained and sent by then.
 
-Planned are the training at the highest frequency, and the upload by the channel at the beginning of the
-round. Neither rule cuts anybody: the deadline is that of the choice, and one for the round is `waiting =
-Deadline`. Where nobody would be in time the one takes part who would end first.
+The plan holds the training at the highest frequency, and the upload by the channel at the beginning of the
+round. Neither rule cuts off a client: the deadline is only for the choice; a deadline for the round is
+`waiting = Deadline`. If no client would be in time, the client that would end first takes part.
 
 Scope and limitations: needs an uplink of which something is known. Downloads, and training times that are
 drawn, are not planned.
 
 Source: Nishio and Yonetani, "Client selection for federated learning with heterogeneous resources in mobile
-edge", ICC 2019 (arXiv 1804.08333), Algorithm 3, whose uploads follow one another. Where a link lets all send
-side by side, the most clients that are in time are the fastest of them, and how many follows by bisection.
+edge", ICC 2019 (arXiv 1804.08333), Algorithm 3, whose uploads follow one another. If a link lets all send
+side by side, the largest set of clients in time consists of the fastest, and bisection finds their number.
 """
 
 import heapq
@@ -28,7 +28,7 @@ from cosim.selection.port import Selection, SomeClients
 
 @part
 class FedCs(Selection):
-    """As many clients as can be done by a deadline.
+    """Most clients that can be done by a deadline.
 
     Attributes:
         round_s: The deadline, from the round's beginning. [Nishio and Yonetani, Section IV: 3 min]
@@ -38,7 +38,7 @@ class FedCs(Selection):
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
-        """The most that fit; asks for the channels of every client."""
+        """Choose the most clients that fit; asks for the channels of every client."""
         clients, train_s = coming.clients, coming.training_s(coming.clients)
         num_at_once = edge.route.uplink.link.known_to("FedCs").num_at_once
         if num_at_once is None:
@@ -47,7 +47,7 @@ class FedCs(Selection):
         return clients.some(np.array(one_by_one(train_s, upload_s, num_at_once, self.round_s)))
 
     def _side_by_side(self, train_s: NDArray[np.float64], coming: ComingRound) -> NDArray[np.int64]:
-        """Bisection over how many share the band: the more there are, the later each of them ends."""
+        """Choose by bisection of the number that share the band: the more clients, the later each ends."""
 
         def fastest(num: int) -> tuple[NDArray[np.int64], bool]:
             ends_s = instant_after(train_s, coming.upload_s(coming.clients, among=num))
@@ -64,11 +64,11 @@ class FedCs(Selection):
 def one_by_one(
     train_s: NDArray[np.float64], upload_s: NDArray[np.float64], num_at_once: int, round_s: float
 ) -> list[int]:
-    """Greedy choice where only so many send at the same time: again and again who would have sent first.
+    """Choose greedily if few may send at the same time: always the client that would finish first.
 
     Args:
-        train_s: Shape (clients,).
-        upload_s: Shape (clients,).
+        train_s: Duration of each training, shape (clients,).
+        upload_s: Duration of each upload, shape (clients,).
 
     Returns:
         Places, at least one, in the order in which they end.
@@ -87,7 +87,7 @@ def one_by_one(
 
 @part
 class DeadlineFeasible(SomeClients):
-    """Drawn uniformly among those who would be in time beside as many others as take part.
+    """A uniform draw among clients that would be in time beside the other participants.
 
     Attributes:
         round_s: The deadline, from the round's beginning. [no source]
@@ -97,7 +97,7 @@ class DeadlineFeasible(SomeClients):
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
-        """A draw, or all in time where they are fewer; asks for the channel of every client."""
+        """Draw participants, or take all in time if they are fewer; asks for the channel of every client."""
         clients, num = coming.clients, min(self.num_participants, len(coming.clients))
         ends_s = instant_after(coming.training_s(clients), coming.upload_s(clients, among=num))
         able = np.flatnonzero(ends_s <= self.round_s)

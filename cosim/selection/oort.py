@@ -1,20 +1,20 @@
-"""Oort: clients that still have much to teach and are fast enough, and some that nobody knows yet.
+"""Oort: clients that are fast and whose data are still useful, and some that are not known yet.
 
 A client whose last update arrived in round L(i), after D(i), is worth in round R, from 1::
 
     (U(i) + sqrt(0.1 ln R / L(i))) (T / D(i))^alpha, the last factor where D(i) > T
 
-where U(i), its statistical utility, is its samples times their loss when it took part; the root makes who has
-not been asked for long worth more, and T is how long a round is wanted to last. Of K participants a share
-epsilon, which falls from round to round, are clients whose update never arrived, drawn by speed; the others
-are drawn by worth among those worth at least 95 % of the last of the best. The pacer makes T longer when the
-utilities of the last rounds add up to less than those before.
+where U(i), its statistical utility, is its samples times their loss when it took part; the root raises the
+worth of clients that have not been asked for long, and T is the wanted duration of a round. Of K participants
+a share epsilon, which falls from round to round, are clients whose update never arrived, drawn by speed; the
+others are drawn by worth among clients worth at least 95 % of the last of the best. The pacer makes T longer
+when the utilities of the last rounds add up to less than in the rounds before.
 
 Scope and limitations: U is n times the mean loss over all samples of the model that the client begins with,
-where the paper has n times the root mean square over those that it trained on, and as much for equal losses.
-The pacer looks every so many rounds, as the authors' code does. No clipping of utilities, no blacklist. What
-a client spends on its loss is its training's forward pass. Losses are read from weights, so each round is
-learned before the next begins. Speed is the planned time of training.
+while the paper has n times the root mean square over the samples that it trained on; both are the same for
+equal losses. The pacer looks at fixed intervals of rounds, as the authors' code does. There is no clipping of
+utilities and no blacklist. The loss costs a client nothing, because it is its training's forward pass. Losses
+are read from weights, so each round is learned before the next begins. Speed is the planned time of training.
 
 Source: Lai et al., "Oort: Efficient federated learning via guided participant selection", OSDI 2021
 (arXiv 2010.06081), eqs. 1 to 3, Algorithm 1, Section 4.
@@ -36,18 +36,18 @@ from cosim.selection.coming_round import ComingRound
 from cosim.selection.port import SomeClients, drawn
 
 CUT_OFF = 0.95
-"""Worth of the last of the best that is enough to be drawn. [Lai et al., Section 4.4]"""
+"""Share of the worth of the last of the best that is enough to be drawn. [Lai et al., Section 4.4]"""
 
 
 @attrs.define(eq=False)
 class Memory:
-    """What a server knows of its clients.
+    """Knowledge of a server about its clients.
 
     Attributes:
-        wanted_s: T.
-        arrived: Sum of the utilities that arrived in each round that is over.
-        clients: Of each `utility`, U (not a number: no update has arrived); `round`, L, from 1; `duration_s`,
-            D; `asked`, its utility where it takes part at present.
+        wanted_s: T, the wanted duration of a round.
+        arrived: Sum of the utilities that arrived in each past round.
+        clients: Columns `utility`, U (nan if no update has arrived); `round`, L, from 1; `duration_s`, D;
+            `asked`, the utility of a client that takes part at present.
     """
 
     wanted_s: float
@@ -57,7 +57,7 @@ class Memory:
     )
 
     def worth(self, places: NDArray[np.int64], now: int, alpha: float) -> NDArray[np.float64]:
-        """Worth of clients in a round, shape (clients,), of which updates have arrived."""
+        """Worth in a round of clients whose updates have arrived, shape (clients,)."""
         of = self.clients
         stale = np.sqrt(0.1 * math.log(now) / np.maximum(of["round"][places], 1))
         speed = np.minimum(1.0, self.wanted_s / of["duration_s"][places])
@@ -69,13 +69,13 @@ class Oort(SomeClients):
     """Utility, speed and exploration.
 
     Attributes:
-        wanted_s: How long a round is wanted to last at first, T. [no source]
-        pacer_step_s: What the pacer adds to it. [no source]
+        wanted_s: Wanted duration T of a round at first. [no source]
+        pacer_step_s: Time that the pacer adds to it. [no source]
         pacer_rounds: Rounds W that the pacer compares. [Lai et al., Section 7.1: 20]
         slowness_penalty: alpha. [Lai et al., Section 7.1: 2]
-        exploration: Share of participants whose update has never arrived, at first. [Lai et al., Section 7.1]
-        exploration_decay: What becomes of it from round to round. [Lai et al., Section 7.1]
-        least_exploration: What it does not fall below. [Lai et al., Section 7.1]
+        exploration: Initial share of participants whose update has never arrived. [Lai et al., Section 7.1]
+        exploration_decay: Factor of that share from round to round. [Lai et al., Section 7.1]
+        least_exploration: Lowest value of that share. [Lai et al., Section 7.1]
     """
 
     asks = (LOSSES_ASKED,)
@@ -90,7 +90,7 @@ class Oort(SomeClients):
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
-        """A draw; asks those drawn for their samples and losses."""
+        """Draw participants; asks the drawn clients for their samples and losses."""
         memory = edge.kept.setdefault(self, Memory(self.wanted_s))
         self._observe(memory, coming)
         chosen = coming.clients.some(self._choice(sim, edge, coming, memory))
@@ -99,7 +99,7 @@ class Oort(SomeClients):
         return chosen
 
     def _observe(self, memory: Memory, coming: ComingRound) -> None:
-        """Take note of who arrived last, and let the pacer look."""
+        """Record the clients that arrived last, and let the pacer look."""
         last = coming.last
         if last is None:
             return

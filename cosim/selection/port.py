@@ -1,24 +1,23 @@
-"""Selection: the port of who of a cell takes part in an edge round.
+"""Selection: the port of the rule that chooses the participants of an edge round.
 
 A rule is given the clock, the edge server and the edge round that is about to begin (`coming_round`). It
 returns some of the clients that are there (`coming.clients`), or is a process that lets time pass and then
-returns them. What it wants to
-remember it keeps in `edge.kept[self]`, which no other rule of the system shares, nor an equal one: a run that
-is resumed replays its rounds, and comes to the same.
+returns them. It keeps its memory in `edge.kept[self]`, which no other rule of the system shares, not even an
+equal one: a resumed run replays its rounds, with the same result.
 
 Usage::
 
     @part
     class Fastest(SomeClients):
-        \"\"\"Those with the fastest processors.\"\"\"
+        \"\"\"Clients with the fastest processors.\"\"\"
 
         def participants(self, sim, edge, coming):
             ranked = sorted(coming.clients, key=lambda client: -client.device.frequency_hz)
             return ranked[: self.num_participants]
 
-A rule that returns `coming.clients.some(places)` asks no client one by one, which counts in large cells.
-Where fewer are there than a rule wants, those take part; where nobody is, the edge round begins when the next
-one comes.
+A rule that returns `coming.clients.some(places)` asks no client one by one, which matters in large cells. If
+fewer clients are there than a rule wants, all of them take part; if none is there, the edge round begins when
+the next one comes.
 
 Validation: tests/selection, each rule by hand; tests/systems/test_clocks.py: the same on both clocks.
 """
@@ -39,15 +38,15 @@ from cosim.selection.coming_round import ComingRound
 
 @part
 class Selection(Port, ABC):
-    """Who takes part in an edge round; a rule that reads losses asks for learning (`LOSSES_ASKED`)."""
+    """Rule that chooses participants; a rule that reads losses asks for learning (`LOSSES_ASKED`)."""
 
     def most(self, num_clients: int) -> int:
-        """Participants of a cell of so many clients in an edge round, at most."""
+        """Most participants of an edge round in a cell of `num_clients`."""
         return num_clients
 
     @abstractmethod
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Iterable[Client] | Process:
-        """Who takes part in the coming edge round: clients, or a process that waits and returns them."""
+        """Participants of the coming edge round: clients, or a process that waits and returns them."""
 
 
 @part
@@ -56,17 +55,16 @@ class Everyone(Selection):
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
-        """All."""
         return coming.clients
 
 
 @part
 class SomeClients(Selection, ABC):
-    """Base of the rules that choose so many.
+    """Base of the rules that choose a given number.
 
     Attributes:
-        num_participants: Clients of a cell that take part in an edge round, or all that are there where they
-            are fewer. [no source]
+        num_participants: Clients of a cell that take part in an edge round, or all that are there if they are
+            fewer. [no source]
     """
 
     num_participants: int = knob(at_least(1), default=5)
@@ -82,15 +80,14 @@ class SomeClients(Selection, ABC):
 
     @override
     def most(self, num_clients: int) -> int:
-        """So many."""
         return self.num_participants
 
 
 def drawn(rng: np.random.Generator, weights: NDArray[Any], num: int) -> NDArray[np.int64]:
     """Places drawn one after the other without replacement, with probabilities in proportion to weights.
 
-    Who is first of clocks that ring at the rates of the weights is such a draw, and so are the next; those of
-    weight 0 come last. [Efraimidis and Spirakis, Inf. Process. Lett. 2006]
+    The order in which clocks ring with the weights as rates is such a draw; places of weight 0 come last.
+    [Efraimidis and Spirakis, Inf. Process. Lett. 2006]
     """
     with np.errstate(divide="ignore"):
         rings = rng.exponential(size=len(weights)) / weights

@@ -1,10 +1,10 @@
-"""Power of choice: of some candidates those whose samples the model fits worst.
+"""Power of choice: the candidates with samples that the model fits worst.
 
 Candidates are drawn without replacement in proportion to their samples. They get the model, compute their
 losses and report them.
 
-Scope and limitations: what candidates spend on that, and its time, is not counted; it is a forward pass over
-their samples and a number. Losses are read from weights, so each round is learned before the next begins.
+Scope and limitations: the candidates' time and energy for that are not counted: a forward pass over their
+samples, and sending a number. Losses are read from weights, so each round is learned before the next begins.
 
 Source: Cho, Wang, Joshi, "Towards understanding biased client selection in federated learning", AISTATS 2022
 (arXiv 2010.01243), Section 4: pi_pow-d.
@@ -25,7 +25,7 @@ from cosim.selection.port import SomeClients, drawn
 
 @part
 class PowerOfChoice(SomeClients):
-    """Largest losses of some candidates.
+    """Candidates with the largest losses.
 
     Attributes:
         num_candidates: Clients d that report their losses. [Cho et al., Section 6: twice the participants and
@@ -53,7 +53,7 @@ class PowerOfChoice(SomeClients):
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
-        """Those; asks every client for its samples, and candidates for losses."""
+        """Choose candidates with the largest losses; asks clients for samples, and candidates for losses."""
         rng, clients = sim.stream(edge.name, "participants", coming.job.number), coming.clients
         candidates = clients.some(drawn(rng, coming.num_samples(clients), self.num_candidates))
         losses = coming.losses(candidates)

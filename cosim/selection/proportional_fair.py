@@ -1,11 +1,11 @@
-"""Proportional fair selection: clients whose channels are good, for them.
+"""Proportional fair selection: clients whose channels are good, compared with their own average.
 
-Those of the largest SNR at the beginning of the round over their own mean SNR so far, in the rounds at whose
-beginning they were there, this one included. Of
-equals it draws, so a channel that never changes makes it uniform.
+The rule chooses clients with the largest SNR at the beginning of the round over their own mean SNR so far:
+over the rounds at whose beginning they were there, this one included. It draws among equals, so a channel
+that never changes makes it uniform.
 
 Scope and limitations: needs an uplink of which something is known, and channels that are redrawn (fading by
-edge rounds). The edge server is taken to know all SNRs of its cell in every round.
+edge rounds). The edge server is assumed to know all SNRs of its cell in every round.
 
 Source: Yang et al., "Scheduling policies for federated learning in wireless networks", IEEE Trans. Commun.
 2020 (arXiv 1908.06287), Section II-C.
@@ -28,7 +28,7 @@ class ProportionalFair(SomeClients):
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
-        """The best now, for them; asks for the channel of every client."""
+        """Choose the best now, compared with their means; asks for the channel of every client."""
         clients, num = coming.clients, len(edge.clients)
         snr, own = coming.known_snr(clients), clients.places_in(edge.clients)
         known = edge.kept.setdefault(self, ByClient(num_rounds=0, mean=0.0))

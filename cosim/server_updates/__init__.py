@@ -1,4 +1,4 @@
-"""Server updates: what a server makes of its model when updates have arrived."""
+"""Server updates: a server's next model when updates have arrived."""
 
 from cosim.doors import door as _door
 

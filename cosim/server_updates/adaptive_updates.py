@@ -1,6 +1,6 @@
 """Adaptive updates: server momentum, and steps scaled by second moments, parameter by parameter.
 
-With x the server's model, d the mean of what arrived less x, eta the learning rate::
+With x the server's model, d the mean of the arrived updates minus x, eta the learning rate::
 
     FedAvgM      m <- beta m + d                       x <- x + eta m
     FedAdagrad   m <- beta1 m + (1 - beta1) d          x <- x + eta m / (sqrt(v) + tau)
@@ -8,10 +8,10 @@ With x the server's model, d the mean of what arrived less x, eta the learning r
     FedAdam      likewise, with v <- beta2 v + (1 - beta2) d^2
     FedYogi      likewise, with v <- v - (1 - beta2) d^2 sign(v - d^2)
 
-m begins at 0 and v at tau^2; neither is corrected for its beginning.
+m begins at 0 and v at tau^2; neither is bias-corrected.
 
 Scope and limitations: a server keeps m and v in float32, one or two models more. A cell whose part of the
-model changes keeps none (HIST). m and v stand still in a round in which nothing arrives.
+model changes keeps none (HIST). m and v do not change in a round in which nothing arrives.
 
 Validation: tests/server_updates/test_adaptive_updates.py, by hand; momentum 0 and rate 1 is the mean, bit for
 bit; tests/server_updates/test_adaptive_learning.py: FedAdam beats FedAvg on badly scaled features, and only
@@ -43,7 +43,7 @@ class FedAvgM(StepFromMean):
     """Server momentum.
 
     Attributes:
-        momentum: Share beta of a step that goes on into the next. [Hsu et al., Section 4.3]
+        momentum: Share beta of a step that carries over into the next. [Hsu et al., Section 4.3]
         learning_rate: Step size eta. [Hsu et al.: 1]
     """
 
@@ -52,7 +52,7 @@ class FedAvgM(StepFromMean):
 
     @override
     def step(self, server: ServerView) -> "Weights":
-        """A step; returns m. With eta = 1 nothing of the model remains but in what is added to the mean."""
+        """Move the model and return m; with eta = 1 the model is the mean plus beta times the last m."""
         velocity = {}
         for name, mean in server.mean.items():
             model, kept = server.model[name], server.state.get(name)
@@ -70,8 +70,8 @@ class Adaptive(StepFromMean):
 
     Attributes:
         learning_rate: Step size eta. [no source: Reddi et al. tune it]
-        beta1: How much of the first moment stays. [Reddi et al., Section 5: 0.9; 0 for FedAdagrad]
-        adaptivity: tau, added to the root; small adapts more. [Reddi et al., Section 5.3: 1e-3]
+        beta1: Share of the first moment that is kept. [Reddi et al., Section 5: 0.9; 0 for FedAdagrad]
+        adaptivity: tau, added to the root; a smaller value adapts more. [Reddi et al., Section 5.3: 1e-3]
     """
 
     learning_rate: Rate = knob(positive, default=0.03)
@@ -80,11 +80,11 @@ class Adaptive(StepFromMean):
 
     @abstractmethod
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
-        """The next v from the last and d^2, parameter by parameter."""
+        """Next v from the last and d^2, parameter by parameter."""
 
     @override
     def step(self, server: ServerView) -> "Weights":
-        """A step; returns m and v."""
+        """Move the model and return m and v."""
         state = {}
         for name, mean in server.mean.items():
             change, first, second = mean - server.model[name], f"first {name}", f"second {name}"
@@ -106,7 +106,6 @@ class FedAdagrad(Adaptive):
 
     @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
-        """Their sum."""
         return kept + square
 
 
@@ -115,14 +114,13 @@ class FedAdam(Adaptive):
     """Steps divided by the root of a running mean of squares.
 
     Attributes:
-        beta2: How much of the second moment stays. [Reddi et al., Section 5: 0.99]
+        beta2: Share of the second moment that is kept. [Reddi et al., Section 5: 0.99]
     """
 
     beta2: float = knob(not_negative, below(1.0), default=0.99)
 
     @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
-        """Their weighted mean."""
         return self.beta2 * kept + (1.0 - self.beta2) * square
 
 
@@ -131,12 +129,11 @@ class FedYogi(Adaptive):
     """Steps divided by the root of a second moment that moves towards squares by no more than their size.
 
     Attributes:
-        beta2: How little a square moves the second moment. [Reddi et al., Section 5: 0.99]
+        beta2: 1 minus the share by which a square moves the second moment. [Reddi et al., Section 5: 0.99]
     """
 
     beta2: float = knob(not_negative, below(1.0), default=0.99)
 
     @override
     def second_moment(self, kept: "Tensor", square: "Tensor") -> "Tensor":
-        """The last, towards the square."""
         return kept - (1.0 - self.beta2) * square * (kept - square).sign()

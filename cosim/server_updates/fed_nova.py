@@ -1,21 +1,22 @@
-"""FedNova: the mean of normalised steps, where clients take different numbers of them.
+"""FedNova: the mean of normalised steps, for clients that take different numbers of steps.
 
-A client that takes more steps pulls a mean further its own way. FedNova divides each client's way x - y_i by
-the number of gradients |a_i| that its steps add up to, averages with weights p_i, and takes as many of these
-mean gradients as clients have taken in the mean::
+A client that takes more steps pulls a mean further in its own direction. FedNova divides each client's change
+x - y_i by the number of gradients |a_i| that its steps add up to, averages with weights p_i, and takes as
+many of these mean gradients as clients have taken on average::
 
     x <- x - tau_eff sum_i p_i (x - y_i) / |a_i|        tau_eff = sum_i p_i |a_i|
 
 With w_i = p_i / |a_i| this is x + r (m - x), where m is the mean of the y_i weighted by w_i and r = tau_eff
-sum w_i: a step from the model through a mean and beyond. With as many steps for all, r = 1: the mean.
+sum w_i: a step from the model through a mean and beyond. With the same number of steps for all, r = 1: the
+mean.
 
 The rule by which a client trains says what |a_i| is (`LocalTraining.num_gradients`): the number of steps of
-plain SGD; more with momentum, which takes a gradient again in later steps; less in proximal steps, which
-forget. A rule that does not know is refused, Adam for instance, whose steps are no sums of gradients, or
+plain SGD; more with momentum, which repeats a gradient in later steps; less in proximal steps, which forget.
+A rule that does not know it is refused, for instance Adam, whose steps are not sums of gradients, or
 SCAFFOLD, whose variates would be averaged by w and not by p.
 
-Scope and limitations: the running statistics that come out are those of m. p and tau_eff are of those that
-arrived. Updates arrive one by one: not over the air.
+Scope and limitations: the next running statistics come from m. p and tau_eff cover the updates that
+arrived. Updates must arrive one by one, not as sums over the air.
 
 Validation: tests/server_updates/test_fed_nova.py, by hand, with |a_i| from torch.optim's own steps; equal
 steps against the mean to 1e-6.
@@ -45,17 +46,17 @@ if TYPE_CHECKING:
 
 @part
 class FedNova(ServerUpdate):
-    """The mean of normalised steps.
+    """Mean of normalised steps.
 
     Attributes:
-        weighted: How much each client's steps weigh, p. [Wang et al., Section 2: by samples]
+        weighted: Weight p of each client's steps. [Wang et al., Section 2: by samples]
     """
 
     weighted: ServerUpdate = MeanBySamples()
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse weights that are more than that, and steps of which nothing is known."""
+        """Refuse weights that are more than a mean, and rules with an unknown number of gradients."""
         if self.weighted.form not in ("mean", "weights"):
             kind, rule = type(self.weighted), "is more than weights"
             raise refuse(type(self), "weighted", kind.__name__, rule, "Use Mean or MeanBySamples.")
@@ -70,7 +71,7 @@ class FedNova(ServerUpdate):
 
     @override
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
-        """What all steps come to."""
+        """Model after the mean of normalised steps."""
         weights = self.weighted.weights(updates)
         weights = [1.0] * len(updates) if weights is None else [float(weight) for weight in weights]
         numbers = [_num_gradients(update.training, update.num_steps) for update in updates]
@@ -81,7 +82,7 @@ class FedNova(ServerUpdate):
 
 
 def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
-    """Gradients that the steps add up to, as the rule says that makes the steps."""
+    """Number of gradients that the steps add up to, by the rule that makes the steps."""
     number = rule.num_gradients(num_steps)
     if number is None:
         kind = type(rule).__name__
@@ -99,7 +100,7 @@ def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
 
 
 class ModelBeyond(PendingModel):
-    """Model + ratio times (mean - model); running statistics are those of the mean."""
+    """Model + ratio times (mean - model); running statistics come from the mean."""
 
     __slots__ = ("ratio",)
 

@@ -1,13 +1,13 @@
 """Majority vote: a server moves every value by a common step where most of the updates point.
 
-Of the n updates that arrived u say up and n - u down; the value moves by step sign(u - (n - u)), and stays
-where they are even. The votes are counted from the mean of the updates, whose distance to the model is
-(2 u - n) step / n, so that they are whole numbers again whatever the rounding of the weights was. Running
-statistics and state are no votes: their mean comes out.
+Of the n updates that arrived, u say up and n - u down; the value moves by step sign(u - (n - u)), and stays
+if they are even. The votes are counted from the mean of the updates, whose distance to the model is (2 u - n)
+step / n, and rounded to whole numbers, so that the rounding of the weights has no effect. Running statistics
+and state are not voted on: they become their mean.
 
-Scope and limitations: what arrives must be signs (`Codec.step`), of updates that start from the server's
-model: at the edge servers of rounds, not at a cloud, to which means come. The way down is a model, where the
-paper sends signs.
+Scope and limitations: updates must arrive as signs (`Codec.step`) and start from the server's model: at the
+edge servers of rounds, not at a cloud, which gets means. The downlink carries a model, while the paper sends
+signs.
 
 Source: Bernstein et al., "signSGD", ICML 2018, arXiv 1802.04434, Algorithm 3.
 """
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @part
 class MajorityVote(ServerUpdate):
-    """A step for every value, where most updates point."""
+    """A step of every value, in the direction of most updates."""
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse updates that are more than signs."""
+        """Refuse updates that are not signs."""
         if system.codec.step is None:
             kind = type(system.codec).__name__
             rule = f"{kind} sends more than signs, and MajorityVote counts signs"
@@ -42,7 +42,7 @@ class MajorityVote(ServerUpdate):
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
     ) -> tuple[PendingModel, PendingState | None]:
-        """The model after the vote of the updates that the mean is made of."""
+        """Model after the vote of the updates in the mean, and no state."""
         if not mean.updates or any(update.start is not model for update in mean.updates):
             raise ConfigurationError(
                 "MajorityVote: what arrives are not updates of this server's model, so they cannot vote. "
@@ -52,7 +52,7 @@ class MajorityVote(ServerUpdate):
 
 
 class VotedModel(PendingModel):
-    """A model after a vote of updates that start from it."""
+    """Model after a vote of updates that start from it."""
 
     __slots__ = ("num_votes", "step")
 

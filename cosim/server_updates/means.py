@@ -1,4 +1,4 @@
-"""Means: the mean of what arrived, weighted equally or by samples, and no step beyond it."""
+"""Means: the mean of the arrived updates, weighted equally or by samples, with no further step."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ from cosim.values.pending import PendingUpdate
 
 @part
 class Mean(ServerUpdate):
-    """The mean of what arrived, equal weights."""
+    """Mean of the arrived updates, with equal weights."""
 
 
 @part
 class MeanBySamples(ServerUpdate):
-    """The mean of what arrived, weighted by numbers of samples."""
+    """Mean of the arrived updates, weighted by numbers of samples."""
 
     @override
     def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float]:
-        """Samples that each update was trained on."""
+        """Number of samples that each update was trained on."""
         return [len(update.samples) for update in updates]

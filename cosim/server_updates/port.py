@@ -1,8 +1,8 @@
-"""Server update: what a server makes of its model when updates have arrived.
+"""Server update: a server's next model when updates have arrived.
 
-A rule is a mean, by `weights` of the updates or a `mean_of` of its own, or it goes on from one: one of your
-own has a method `step`, a plain torch function of the model and the mean (`ServerView`), whose model at the
-end is what comes out::
+A rule is a mean, by `weights` of the updates or a `mean_of` of its own, or a step from a mean. A step of your
+own is a method `step`, a plain torch function of the model and the mean (`ServerView`), which changes the
+model in place::
 
     @part
     class ServerMomentum(ServerUpdate):
@@ -17,15 +17,15 @@ end is what comes out::
                 server.model[name] += velocity[name]
             return velocity
 
-From another mean than the equal one go rules below `StepFromMean`, which have a field for it.
+Rules that step from a mean other than the equal one inherit from `StepFromMean`, which has a field for it.
 
 A rule with `keeps_state = True` in its class gets what it returned last as `server.state`, empty at first; it
-is in the checkpoint, as what clients keep. A round in which nothing arrives has no step.
+is in the checkpoint, like the clients' state. A round in which nothing arrives has no step.
 
-Running statistics and other state in buffers are no part of a step: those of the mean come out; nor is what
-clients keep to themselves (`System.personal`).
+Running statistics and other state in buffers are not part of a step: they come from the mean. Nor are the
+clients' personal tensors (`System.personal`).
 
-Scope and limitations: the mean is rounded to float32 before a step. What adds up in the air arrives with
+Scope and limitations: the mean is rounded to float32 before a step. Updates that add up over the air have
 equal weights.
 """
 
@@ -50,7 +50,7 @@ class ServerUpdate(Port):
     """A rule by which a server moves its model.
 
     Attributes:
-        keeps_state: Whether what `step` returns is kept for the server's next one; a class says so.
+        keeps_state: True if what `step` returns is kept for the server's next one; set in the class.
     """
 
     asks = (
@@ -67,14 +67,14 @@ class ServerUpdate(Port):
     keeps_state: ClassVar[bool] = False
 
     def weights(self, updates: Sequence[PendingUpdate]) -> Sequence[float] | None:
-        """Relative weight of each update in their mean; None: equal."""
+        """Relative weight of each update in their mean; None means equal weights."""
         return None
 
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
-        """Mean of the updates, at least one, that have arrived where they arrive one by one.
+        """Mean of the updates, at least one, that have arrived one by one.
 
         Args:
-            model: Where they start.
+            model: Model from which they start.
         """
         return mean(updates, self.weights(updates))
 
@@ -84,31 +84,31 @@ class ServerUpdate(Port):
 
     @property
     def averaging(self) -> "ServerUpdate":
-        """The rule of the mean from which this one goes on: itself, or a part of it."""
+        """Rule of the mean from which this one steps: itself, or a part of it."""
         return self
 
     def moved(
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
     ) -> tuple[PendingModel, PendingState | None]:
-        """The server's next model, and what it keeps: after its step; without one the mean.
+        """Server's next model and state, after its step; without a step the mean.
 
         Args:
-            model: Where it was.
-            mean: Of the updates that have arrived.
-            state: What it has kept; None: nothing.
+            model: The server's model before.
+            mean: Mean of the updates that have arrived.
+            state: What the server has kept; None means nothing.
             key: Determines what a step draws, 0 to 2**64 - 1.
         """
         return stepped(self, model, mean, state, key) if self.form == "step" else (mean, None)
 
 
 class ServerView(Protocol):
-    """What a rule's step is given.
+    """Model, mean and state that a rule's step is given.
 
     Attributes:
-        model: Parameter -> values of the server's model, its own; what it holds at the end comes out.
+        model: Parameter -> values of the server's model, to be changed; its final values are the next model.
         mean: Parameter -> mean of the updates that arrived.
         state: Name -> what the last step returned; empty at first.
-        round: Of the step, from 1, as that of a training (`cosim.schedules.port`).
+        round: Round of the step, from 1, like that of a training (`cosim.schedules.port`).
     """
 
     model: "Weights"
@@ -118,5 +118,5 @@ class ServerView(Protocol):
 
     @property
     def generator(self) -> "torch.Generator":
-        """The source of what is drawn, from its beginning."""
+        """Generator of the random draws, from its beginning."""
         ...

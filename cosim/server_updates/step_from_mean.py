@@ -1,4 +1,4 @@
-"""Step from a mean: the base of rules of a server that go on from any mean of what arrived."""
+"""Step from a mean: the base of server rules that step from any mean of the arrived updates."""
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @part
 class StepFromMean(ServerUpdate, ABC):
-    """Base of the rules that go on from a mean.
+    """Base of the rules that step from a mean.
 
     Attributes:
-        mean: What the updates come to: Mean, MeanBySamples, FedNova, ...
+        mean: Rule that averages the updates: Mean, MeanBySamples, FedNova, ...
     """
 
     keeps_state = True
@@ -27,7 +27,7 @@ class StepFromMean(ServerUpdate, ABC):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse two steps, one after the other."""
+        """Refuse a step after another step."""
         if self.mean.form in ("step", "moved"):
             kind = type(self.mean).__name__
             raise refuse(type(self), "mean", kind, "has a step of its own", "Use Mean or MeanBySamples.")
@@ -35,10 +35,9 @@ class StepFromMean(ServerUpdate, ABC):
     @property
     @override
     def averaging(self) -> ServerUpdate:
-        """The mean."""
         return self.mean
 
     @abstractmethod
     @override
     def step(self, server: ServerView) -> "Weights":
-        """A step; returns what is kept."""
+        """Move the server's model from the mean; returns what is kept."""

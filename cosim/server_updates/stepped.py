@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def stepped(
     rule: "ServerUpdate", model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
 ) -> tuple[PendingModel, PendingState | None]:
-    """The model after a step of a rule, and what the server keeps; arguments as of `ServerUpdate.moved`."""
+    """Model after a step of a rule, and what the server keeps; arguments as in `ServerUpdate.moved`."""
     made = SteppedModel(rule, model, mean, state, key)
     return made, made.next_state if rule.keeps_state else None
 
@@ -50,11 +50,11 @@ class SteppedModel(PendingModel):
     ) -> None:
         super().__init__((model, mean) if state is None else (model, mean, state))
         self.rule, self.key, self.left = rule, key, NextState()
-        self.started_round = model.round  # of this instant: a round without updates may keep a model
+        self.started_round = model.round  # the current round: a round without updates may keep a model
 
     @property
     def next_state(self) -> PendingState:
-        """What the server keeps of this step; asked for before the model is read."""
+        """State that the server keeps of this step; asked for before the model is read."""
         assert self.tensors is None, "the model is computed, and its state was not asked for"
         return self.left.of(lambda: PendingState((self,)))
 

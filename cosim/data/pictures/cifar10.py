@@ -1,4 +1,4 @@
-"""CIFAR-10: 60,000 colour pictures of ten things, 3 x 32 x 32.
+"""CIFAR-10: 60,000 colour pictures of ten classes of objects, 3 x 32 x 32.
 
 Source and files: `cifar10_files`.
 """
@@ -16,15 +16,14 @@ from cosim.data.pictures.pictures import Pictures, outline_of, pictures_of
 
 @part
 class Cifar10(Pictures):
-    """Colour pictures of ten things, 3 x 32 x 32, from an archive or six files."""
+    """Colour pictures of ten classes of objects, 3 x 32 x 32, from an archive or six files."""
 
     @property
     @override
     def outline(self) -> Dataset:
-        """A black picture."""
         return outline_of(cifar10_files)
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The pictures that lie in the folder, or in the usual ones."""
+        """Load the pictures from the named folder, or from the usual one."""
         return pictures_of(cifar10_files, data_dir, self.grey_levels)

@@ -4,14 +4,13 @@ The set is 50,000 training and 10,000 test pictures of 32 x 32 pixels in three c
 binary version is an archive of five training files and one test file, each of 10,000 records of 3,073 bytes:
 a label, then red, green and blue, 32 x 32 each, rows first.
 
-What is checked depends on what is there. The archive must have the MD5 sum that the authors publish, so its
-content is theirs to the bit. For unpacked files no checksums are published: each must have its size and
-labels from 0 to 9, the test file 1,000 pictures of each class, and the training files together 5,000. That
-catches truncated files and one file in place of another; it does not catch changed pixels, or training files
-with swapped names.
+The archive must have the MD5 sum that its authors publish, so its content is the published one to the bit.
+For unpacked files no checksums are published: each must have its size and labels from 0 to 9, the test file
+1,000 pictures of each class, and the training files together 5,000 of each. That catches truncated files and
+one file in place of another; it does not catch changed pixels, or training files with swapped names.
 
 Scope and limitations: this one data set in this one version (not the Python or Matlab one), whole in memory
-(184 MB, twice that while reading); no download. The archive is unpacked anew at each reading.
+(184 MB, twice that while reading); no download. The archive is unpacked at every reading.
 
 Usage::
 
@@ -37,14 +36,14 @@ NAME = "cifar-10"
 NUM_CLASSES = 10
 SHAPE = (3, 32, 32)
 NUM_FEATURES = 3 * 32 * 32
-"""Of a picture: channels, rows, columns."""
+"""Number of values of a picture: channels, rows, columns."""
 NUM_RECORDS = 10_000
-"""Of each file."""
+"""Number of pictures in each file."""
 RECORD_BYTES = 1 + 3 * 32 * 32
 TRAIN_FILES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
 TEST_FILE = "test_batch.bin"
 FOLDER = "cifar-10-batches-bin"
-"""In which the files lie inside the archive."""
+"""Folder of the files inside the archive."""
 ARCHIVE = "cifar-10-binary.tar.gz"
 ARCHIVE_MD5 = "c32a1d4ab5d03f1284b67883e8d87530"
 URL = f"https://www.cs.toronto.edu/~kriz/{ARCHIVE}"
@@ -59,13 +58,13 @@ def cache_folder() -> Path:
 
 
 def find(data_dir: Path | None = None) -> Path:
-    """The folder with the archive, or with the six files, or with their folder `FOLDER`.
+    """Folder with the archive, or with the six files, or with their folder `FOLDER`.
 
-    A folder that the user names, `data_dir` or else $COSIM_DATA, is the only one looked at. With none named:
+    If the user names a folder, by `data_dir` or else $COSIM_DATA, only that one is searched; otherwise
     `cache_folder()`.
 
     Raises:
-        MissingFiles: that folder has neither.
+        MissingFiles: The folder has neither.
     """
     if data_dir is not None:
         folder, source = data_dir, "--data-dir"
@@ -78,7 +77,7 @@ def find(data_dir: Path | None = None) -> Path:
 
 
 def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
-    """The set as it lies in a folder; of archive and unpacked files the archive, which can be checked better.
+    """Read the set from a folder; the archive is preferred to unpacked files, because it has a checksum.
 
     Returns:
         Training pictures, shape (50000, 3, 32, 32), channels red, green, blue, levels from 0 to 255; training
@@ -86,8 +85,8 @@ def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np
         (10000,). All read-only.
 
     Raises:
-        MissingFiles: the folder has neither archive nor files.
-        ConfigurationError: a file is unreadable, truncated, corrupt or another file.
+        MissingFiles: The folder has neither archive nor files.
+        ConfigurationError: A file is unreadable, truncated, corrupt or another file.
     """
     place = _place(folder, "the folder to read")
     contents = _unpacked(place) if place.is_file() else {name: _bytes(place / name) for name in _FILES}
@@ -100,10 +99,10 @@ def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np
 
 
 def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Path, time of change in nanoseconds and bytes of each file that `read` would read.
+    """Path, modification time in nanoseconds and size in bytes of each file that `read` would read.
 
     Raises:
-        MissingFiles: the folder has neither archive nor files.
+        MissingFiles: The folder has neither archive nor files.
     """
     place = _place(folder, "the folder to read")
     paths = [place] if place.is_file() else [place / name for name in _FILES]
@@ -111,7 +110,7 @@ def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
 
 
 def _place(folder: Path, source: str) -> Path:
-    """The archive, else the folder that holds the six files."""
+    """The archive, else the folder with the six files."""
     if (folder / ARCHIVE).is_file():
         return folder / ARCHIVE
     missing = {
@@ -151,7 +150,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _unpacked(archive: Path) -> dict[str, bytes]:
-    """File name -> its content, of an archive that is the published one."""
+    """Content of each file by name, from the published archive."""
     try:
         with archive.open("rb") as file:
             md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
@@ -187,7 +186,7 @@ def _records(content: bytes, path: Path) -> NDArray[np.uint8]:
 
 
 def _check_classes(records: NDArray[np.uint8], path: Path, who: str) -> None:
-    """As many pictures of one class as of any other."""
+    """Check that every class has the same number of pictures."""
     counts, rule = np.bincount(records[:, 0], minlength=NUM_CLASSES), len(records) // NUM_CLASSES
     if (counts != rule).any():
         label = int(np.argmax(counts != rule))

@@ -1,10 +1,10 @@
 """Digits: handwritten digits of 8 x 8 pixels, the test part of the UCI set that scikit-learn carries.
 
-The levels 0 to 16 get the range of Fashion-MNIST, so that a learning rate means much the same on both. The
-test part is every fifth sample of each class in the set's own order.
+The levels 0 to 16 are scaled to the range of Fashion-MNIST, so that a learning rate means much the same on
+both. The test part is every fifth sample of each class in the set's own order.
 
-Scope and limitations: training and test part may share writers, so test accuracy says nothing about unknown
-ones.
+Scope and limitations: training and test part may share writers, so test accuracy says nothing about new
+writers.
 
 Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository.
 """
@@ -28,7 +28,6 @@ class Digits(Pictures):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The digits; there are no files to name."""
         levels, labels = _levels_and_labels()
         test = np.zeros(len(labels), dtype=bool)
         for label in range(10):
@@ -42,7 +41,7 @@ class Digits(Pictures):
 @cache
 def _levels_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Pixels, shape (samples, 64), and classes, shape (samples,), in the set's own order."""
-    from sklearn.datasets import load_digits  # a second to import, and only needed here
+    from sklearn.datasets import load_digits  # slow to import, and only needed here
 
     levels, labels = load_digits(return_X_y=True)
     return np.asarray(levels), np.asarray(labels)

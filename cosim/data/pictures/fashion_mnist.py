@@ -21,10 +21,9 @@ class FashionMnist(Pictures):
     @property
     @override
     def outline(self) -> Dataset:
-        """A black picture."""
         return outline_of(fashion_mnist_files)
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The pictures that lie in the folder, or in the usual ones."""
+        """Load the pictures from the named folder, or from the usual ones."""
         return pictures_of(fashion_mnist_files, data_dir, self.grey_levels)

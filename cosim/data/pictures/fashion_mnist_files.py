@@ -7,8 +7,8 @@ truncated file, swapped names or MNIST (same names, same sizes) under this name 
 Scope and limitations: this one data set; whole files in memory (55 MB); the checksums are of the decompressed
 content, because the same content is gzipped in more than one way. The files of Debian's package
 `dataset-fashion-mnist` differ byte-wise from the upstream ones, in the gzip header only: Debian drops the
-file name and sets another time. With upstream's name and time put back they have the published MD5 sums, as a
-test shows; so the SHA-256 sums below, of Debian's content, are those of upstream's content too.
+file name and sets another time. With upstream's name and time restored they have the published MD5 sums, as a
+test shows; so the SHA-256 sums below hold for both.
 
 Usage::
 
@@ -39,11 +39,11 @@ NAME = "fashion-mnist"
 NUM_CLASSES = 10
 NUM_FEATURES = 28 * 28
 DEBIAN_FOLDER = Path("/usr/share/datasets/fashion-mnist")
-"""Where Debian's package `dataset-fashion-mnist` puts the files."""
+"""Folder of Debian's package `dataset-fashion-mnist`."""
 BASE_URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
 """The authors' repository; their older address, an S3 web site, has no https."""
 TIMEOUT_S = 30.0
-"""How long a silent server is waited for (no source)."""
+"""Time limit for a silent server. [no source]"""
 
 _WITHOUT_DOWNLOAD = (
     "`apt-get install dataset-fashion-mnist`, or copy its four IDX files from elsewhere and name their "
@@ -52,11 +52,11 @@ _WITHOUT_DOWNLOAD = (
 _WAYS = f"Download it with `cosim data fashion-mnist`, or {_WITHOUT_DOWNLOAD}."
 
 Progress = Callable[[str, float], None]
-"""Gets a file's name and the fraction of it that has arrived, from 0 to 1."""
+"""Function of a file's name and the fraction of it that has arrived, from 0 to 1."""
 
 
 class MissingFiles(ConfigurationError):
-    """The files are not where they were looked for; files that are there but wrong are another error."""
+    """Files that were not found; files that are there but wrong are another error."""
 
 
 @attrs.frozen
@@ -66,7 +66,7 @@ class IdxFile:
     Attributes:
         name: Its name without ".gz".
         shape: (images, rows, columns) or (labels,), which its IDX header must state.
-        sha256: Of its decompressed content, in hexadecimal digits.
+        sha256: Checksum of its decompressed content, in hexadecimal digits.
     """
 
     name: str
@@ -96,7 +96,7 @@ FILES = (
         "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
     ),
 )
-"""In the order of `read`."""
+"""Files of the set, in the order of `read`."""
 
 
 def cache_folder() -> Path:
@@ -106,13 +106,13 @@ def cache_folder() -> Path:
 
 
 def find(data_dir: Path | None = None) -> Path:
-    """The folder with all four files.
+    """Folder with all four files.
 
-    A folder that the user names, `data_dir` or else $COSIM_DATA, is the only one looked at. With none named:
+    If the user names a folder, by `data_dir` or else $COSIM_DATA, only that one is searched; otherwise
     `cache_folder()`, then `DEBIAN_FOLDER`.
 
     Raises:
-        MissingFiles: the named folder, or each of the others, lacks a file.
+        MissingFiles: The named folder, or each of the others, lacks a file.
     """
     if data_dir is not None:
         return _named(data_dir, "--data-dir")
@@ -127,15 +127,15 @@ def find(data_dir: Path | None = None) -> Path:
 
 
 def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]:
-    """The set as it lies in a folder; of a gzipped and a plain file of one name, the gzipped.
+    """Read the set from a folder; a gzipped file is preferred to a plain one of the same name.
 
     Returns:
         Training images, shape (60000, 28, 28), grey levels from 0 to 255; training labels, shape (60000,),
         from 0 to 9; test images, shape (10000, 28, 28); test labels, shape (10000,). All read-only.
 
     Raises:
-        MissingFiles: the folder lacks a file.
-        ConfigurationError: a file is unreadable, truncated, corrupt, another file or of another set.
+        MissingFiles: The folder lacks a file.
+        ConfigurationError: A file is unreadable, truncated, corrupt, another file or of another set.
     """
     _named(folder, "the folder to read")
     train_images, train_labels, test_images, test_labels = (_read_file(folder, file) for file in FILES)
@@ -143,10 +143,10 @@ def read(folder: Path) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np
 
 
 def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Path, time of change in nanoseconds and bytes of each file that `read` would read.
+    """Path, modification time in nanoseconds and size in bytes of each file that `read` would read.
 
     Raises:
-        MissingFiles: the folder lacks a file.
+        MissingFiles: The folder lacks a file.
     """
     _named(folder, "the folder to read")
     found = [(path, path.stat()) for path in (_path(folder, file) or folder / file.name for file in FILES)]
@@ -156,21 +156,21 @@ def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
 def download(
     folder: Path | None = None, *, base_url: str = BASE_URL, progress: Progress | None = None
 ) -> Path:
-    """Bring the four files into a folder, made if need be; files that are there and right stay as they are.
+    """Download the four files into a folder, which is made if missing; correct files are left as they are.
 
     A file is checked before it is written, and appears under its name all at once.
 
     Args:
-        folder: Where to; None: `cache_folder()`.
-        base_url: Folder on the network.
+        folder: Folder for the files; None means `cache_folder()`.
+        base_url: Address of the files on the network.
         progress: Called as a file arrives, and once with 1 when it is in place.
 
     Returns:
         The folder.
 
     Raises:
-        ConfigurationError: no network, no such file, not the published content, or a folder that cannot be
-            written to. Files that had arrived before stay; of the one that failed nothing is left.
+        ConfigurationError: No network, no such file, content that is not the published one, or a folder that
+            cannot be written to. Files that had arrived before stay; nothing is left of the one that failed.
     """
     folder = folder or cache_folder()
     for file in FILES:
@@ -188,7 +188,7 @@ def _path(folder: Path, file: IdxFile) -> Path | None:
 
 
 def _lack(folder: Path) -> str:
-    """What keeps the folder from holding the set, as the end of a sentence; "" if nothing does."""
+    """Reason why the folder does not hold the set, as the end of a sentence; "" if it does."""
     if not folder.is_dir():
         return "is no folder"
     missing = [f"{file.name}[.gz]" for file in FILES if _path(folder, file) is None]
@@ -266,7 +266,7 @@ def _fetch(url: str, file: IdxFile, progress: Progress | None) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """All at once: whoever looks at the path sees the whole file or none."""
+    """Write a file at once: a reader sees the whole file or none."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".cosim-", dir=path.parent) as unfinished:

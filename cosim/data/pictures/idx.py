@@ -19,18 +19,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_BYTES = 60_000 * 28 * 28 + 16
-"""Of a file of the family: its training images. [Fashion-MNIST]"""
+"""Bytes of the largest file of the family: its training images. [Fashion-MNIST]"""
 
 
 class WrongContent(ValueError):
-    """What is wrong with the content of a file, as half a sentence."""
+    """Fault in the content of a file, as half a sentence."""
 
 
 def unzipped(content: bytes) -> bytes:
-    """The content behind gzip, or as it is; the content, not the name of the file, says which.
+    """Content without gzip, if it is gzipped; the content decides, not the file's name.
 
     Raises:
-        WrongContent: gzip that is truncated or corrupt.
+        WrongContent: The gzip stream is truncated or corrupt.
     """
     if content[:2] != b"\x1f\x8b":
         return content
@@ -50,7 +50,7 @@ def array(content: bytes) -> NDArray[np.uint8]:
     The header is 0, 0, 8 (unsigned bytes), the number of axes, and the length of each axis as four bytes.
 
     Raises:
-        WrongContent: no such header, or fewer or more bytes than it promises.
+        WrongContent: The header is missing, or states another number of bytes.
     """
     num_axes = content[3] if len(content) >= 4 and content[:3] == b"\0\0\x08" else 0
     start = 4 + 4 * num_axes

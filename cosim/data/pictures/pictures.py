@@ -23,10 +23,10 @@ class Pictures(SplitData, ABC):
     """Pictures with classes.
 
     Attributes:
-        grey_levels: Whether pictures are scaled to -1 to 1 (symmetric) or to 0 to 1 (positive); on the second
-            the same rate learns slower, and noise on weights does less harm. [authors' public code:
+        grey_levels: Range of the pixels: -1 to 1 (symmetric) or 0 to 1 (positive). With the second, the same
+            learning rate learns more slowly, and noise on weights does less harm. [authors' public code:
             symmetric]
-        split: Who holds which samples. [HIST journal, Section VI-A]
+        split: Rule that deals the samples to clients. [HIST journal, Section VI-A]
     """
 
     grey_levels: GreyLevels = "symmetric"
@@ -34,13 +34,13 @@ class Pictures(SplitData, ABC):
 
 
 def pictures_of(files: ModuleType, data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
-    """The pictures that lie in files; a study reads them once per process, not once per run.
+    """Pictures from files; a study reads them once per process, not once per run.
 
     Args:
-        files: Finds and reads them, such as `fashion_mnist_files`.
+        files: Module that finds and reads them, such as `fashion_mnist_files`.
 
     Raises:
-        ConfigurationError: Files that are missing or wrong.
+        ConfigurationError: Files are missing or wrong.
     """
     folder = files.find(data_dir)
     return _read(files, folder, files.stamps(folder), grey_levels)
@@ -48,7 +48,7 @@ def pictures_of(files: ModuleType, data_dir: Path | None, grey_levels: GreyLevel
 
 @lru_cache(maxsize=1)
 def _read(files: ModuleType, folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
-    """The set as the files were at these stamps."""
+    """Read the set; the stamps tell versions of the files apart."""
     train_images, train_labels, test_images, test_labels = files.read(folder)
     return Dataset(
         name=files.NAME,
@@ -61,7 +61,7 @@ def _read(files: ModuleType, folder: Path, stamps: tuple[Any, ...], grey_levels:
 
 
 def outline_of(files: ModuleType) -> Dataset:
-    """A black picture in place of a set that lies in files."""
+    """A black picture in place of a set of files."""
     x, y = np.zeros((1, files.NUM_FEATURES), np.float32), np.zeros(1, np.int64)
     return Dataset(name=files.NAME, train_x=x, train_y=y, test_x=x, test_y=y, num_classes=files.NUM_CLASSES)
 

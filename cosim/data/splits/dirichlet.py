@@ -1,7 +1,7 @@
 """Dirichlet: the clients' shares of every label are drawn from a Dirichlet distribution.
 
 Shares are rounded to whole samples, and the samples of a label are dealt in random order, so clients differ
-in size. A client left with none takes a random sample of whoever has the most. This moves at most one
+in size. A client left with none takes a random sample of the client that has the most. This moves at most one
 sample per client; drawing again would change the distribution and, for a small concentration, never end.
 
 Source: Yurochkin et al., "Bayesian Nonparametric Federated Learning of Neural Networks", ICML 2019.
@@ -29,8 +29,8 @@ class Dirichlet(Split):
     """Shares of every label that are drawn from a symmetric Dirichlet distribution.
 
     Attributes:
-        alpha: Its concentration: near 0 each label sits with one client, 1 makes all shares equally likely,
-            large values give every client an equal share of each label. [no source]
+        alpha: Concentration of the distribution: near 0 each label belongs to one client, 1 makes all shares
+            equally likely, large values give every client an equal share of each label. [no source]
     """
 
     alpha: float = knob(positive, _not_equal_shares, default=0.3)
@@ -38,12 +38,10 @@ class Dirichlet(Split):
     @property
     @override
     def needs_classes(self) -> bool:
-        """Shares are those of a class."""
         return True
 
     @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
-        """Every label by shares of its own."""
         num_clients, labels, rng = sum(cell_sizes), labels_of(dataset), partition_stream(sim)
         check_enough(dataset, num_clients, f"{num_clients} clients")
         client_of = np.empty(len(labels), dtype=np.int64)

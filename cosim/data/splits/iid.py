@@ -13,11 +13,11 @@ from cosim.data.splits.port import Samples, Split, check_enough, partition_strea
 
 @part
 class Iid(Split):
-    """Samples are shuffled and cut into equal parts."""
+    """Equal parts of the shuffled samples."""
 
     @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
-        """Equal parts, to within one sample."""
+        """Deal equal parts, to within one sample."""
         num_clients, num_samples = sum(cell_sizes), dataset.num_sample_numbers
         check_enough(dataset, num_clients, f"{num_clients} clients")
         shuffled = partition_stream(sim).permutation(np.arange(num_samples, dtype=np.int64))

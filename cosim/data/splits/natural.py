@@ -13,17 +13,16 @@ from cosim.data.splits.port import Samples, Split
 
 @part
 class Natural(Split):
-    """Samples stay where they arise, such as the traffic of a cell."""
+    """Samples that stay where they arise, such as the traffic of a cell."""
 
     @property
     @override
     def needs_owners(self) -> bool:
-        """Samples go to their owner."""
         return True
 
     @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
-        """The first client has the samples of the first owner, and so on."""
+        """Deal the samples of the first owner to the first client, and so on."""
         owners, num_clients = dataset.train_owners, sum(cell_sizes)
         assert owners is not None
         num_owners = int(owners.max()) + 1

@@ -1,19 +1,18 @@
-"""Split: the port of who holds which training samples.
+"""Split: the port of the rule that deals training samples to clients.
 
 | split | over the cells | inside a cell |
 |---|---|---|
-| Shards | as it falls | few labels per client |
+| Shards | at random | few labels per client |
 | CellIid | uniform | few labels per client |
-| Dirichlet | as it falls | label shares ~ Dirichlet |
+| Dirichlet | at random | label shares ~ Dirichlet |
 | Iid | uniform | uniform |
 | Natural | where samples arise | where samples arise |
 | Sampled | uniform, with replacement | uniform, with replacement |
 
 All but the last give every sample to exactly one client, and every client at least one sample.
 
-Scope and limitations: labels and owners alone decide; features play no part. Where numbers do not divide
-evenly, clients of `Shards` and `Iid` differ in size by one sample. (The public code of the HIST authors
-leaves the rest out.)
+Scope and limitations: only labels and owners decide, not features. If numbers do not divide evenly, clients
+of `Shards` and `Iid` differ in size by one sample. (The public code of the HIST authors leaves the rest out.)
 
 Usage::
 
@@ -44,27 +43,27 @@ Samples = NDArray[np.int64]
 
 @part
 class Split(Port, ABC):
-    """Who holds which training samples."""
+    """Rule that deals training samples to clients."""
 
     @property
     def needs_classes(self) -> bool:
-        """Whether it deals samples by their classes."""
+        """True if it deals samples by their classes."""
         return False
 
     @property
     def needs_owners(self) -> bool:
-        """Whether it asks at which client a sample arises."""
+        """True if it uses the clients at which samples arise."""
         return False
 
     @abstractmethod
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
-        """For every client the indices of its training samples, at least one, int64.
+        """Indices of each client's training samples, at least one, int64.
 
-        A sequence may make a client's samples when it is asked for them, as long as they are always the same.
+        A sequence may make a client's samples on demand, as long as they are always the same.
 
         Args:
-            sim: Its named streams draw what is drawn.
-            dataset: With train_y.
+            sim: Simulation with named streams for random draws.
+            dataset: Data set with train_y.
             cell_sizes: Number of clients in every cell; clients are numbered cell by cell.
 
         Raises:
@@ -73,7 +72,7 @@ class Split(Port, ABC):
 
 
 def partition_stream(sim: Simulation) -> np.random.Generator:
-    """The stream that deals all samples to all clients at once."""
+    """Stream that deals all samples to all clients at once."""
     return sim.stream(CLOUD, "partition")
 
 
@@ -85,10 +84,10 @@ def labels_of(dataset: Dataset) -> NDArray[np.int64]:
 
 
 def check_enough(dataset: Dataset, num_hands: int, hands: str) -> None:
-    """Refuse fewer samples than hands that want one.
+    """Refuse fewer samples than hands that need one.
 
     Raises:
-        ConfigurationError: It is so.
+        ConfigurationError: There are too few samples.
     """
     if dataset.num_sample_numbers < num_hands:
         raise ConfigurationError(

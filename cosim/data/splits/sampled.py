@@ -1,8 +1,8 @@
 """Sampled: every client draws its samples from the whole training set, with replacement.
 
 So several clients may hold the same sample, and the population may be larger than the data set. A client's
-samples are drawn when they are asked for, from a stream of its own name: who never takes part costs nothing,
-and another client moves nobody's samples.
+samples are drawn on demand, from a stream of its own name: a client that never takes part costs nothing, and
+another client changes no samples.
 """
 
 from collections.abc import Sequence
@@ -20,22 +20,22 @@ from cosim.names import client_name
 
 @part
 class Sampled(Split):
-    """So many samples for each client, drawn with replacement.
+    """A number of samples for each client, drawn with replacement.
 
     Attributes:
-        num_samples: Of each client. [no source]
+        num_samples: Number of samples of each client. [no source]
     """
 
     num_samples: int = knob(at_least(1), default=100)
 
     @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
-        """Draws of the clients, each made whenever it is asked for, and always the same."""
+        """Draws of the clients, each made on demand and always the same."""
         return _Draws(sim, dataset.num_sample_numbers, self.num_samples, sum(cell_sizes))
 
 
 class _Draws(Sequence[Samples]):
-    """The samples of every client by its number."""
+    """Samples of every client by its number."""
 
     def __init__(self, sim: Simulation, num_choices: int, num_samples: int, num_clients: int) -> None:
         self._sim, self._num_choices, self._num_samples = sim, num_choices, num_samples

@@ -1,9 +1,9 @@
 """Shards: clients with samples of a few labels, over all cells alike or within each.
 
-Samples are sorted by label, equal labels by index, and the row is cut into clients x per_client shards, which
-are dealt to the clients at random; what is in a shard is the same in every run. `CellIid` first gives every
-cell a uniformly random part of the samples, in proportion to its clients, to within one, and then does the
-same in each cell.
+Samples are sorted by label, equal labels by index, and cut into clients x per_client shards, which are dealt
+to the clients at random; the content of a shard is the same in every run. `CellIid` first gives every cell a
+uniformly random part of the samples, in proportion to its clients, to within one, and then does the same in
+each cell.
 
 Source: HIST conference paper, Section V-A, cases (i) and (ii); two shards per client as there.
 """
@@ -22,7 +22,7 @@ from cosim.data.splits.port import Samples, Split, check_enough, labels_of, part
 
 @part
 class Shards(Split):
-    """Few labels per client: fully non-i.i.d.
+    """Few labels per client: fully non-i.i.d. data.
 
     Attributes:
         per_client: Shards of the samples sorted by label that each client is dealt. [HIST conference, Section
@@ -34,12 +34,10 @@ class Shards(Split):
     @property
     @override
     def needs_classes(self) -> bool:
-        """Samples are sorted by class."""
         return True
 
     @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
-        """So many shards for each client."""
         _check_shards(dataset, sum(cell_sizes), self.per_client)
         labels = labels_of(dataset)
         everything = np.arange(len(labels), dtype=np.int64)
@@ -48,7 +46,7 @@ class Shards(Split):
 
 @part
 class CellIid(Split):
-    """Cells alike, few labels per client within each.
+    """Similar cells, with few labels per client inside each.
 
     Attributes:
         per_client: Shards of a cell's samples sorted by label that each client is dealt. [HIST conference,
@@ -60,12 +58,10 @@ class CellIid(Split):
     @property
     @override
     def needs_classes(self) -> bool:
-        """Samples are sorted by class."""
         return True
 
     @override
     def deal(self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]) -> Sequence[Samples]:
-        """So many shards of the cell for each of its clients."""
         _check_shards(dataset, sum(cell_sizes), self.per_client)
         labels, rng = labels_of(dataset), partition_stream(sim)
         ends = np.cumsum(cell_sizes) * len(labels) // sum(cell_sizes)

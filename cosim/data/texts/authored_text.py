@@ -3,12 +3,13 @@
 A sentence is article, adjective, noun, verb, article, noun, and a full stop, such as "the old cat sees a
 river." Each author takes its words from the same lists, with probabilities of its own from a symmetric
 Dirichlet distribution; so with a small concentration an author has few words, and authors differ. A sample is
-a window of characters, its class the one that follows; training and test text of an author are apart.
+a window of characters, and its class is the next character; training and test text of an author are separate.
 
 Characters are 26 letters, space and full stop, numbered 0 to 27.
 
-Scope and limitations: no source; every author's text follows from the run's seed and its number, so that
-another author moves nobody's. A space or a word's last letter is easy to tell, a word's first is not.
+Scope and limitations: no source; every author's text follows from the run's seed and the author's number, so
+adding an author changes no other text. A space or a word's last letter is easy to predict, a word's first
+letter is not.
 
 Usage: `AuthoredText(num_authors=10, concentration=0.3)`, with `NextToken` and the model window-28-12-8-48.
 """
@@ -37,14 +38,14 @@ SENTENCE = (ARTICLES, ADJECTIVES, NOUNS, VERBS, ARTICLES, NOUNS)
 
 @part
 class AuthoredText(SplitData):
-    """Generated sentences of authors; what comes next is to be told.
+    """Generated sentences of authors; the next character is to be predicted.
 
     Attributes:
         num_authors: Authors, one client each unless another split deals them. [no source]
         num_characters: Training samples of an author; a quarter as many are for testing. [no source]
-        window: Characters that a sample has. [no source]
-        concentration: Of the Dirichlet distribution of an author's words. [no source]
-        split: Who holds which samples. [no source]
+        window: Characters of a sample. [no source]
+        concentration: Concentration of the Dirichlet distribution of an author's words. [no source]
+        split: Rule that deals the samples to clients. [no source]
     """
 
     num_authors: int = knob(at_least(1), default=24)
@@ -56,12 +57,11 @@ class AuthoredText(SplitData):
     @property
     @override
     def has_classes(self) -> bool | None:
-        """Characters."""
         return True
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """Texts of the run's seed; there are no files to name."""
+        """Texts that follow from the run's seed; there are no files to name."""
         num_test = self.num_characters // 4
         parts: list[list[NDArray[np.int64]]] = [[], [], [], []]
         for author in range(self.num_authors):
@@ -88,7 +88,7 @@ class AuthoredText(SplitData):
     def _text(
         self, rng: np.random.Generator, words: list[NDArray[np.float64]], num_characters: int
     ) -> NDArray[np.int64]:
-        """So many characters of an author's sentences, shape (characters,)."""
+        """A number of characters of an author's sentences, shape (characters,)."""
         text = ""
         while len(text) < num_characters:
             drawn = [kind[rng.choice(len(kind), p=p)] for kind, p in zip(SENTENCE, words, strict=True)]

@@ -24,7 +24,7 @@ class Newsgroups20(SplitData):
     """Messages to twenty Usenet groups, as tokens of GPT-2, from folders.
 
     Attributes:
-        split: Who holds which samples. [HIST journal, Section VI-A]
+        split: Rule that deals the samples to clients. [HIST journal, Section VI-A]
     """
 
     split: Split = Shards()
@@ -32,14 +32,13 @@ class Newsgroups20(SplitData):
     @property
     @override
     def outline(self) -> Dataset:
-        """One token."""
         x, y = np.zeros((1, newsgroups_files.NUM_TOKENS), np.int64), np.zeros(1, np.int64)
         num_classes = newsgroups_files.NUM_GROUPS
         return Dataset(name=NAME, train_x=x, train_y=y, test_x=x, test_y=y, num_classes=num_classes)
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The messages that lie in the folder, or in the usual one."""
+        """Load the messages from the named folder, or from the usual one."""
         found = newsgroups_files.load(data_dir)
         return Dataset(
             name=NAME,

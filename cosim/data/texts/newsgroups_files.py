@@ -5,14 +5,14 @@ The set is 18,846 messages to twenty Usenet groups, split by date, one file each
     20news-bydate-train/<group>/<number>
     20news-bydate-test/<group>/<number>
 
-Labels number the groups in the order of their names, documents come in the order of group and file name. Of
-a message the header, all lines up to the first blank one (From, Subject, Organization, ...), and white space
-at both ends are removed (no source); quotes and signatures stay. A message of which nothing is left becomes
-the one token `<|endoftext|>`. Tokens are those of GPT-2's own byte-pair encoding, cut to the first 128.
+Labels number the groups in the order of their names, documents come in the order of group and file name. The
+header of a message (all lines up to the first blank one: From, Subject, Organization, ...) and white space at
+both ends are removed (no source); quotes and signatures stay. A message that is then empty becomes the one
+token `<|endoftext|>`. Tokens are GPT-2's own byte-pair encoding, cut to the first 128.
 
-Scope and limitations: nothing is downloaded; any groups in folders of this form are taken, so that it is the
-published set is not checked; hidden files (.name) are passed over. The text is read as Latin-1. The public
-code of the HIST paper's reference [51] leaves the header in: it names sender and organisation, so accuracies
+Scope and limitations: nothing is downloaded; any groups in folders of this form are taken, without checking
+that they are the published set; hidden files (.name) are ignored. The text is read as Latin-1. The public
+code of the HIST paper's reference [51] keeps the header, which names sender and organisation, so accuracies
 are not comparable.
 
 Usage::
@@ -38,7 +38,7 @@ TRAIN, TEST = "20news-bydate-train", "20news-bydate-test"
 NUM_TOKENS = 128
 NUM_GROUPS = 20
 PADDING = -1
-"""Fills a row after the last token of a short document."""
+"""Filler of a row after the last token of a short document."""
 END_OF_TEXT = "<|endoftext|>"
 
 _GET_NEWS = (
@@ -52,7 +52,7 @@ _GET_GPT2 = (
 
 
 class Stamp(NamedTuple):
-    """A file as it was: its time of change in nanoseconds and its bytes."""
+    """State of a file: its modification time in nanoseconds and its size in bytes."""
 
     path: Path
     changed_ns: int
@@ -81,16 +81,16 @@ class Newsgroups(NamedTuple):
 def load(
     data_dir: Path | None = None, gpt2_dir: Path | None = None, *, num_tokens: int = NUM_TOKENS
 ) -> Newsgroups:
-    """The set as it lies in a folder; read once per process, until a file changes.
+    """Read the set from a folder; it is read once per process, until a file changes.
 
     Args:
-        data_dir: Folder with both splits; None: $COSIM_DATA.
-        gpt2_dir: Folder of GPT-2, for its tokenizer: vocab.json and merges.txt, or else tokenizer.json; None:
-            $COSIM_GPT2.
-        num_tokens: A document is cut to so many tokens.
+        data_dir: Folder with both splits; None means $COSIM_DATA.
+        gpt2_dir: Folder of GPT-2, for its tokenizer: vocab.json and merges.txt, or else tokenizer.json; None
+            means $COSIM_GPT2.
+        num_tokens: Number of tokens to which a document is cut.
 
     Raises:
-        ConfigurationError: no folder is named; a folder or a split is missing; the groups of the splits
+        ConfigurationError: No folder is named; a folder or a split is missing; the groups of the splits
             differ; fewer than two groups; a group without documents; a file that cannot be read; no
             tokenizer, a damaged one or one of another network; transformers is not installed.
     """
@@ -120,7 +120,7 @@ def _read(
     tokenizer_files: tuple[Stamp, ...],
     num_tokens: int,
 ) -> Newsgroups:
-    """The set as the files were at these stamps."""
+    """Read the set; the stamps tell versions of the files apart."""
     tokenizer = _tokenizer([file.path for file in tokenizer_files])
     tokenizer.no_padding()
     tokenizer.enable_truncation(num_tokens)
@@ -138,7 +138,7 @@ def _read(
 
 
 def _documents(split: Path) -> dict[str, tuple[Stamp, ...]]:
-    """Group name -> its files, both in the order of their names."""
+    """Files of each group by its name, both in the order of their names."""
     try:
         groups = [path for path in _shown(split) if path.is_dir()]
         found = {group.name: tuple(_stamp(path) for path in _shown(group)) for group in groups}
@@ -201,7 +201,7 @@ def _tokenizer(paths: list[Path]) -> Any:
         tokenizer = (
             Tokenizer.from_file(*files) if len(files) == 1 else Tokenizer(models.BPE.from_file(*files))
         )
-    except Exception as error:  # the library raises nothing more special
+    except Exception as error:  # the library raises no narrower error
         raise ConfigurationError(f"{files[0]}: no tokenizer: {error}. {_GET_GPT2}") from None
     if tokenizer.token_to_id(END_OF_TEXT) is None:
         raise ConfigurationError(f"{files[0]}: has no token {END_OF_TEXT}, so it is not GPT-2's. {_GET_GPT2}")

@@ -1,9 +1,9 @@
-"""Course: a quantity that stays from each stamp to the next, and the exact integral of a rate that does.
+"""Course: a quantity that is constant from each stamp to the next, and the exact integral of such a rate.
 
-Bits up to each stamp are summed once, as pairs of floats whose second holds what the first has rounded away,
+Bits up to each stamp are summed once, as pairs of floats whose second holds the rounding error of the first,
 so a search among millions of stamps finds the end of an upload without going through them. Only bits of the
 upload itself are added to and subtracted from each other, so its error is a few roundings of its own size,
-however much the trace has carried before: 1e-9 of its bits at the very most, beside one rounding of the
+however much the trace has carried before: 1e-9 of its bits at the very most, besides one rounding of the
 clock's time (1e-10 s after eleven days).
 
 Validation: tests/links/test_course.py, against sums of fractions.
@@ -22,13 +22,13 @@ Times = NDArray[np.float64]
 
 
 class Course:
-    """When which row of a trace holds.
+    """Times at which the rows of a trace hold.
 
     Args:
         time_s: Stamps, shape (rows,), from 0 and ascending.
-        end_s: When the last row is over; infinity: never.
-        repeats: Whether it begins again then; else nothing holds any more.
-        offset_s: Where in the trace the clock begins.
+        end_s: End of the last row; infinite if never.
+        repeats: True if the trace begins again then; otherwise it is over.
+        offset_s: Place in the trace at which the clock begins.
     """
 
     def __init__(self, time_s: Times, end_s: float, *, repeats: bool, offset_s: float = 0.0) -> None:
@@ -36,11 +36,11 @@ class Course:
 
     @property
     def over_s(self) -> float:
-        """When it is over on the clock; infinity: never."""
+        """Instant on the clock at which it is over; infinite if never."""
         return math.inf if self.repeats else instant_after(0.0, self.end_s - self.offset_s)
 
     def turn(self, now_s: float) -> tuple[int, float]:
-        """How often it has been repeated at an instant, and the time within the trace."""
+        """Number of repetitions by an instant, and the time within the trace."""
         within_s = now_s + self.offset_s
         if not self.repeats or within_s < self.end_s:
             return 0, within_s
@@ -48,15 +48,15 @@ class Course:
         return round((within_s - phase_s) / self.end_s), phase_s
 
     def clock_s(self, turn: int, within_s: float) -> float:
-        """The instant of a time within the trace."""
+        """Instant of a time within the trace."""
         return (turn * self.end_s if turn else 0.0) + within_s - self.offset_s
 
     def row(self, within_s: float) -> int:
-        """Which row holds at a time within the trace."""
+        """Row that holds at a time within the trace."""
         return int(np.searchsorted(self.time_s, within_s, side="right")) - 1
 
     def row_end_s(self, row: int) -> float:
-        """Until when a row holds, within the trace."""
+        """End of a row, within the trace."""
         return float(self.time_s[row + 1]) if row + 1 < len(self.time_s) else self.end_s
 
 
@@ -64,8 +64,8 @@ class Rate:
     """A rate over time, and the bits that it carries.
 
     Args:
-        course: When which of its rows holds.
-        rate_bps: Shape (rows,).
+        course: Times at which its rows hold.
+        rate_bps: Rates, shape (rows,).
     """
 
     def __init__(self, course: Course, rate_bps: NDArray[np.float64]) -> None:
@@ -73,7 +73,7 @@ class Rate:
 
     @cached_property
     def _summed(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Bits up to each stamp, and up to the end where there is one: the floats, and what they lack."""
+        """Bits up to each stamp, and up to the end if there is one: the floats, and their rounding errors."""
         ends_s = self.course.time_s
         if self.course.end_s < math.inf:
             ends_s = np.append(ends_s, self.course.end_s)
@@ -89,7 +89,7 @@ class Rate:
         return float((total[last] - total[first]) + (rest[last] - rest[first]))
 
     def bits(self, start_s: float, end_s: float) -> float:
-        """What is carried from one instant to a later one."""
+        """Bits that are carried from one instant to a later one."""
         course = self.course
         (turn, start_s), (last_turn, end_s) = course.turn(start_s), course.turn(end_s)
         if turn == last_turn:
@@ -108,7 +108,7 @@ class Rate:
         return head + self._between(first + 1, last) + tail
 
     def end_s(self, start_s: float, bits: float) -> float:
-        """When so many bits have been carried since an instant; infinity: never."""
+        """Instant at which a number of bits have been carried since a start; infinite if never."""
         course = self.course
         turn, within_s = course.turn(start_s)
         found_s = self._end_within_s(within_s, bits)
@@ -122,11 +122,11 @@ class Rate:
                 more, left = more - 1.0, of_turn
             turn += 1 + int(more)
             found_s = self._end_within_s(0.0, left)
-            found_s = course.end_s if found_s == math.inf else found_s  # left of a turn by a rounding
+            found_s = course.end_s if found_s == math.inf else found_s  # if rounding left a remainder
         return max(start_s, course.clock_s(turn, found_s))
 
     def _end_within_s(self, start_s: float, bits: float) -> float:
-        """The end within the trace; infinity: not before it is over."""
+        """End within the trace; infinite if not before the trace is over."""
         time_s, end_s, rates = self.course.time_s, self.course.end_s, self._rate_bps
         if start_s >= end_s:
             return math.inf
@@ -145,7 +145,7 @@ class Rate:
         return min(until_s, since_s + left / float(rates[row])) if rates[row] else math.inf
 
     def _first_with(self, first: int, bits: float) -> int:
-        """The row in which so many bits since a stamp are through; the number of rows: not before the end."""
+        """Row that reaches a number of bits since a stamp; the number of rows if not before the end."""
         total, rest = self._summed
         wanted = float(total[first]) + bits
         lacking = float(rest[first]) + float(_lost(float(total[first]), bits, wanted))
@@ -158,6 +158,6 @@ class Rate:
 
 
 def _lost(one: Any, other: Any, both: Any) -> Any:
-    """What a sum of two floats has lost by rounding (Knuth's TwoSum)."""
+    """Rounding error of a sum of two floats (Knuth's TwoSum)."""
     part = both - one
     return (one - (both - part)) + (other - part)

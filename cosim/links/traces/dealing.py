@@ -1,10 +1,10 @@
-"""Dealing: the port of whose trace a client has.
+"""Dealing: the port of the rule that gives each client its trace.
 
 Usage::
 
     @part
     class FirstForAll(Dealing):
-        \"\"\"Everybody has the first trace.\"\"\"
+        \"\"\"The first trace for every client.\"\"\"
 
         def dealt(self, sim, where, devices, clients):
             return {client: Dealt(devices[0]) for client in clients}
@@ -26,8 +26,8 @@ class Dealt(NamedTuple):
     """The trace of a client.
 
     Attributes:
-        device: What the file calls it.
-        offset_s: Where in it the run begins.
+        device: Name of the device in the file.
+        offset_s: Place in the trace at which the run begins.
     """
 
     device: str
@@ -36,33 +36,32 @@ class Dealt(NamedTuple):
 
 @part
 class Dealing(Port, ABC):
-    """Whose trace a client has."""
+    """Rule that gives each client its trace."""
 
     @abstractmethod
     def dealt(
         self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
     ) -> Mapping[str, Dealt]:
-        """The trace of each client.
+        """Trace of each client.
 
         Args:
             where: The file, for messages.
-            devices: What is in it, in its order.
-            clients: Of all cells.
+            devices: Devices of the file, in its order.
+            clients: Clients of all cells.
 
         Raises:
-            ConfigurationError: Devices and clients do not go together.
+            ConfigurationError: Devices and clients do not match.
         """
 
 
 @part
 class OwnTraces(Dealing):
-    """Each client's own: the file names devices by the clients' numbers or names."""
+    """Each client's own trace: the file names devices by the clients' numbers or names."""
 
     @override
     def dealt(
         self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
     ) -> Mapping[str, Dealt]:
-        """By number."""
         known = {by_number(client)[1]: client for client in clients}
         found: dict[str, Dealt] = {}
         for device in devices:
@@ -89,11 +88,11 @@ class OwnTraces(Dealing):
 
 @part
 class InTurns(Dealing):
-    """Traces in the order of their names, dealt to the clients in turns, whatever the file calls them.
+    """Traces in the order of their names, dealt to the clients in turns, for any names of devices.
 
     Attributes:
-        largest_offset_s: A client begins at a time in its trace that is uniform from 0 to this, so that
-            those who share one do not move as one. [no source]
+        largest_offset_s: Largest offset in a client's trace; each is uniform from 0 to this, so that clients
+            with the same trace do not move as one. [no source]
     """
 
     largest_offset_s: float = knob(not_negative, default=0.0)
@@ -102,7 +101,6 @@ class InTurns(Dealing):
     def dealt(
         self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
     ) -> Mapping[str, Dealt]:
-        """The n-th trace for the n-th client, and again from the first."""
         order = sorted(
             devices, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0, name)
         )

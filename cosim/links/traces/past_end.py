@@ -1,10 +1,10 @@
-"""Past the end: the port of what becomes of a trace when its last row is over.
+"""Past the end: the port of the rule for a trace after its last row.
 
 Usage::
 
     @part
     class FromNoon(PastEnd):
-        \"\"\"Begins again after half a day.\"\"\"
+        \"\"\"A new beginning after half a day.\"\"\"
 
         repeats = True
 
@@ -25,21 +25,21 @@ from cosim.configuration import ConfigurationError, Port, knob, lasting, part
 
 @part
 class PastEnd(Port, ABC):
-    """What becomes of a trace when its last row is over.
+    """Rule for a trace after its last row.
 
     Attributes:
-        repeats: Whether it begins again then; a class says so. Else the run ends with an error where
-            somebody still needs it.
+        repeats: True if the trace begins again then; set in the class. Otherwise the run ends with an error
+            if a client still needs it.
     """
 
     repeats: ClassVar[bool] = False
 
     @abstractmethod
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
-        """When the last row of a trace is over; infinity: never.
+        """End of the last row of a trace; infinite if never.
 
         Args:
-            where: Which trace it is, for messages.
+            where: Name of the trace, for messages.
             time_s: Its stamps, shape (rows,).
 
         Raises:
@@ -49,20 +49,19 @@ class PastEnd(Port, ABC):
 
 @part
 class HoldLast(PastEnd):
-    """The last row holds for ever."""
+    """Last row that holds for ever."""
 
     @override
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
-        """Never."""
         return math.inf
 
 
 @part
 class RepeatTrace(PastEnd):
-    """The trace begins again.
+    """Trace that begins again.
 
     Attributes:
-        period_s: Length of a trace; none: its last row holds as long as the one before. [no source]
+        period_s: Length of a trace; None means that its last row is as long as the one before. [no source]
     """
 
     repeats: ClassVar[bool] = True
@@ -70,7 +69,6 @@ class RepeatTrace(PastEnd):
 
     @override
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
-        """The period."""
         if self.period_s is None:
             return _as_the_one_before(where, time_s)
         if self.period_s <= time_s[-1]:
@@ -83,14 +81,13 @@ class RepeatTrace(PastEnd):
 
 @part
 class RefusePastEnd(PastEnd):
-    """The run ends with an error where somebody still sends or receives.
+    """End of the run with an error if a client still sends or receives after the last row.
 
-    The last row holds as long as the one before.
+    The last row is as long as the one before.
     """
 
     @override
     def end_s(self, where: str, time_s: NDArray[np.float64]) -> float:
-        """After the last row."""
         return _as_the_one_before(where, time_s)
 
 
@@ -104,7 +101,7 @@ def _as_the_one_before(where: str, time_s: NDArray[np.float64]) -> float:
 
 
 def over(where: str, end_s: float) -> ConfigurationError:
-    """The error of a trace that is over while somebody needs it."""
+    """Error for a trace that is over while a client needs it."""
     return ConfigurationError(
         f"{where}: is over at {end_s:g} s of the run, and is needed longer. Use past_end = "
         "RepeatTrace or HoldLast, a longer trace, or a shorter run."

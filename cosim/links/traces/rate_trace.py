@@ -1,19 +1,19 @@
-"""Rate traces: links whose rates over time were measured, or simulated elsewhere.
+"""Rate traces: links with rates over time that were measured, or simulated elsewhere.
 
-Each client has a rate of its own that stays from each stamp of its trace to the next. A message of b bits
-that begins at a time has arrived when the integral of the rate since then reaches b; one that is cut has
-sent the integral up to the cut. Where the rate is 0 it waits, and draws the power of sending.
+Each client has a rate of its own that is constant from each stamp of its trace to the next. A message of b
+bits that begins at a time has arrived when the integral of the rate since then reaches b; a message that is
+cut off has sent the integral up to the cut. While the rate is 0 it waits, and uses the power of sending.
 
-Scope and limitations: rates are those of a client that sends alone or beside the others of the measurement:
-clients do not share anything here, and power changes no rate. Nobody knows a rate beforehand, so plans that
-ask for one are refused. Uploads are played on arrays too.
+Scope and limitations: rates are for a client that sends alone or beside the others of the measurement:
+clients share nothing here, and power changes no rate. No rate is known beforehand, so plans that ask for one
+are refused. Uploads run on arrays, too.
 
 Usage::
 
     trace = RateTrace(file="drive.csv", past_end=RepeatTrace())
     system = System(uplink=TracedLink(trace=trace), downlink=TracedLink(trace=trace))
 
-Records written: those of every link.
+Records written: the same as for every link.
 
 Validation: tests/links/test_course.py, tests/links/test_rate_trace.py.
 """
@@ -42,9 +42,9 @@ class RateTrace:
     """Rates over time from a file (`table`).
 
     Attributes:
-        file: Its path, csv or Parquet, or package:path; it must be given. [no source]
-        dealing: Whose trace a client has.
-        past_end: What becomes of a trace when its last row is over.
+        file: Its path, csv or Parquet, or package:path; required. [no source]
+        dealing: Rule that gives each client its trace.
+        past_end: Rule for a trace after its last row.
     """
 
     file: str = ""
@@ -52,10 +52,10 @@ class RateTrace:
     past_end: PastEnd = RefusePastEnd()
 
     def of_clients(self, sim: Simulation, clients: Sequence[str]) -> "dict[str, TracedRate]":
-        """The rate of each client.
+        """Rate of each client over time.
 
         Raises:
-            ConfigurationError: A file that is missing or wrong, or does not go with the clients.
+            ConfigurationError: The file is missing or wrong, or does not match the clients.
         """
         path = named_file(RateTrace, self.file)
         rows = read(path)
@@ -75,16 +75,16 @@ class RateTrace:
         return found
 
     def remarks(self) -> tuple[str, ...]:
-        """Sentences on what looks like a mistake in the file."""
+        """Sentences about probable mistakes in the file."""
         path = named_file(RateTrace, self.file)
         return remarks_on(shown(path), read(path))
 
 
 class TracedRate(Course):
-    """The rate of a client's trace.
+    """Rate of a client's trace.
 
     Args:
-        where: Which trace it is, for messages.
+        where: Name of the trace, for messages.
     """
 
     def __init__(self, where: str, course: Stamps, rate_bps: NDArray[np.float64]) -> None:
@@ -93,23 +93,22 @@ class TracedRate(Course):
 
     @override
     def end_s(self, start_s: float, bits: float) -> float:
-        """By the integral of the rate."""
         return self._rate.end_s(start_s, bits)
 
     @override
     def bits(self, start_s: float, end_s: float) -> float:
-        """The integral of the rate."""
+        """Integral of the rate between two instants."""
         return self._rate.bits(start_s, end_s)
 
     @override
     def refuse(self) -> ConfigurationError:
-        """The trace is too short."""
+        """Error that says that the trace is too short."""
         return over(self._where, self.over_s)
 
 
 @part
 class TracedLink(Link):
-    """A link whose rates follow traces.
+    """Link with rates from traces.
 
     Attributes:
         trace: The rates.
@@ -119,28 +118,24 @@ class TracedLink(Link):
 
     @override
     def files(self) -> tuple[str, ...]:
-        """That of the rates."""
         return (self.trace.file,)
 
     @override
     def remarks(self) -> tuple[str, ...]:
-        """Those on the rates."""
         return self.trace.remarks()
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellLink]":
-        """The link of each cell."""
         rates = self.trace.of_clients(sim, [client for cell in cells for client in cell.clients])
         return [TracedCellLink(rates) for _ in cells]
 
 
 class TracedCellLink(CellLink):
-    """What the clients of a cell send over, or receive."""
+    """Link of a cell with rates from traces."""
 
     def __init__(self, rates: Mapping[str, TracedRate]) -> None:
         self._rates = rates
 
     @override
     def course(self, client: str) -> TracedRate:
-        """Its trace."""
         return self._rates[client]

@@ -1,1 +1,1 @@
-"""Asynchronous protocols: a server that applies what arrives while others are at work."""
+"""Asynchronous protocols: a server that applies updates while other clients are still working."""

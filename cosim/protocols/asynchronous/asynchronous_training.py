@@ -1,9 +1,9 @@
-"""Asynchronous training: what a cell does in a global round whose server is asynchronous.
+"""Asynchronous training: a cell's part in a global round, with an asynchronous edge server.
 
-The edge server gets a model from the cloud, which is a new version of its own, and applies what arrives until
-its turn is over; then it sends its model to the cloud. Jobs go on meanwhile, and count their staleness in the
-cell's versions. What has arrived between two turns is applied when the next one begins; who has reported when
-a turn is over starts from the model that the next one brings.
+The edge server gets a model from the cloud, which is a new version of its own, and applies updates until its
+turn is over; then it sends its model to the cloud. Jobs go on meanwhile, and count their staleness in the
+cell's versions. Updates that arrive between two turns are applied when the next one begins; clients that have
+reported when a turn is over start from the model of the next one.
 
 Scope and limitations: the whole model only.
 """
@@ -42,8 +42,8 @@ class AsynchronousTraining(CellTraining):
     """An asynchronous server in a cell.
 
     Attributes:
-        protocol: What the server does, with clients of its cell.
-        turn: When a turn is over, in versions, updates or seconds of the cell since it began. [no source]
+        protocol: Protocol of the server, with clients of its cell.
+        turn: End of a turn, in versions, updates or seconds of the cell since it began. [no source]
     """
 
     lacks = ()
@@ -55,12 +55,11 @@ class AsynchronousTraining(CellTraining):
     @property
     @override
     def waiting(self) -> Waiting:
-        """As its server waits."""
         return self.protocol.waiting
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse turns that never end, cells of cells, and more in flight than the smallest cell has."""
+        """Refuse turns that never end, cells of cells, and more jobs than the smallest cell has clients."""
         for word, rule in (
             (LEARNING, "the model of a cell is not evaluated"),
             (GLOBAL_ROUNDS, "the server of a cell plays no global rounds"),
@@ -90,7 +89,6 @@ class AsynchronousTraining(CellTraining):
         part: Part | None,
         global_round: int,
     ) -> Process:
-        """One turn of a cell; returns its model as it reaches the cloud."""
         load = cloud.workload.of(part)
         yield from edge.receive(sim, load.model.bits)
         if self not in edge.kept:
@@ -111,7 +109,7 @@ class AsynchronousTraining(CellTraining):
         return _Cell(cloud.asynchronous_server(sim, edge.name, rule, model, trainees), 0)
 
     def _is_over(self, sim: Simulation, server: AsynchronousServer) -> Callable[[], bool]:
-        """Whether the turn that begins now is over."""
+        """Function that is true when the turn that begins now is over."""
         start_s, num_before, version = sim.now_s, server.num_applied, server.version
         if self.turn.latest_s is not None:
             ends = sim.at(deadline_after(start_s, self.turn.latest_s))

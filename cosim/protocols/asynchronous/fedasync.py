@@ -3,12 +3,12 @@
 The server mixes every update into the model as it arrives: x_t = (1 - a_t) x_{t-1} + a_t x_client with
 a_t = a s(t - tau), where tau is the version that the client started from.
 
-The paper counts the lateness of an update from the version that it makes. One that started from the newest
-version, tau = t - 1, has t - tau = 1 there, and s(1) is (1 + 1)^-1/2 by its polynomial. That is what this
-protocol computes (s of the staleness in our records, which is 0 then, plus one).
+The paper counts the lateness of an update from the version that it makes. An update that started from the
+newest version, tau = t - 1, has t - tau = 1 there, and its polynomial gives s(1) = (1 + 1)^-1/2. This
+protocol computes the same: s of one plus the staleness in the records, which is then 0.
 
 Scope and limitations: arrivals of one instant are applied one after the other. The proximal term that the
-paper adds to the objective of the clients is their rule of training, `Proximal`.
+paper adds to the clients' objective is a rule of training, `Proximal`.
 
 Source: Xie, Koyejo, Gupta, "Asynchronous federated optimization", arXiv 1903.03934, Algorithm 1; the weights
 in Section 5.2.
@@ -34,8 +34,8 @@ class FedAsync(Asynchronous):
     """Asynchronous federated optimisation.
 
     Attributes:
-        training: Who trains, and what one does in a job. [FedAsync, Section 6: mu = 0.005]
-        share: a, how much of an update that is not late comes into the model. [FedAsync, Section 6: 0.6]
+        training: Trainers, and their work in a job. [FedAsync, Section 6: mu = 0.005]
+        share: a, the weight in the model of an update that is not late. [FedAsync, Section 6: 0.6]
         staleness: Weight s of an update by its lateness. [FedAsync, Section 6: exponent 0.5]
     """
 
@@ -45,14 +45,14 @@ class FedAsync(Asynchronous):
 
     @override
     def is_due(self, num_waiting: int) -> bool:
-        """Every update makes a version."""
+        """True for every update: each makes a version."""
         return True
 
     @override
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:
-        """The model mixed with the update."""
+        """Mix the model with the update."""
         (arrival,) = arrivals
         share = self.share * self.staleness.weight(arrival.staleness + 1)
         return mixed(model, arrival.change, share), [share]

@@ -1,9 +1,9 @@
 """FedBuff: federated learning with buffered asynchronous aggregation.
 
-The server keeps what arrives in a buffer. When it holds K updates the model moves along their mean change,
-each weighted by how late it comes: x <- x - eta_g (1 / K) sum s(u_i) delta_i, where delta_i is the model that
-client i started from less the one it has come to, u_i the number of versions made since it started, and
-s(u) = (1 + u)^-1/2. The buffer is empty then. A client that started from the newest version has u = 0.
+The server keeps updates in a buffer. When it holds K updates, the model moves along their mean change, each
+weighted by its staleness: x <- x - eta_g (1 / K) sum s(u_i) delta_i, where delta_i is the model that client i
+started from minus its trained model, u_i the number of versions made since it started, and s(u) = (1 +
+u)^-1/2. Then the buffer is emptied. A client that started from the newest version has u = 0.
 
 Scope and limitations: no secure aggregation, no differential privacy. The sum is divided by K, not by the sum
 of the weights, as in the paper.
@@ -32,7 +32,7 @@ class FedBuff(Asynchronous):
     Attributes:
         num_updates: Updates K that make a version. [FedBuff, Section 5: 10]
         staleness: Weight s of an update by its staleness. [FedBuff, Section 5]
-        server_rate: eta_g, how far the model moves along the mean. [no source: all the way]
+        server_rate: eta_g, the step along the mean. [no source: the full mean]
     """
 
     num_updates: int = knob(at_least(1), default=10)
@@ -41,14 +41,14 @@ class FedBuff(Asynchronous):
 
     @override
     def is_due(self, num_waiting: int) -> bool:
-        """Whether the buffer is full."""
+        """True if the buffer is full."""
         return num_waiting >= self.num_updates
 
     @override
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:
-        """The model moved along the mean of the weighted changes."""
+        """Move the model along the mean of the weighted changes."""
         weights = [self.server_rate * self.staleness.weight(arrival.staleness) for arrival in arrivals]
         changes = [arrival.change for arrival in arrivals]
         next_model = moved_along(model, changes, weights, self.num_updates)

@@ -1,7 +1,7 @@
-"""Asynchronous protocols: a server that applies what arrives while others are at work.
+"""Asynchronous protocols: a server that applies updates while other clients are still working.
 
 The server is the cloud's, with the clients of all cells or with whole cells (`trainers`); or, in an
-`AsynchronousTraining`, the one of a cell.
+`AsynchronousTraining`, it is the edge server of a cell.
 """
 
 from abc import ABC, abstractmethod
@@ -23,11 +23,11 @@ from cosim.waiting.port import Waiting
 
 @part
 class Asynchronous(Protocol, ABC):
-    """Base of the protocols whose server applies what arrives while others are at work.
+    """Base of the protocols with a server that applies updates while other clients are still working.
 
     Attributes:
-        training: Who trains, and what one does in a job.
-        starts: Who begins a job, and when. [no source: everyone, again and again]
+        training: Trainers, and their work in a job.
+        starts: Rule that starts jobs. [no source: every client, again and again]
     """
 
     lacks = (Lack(GLOBAL_ROUNDS, at="protocol"),)
@@ -39,38 +39,36 @@ class Asynchronous(Protocol, ABC):
     @property
     @override
     def waiting(self) -> Waiting:
-        """As those who train."""
+        """Waiting rule of the trainers."""
         return self.training.waiting
 
     @property
     def period_s(self) -> float | None:
-        """Time between versions; None: `is_due` says when."""
+        """Time between versions; None means that `is_due` decides."""
         return None
 
     def is_due(self, num_waiting: int) -> bool:
-        """Whether so many updates make a version."""
+        """True if this number of updates makes a version."""
         return False
 
     @abstractmethod
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:
-        """The next version, and the weight of each update in it.
+        """Next version, and the weight of each update in it.
 
         Args:
-            arrivals: In the order in which they came, at least one.
-            num_clients: Those who may be given jobs.
+            arrivals: Updates in the order of their arrival, at least one.
+            num_clients: Number of trainees that may be given jobs.
         """
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse what these nodes cannot play, before the clock starts."""
         self.training.check(cloud)
         self.starts.check(len(self.training.of(cloud, cloud.edges, self.starts)))
 
     @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """The whole run; returns the global model."""
         trainees = self.training.of(cloud, cloud.edges, self.starts)
         server = cloud.asynchronous_server(sim, cloud.name, self, cloud.initial_model(sim), trainees)
         return (yield from server.serve(lambda: cloud.is_over, ends_anyway=cloud.end.latest_s is not None))

@@ -1,4 +1,4 @@
-"""Rule: what makes an asynchronous server one of its kind."""
+"""Rule: what distinguishes the kinds of asynchronous servers."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -12,7 +12,7 @@ class Arrival(NamedTuple):
     """An update that is about to be applied.
 
     Attributes:
-        place: Which of those who may be given jobs has made it, from 0.
+        place: Place of its trainee among all that may be given jobs, from 0.
         staleness: Versions made since it started.
     """
 
@@ -22,29 +22,29 @@ class Arrival(NamedTuple):
 
 
 class Rule(Protocol):
-    """What makes an asynchronous server one of its kind."""
+    """Rule of an asynchronous server."""
 
     @property
     def starts(self) -> Starts:
-        """Who begins, and when."""
+        """Rule that starts jobs."""
         ...
 
     @property
     def period_s(self) -> float | None:
-        """Time between versions, for which those wait who have reported; None: `is_due` says when."""
+        """Time between versions, for which reported trainees wait; None means that `is_due` decides."""
         ...
 
     def is_due(self, num_waiting: int) -> bool:
-        """Whether so many updates make a version."""
+        """True if this number of updates makes a version."""
         ...
 
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:
-        """The next version, and the weight of each update in it.
+        """Next version, and the weight of each update in it.
 
         Args:
-            arrivals: In the order in which they came, at least one.
-            num_clients: Those who may be given jobs.
+            arrivals: Updates in the order of their arrival, at least one.
+            num_clients: Number of trainees that may be given jobs.
         """
         ...

@@ -1,10 +1,10 @@
-"""Starts: who begins a job at an asynchronous server, and when.
+"""Starts: the port of the rule that starts jobs at an asynchronous server.
 
-The server asks at its beginning, and at the end of every instant at which somebody has reported, after the
-versions that were made then. Who is drawn, is drawn from a stream of the server's name.
+The server asks when it begins, and at the end of every instant at which a trainee has reported, after the
+versions of that instant were made. Draws are from a stream of the server's name.
 
-Idle is who is there and has no job. A client that leaves in the middle of a job has reported; it is idle when
-it is back.
+A trainee is idle if it is there and has no job. A client that leaves during a job has reported; it is idle
+when it is back.
 """
 
 from abc import ABC, abstractmethod
@@ -20,9 +20,9 @@ from cosim.configuration import Port, at_least, knob, not_empty, part, positive,
 
 
 class Idle:
-    """Those who are there and have nothing to do, by name.
+    """Trainees that are there and have no job, by name.
 
-    Drawing one does not hang on how many there are.
+    The time of a draw does not depend on their number.
     """
 
     def __init__(self, names: Sequence[str], rng: np.random.Generator) -> None:
@@ -36,18 +36,18 @@ class Idle:
         return name in self._places
 
     def add(self, name: str) -> None:
-        """Take one in, unless it is there."""
+        """Add a trainee, unless it is already in."""
         if name in self._places:
             return
         self._places[name] = len(self._names)
         self._names.append(name)
 
     def drawn(self) -> str:
-        """Take one out, drawn uniformly."""
+        """Remove a trainee, drawn uniformly, and return it."""
         return self.take(self._names[int(self._rng.integers(len(self._names)))])
 
     def take(self, name: str) -> str:
-        """Take this one out, if it is in."""
+        """Remove this trainee, if it is in."""
         if name not in self._places:
             return name
         place, last = self._places.pop(name), self._names.pop()
@@ -57,32 +57,32 @@ class Idle:
 
 
 class Starter(Protocol):
-    """What rules of starting see of a server."""
+    """An asynchronous server as rules for starts see it."""
 
     @property
     def name(self) -> str:
-        """Its own."""
+        """Name of the server."""
         ...
 
     @property
     def names(self) -> Sequence[str]:
-        """Of those who may be given jobs."""
+        """Names of all trainees that may be given jobs."""
         ...
 
     @property
     def idle(self) -> Idle:
-        """Those of them who are there and have none."""
+        """Trainees that are there and have no job."""
         ...
 
     @property
     def num_at_work(self) -> int:
-        """How many of them have one, or have reported and are not replaced yet."""
+        """Number of trainees that have a job, or have reported and are not replaced yet."""
         ...
 
     def start(self, name: str) -> None:
-        """Let one begin a job from the newest version, or queue it behind the job that it has.
+        """Start a trainee's job from the newest version, or queue it behind the job that the trainee has.
 
-        The job of who is away waits for it, and keeps its version.
+        A job for a trainee that is away waits for it, and keeps its version.
         """
         ...
 
@@ -93,28 +93,28 @@ class Starter(Protocol):
 
 @part
 class Starts(Port, ABC):
-    """Who begins a job, and when."""
+    """Rule that starts jobs."""
 
     def check(self, num_clients: int) -> None:
-        """Refuse so many clients, before the clock starts.
+        """Refuse a number of clients, before the clock starts.
 
         Raises:
-            ConfigurationError: What does not fit, and the usual fix.
+            ConfigurationError: The rule does not suit the number; the message says why and what to use.
         """
 
     def most_at_once(self, num_clients: int) -> int:
-        """How many of so many clients may be at work at the same time."""
+        """Most trainees, of a given number, that may be active at the same time."""
         return num_clients
 
     @abstractmethod
     def begin(self, sim: Simulation, server: Starter) -> None:
-        """Let those begin who begin with the run, or start a process that calls."""
+        """Start jobs at the beginning of the run, or start a process that calls."""
 
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
-        """Let others begin for those who have reported, who are idle again unless they have left."""
+        """Start jobs in place of trainees that have reported, which are idle again unless they have left."""
 
     def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
-        """Let those begin who have come back and are idle, or others; unless a rule says so, nobody."""
+        """Start jobs when trainees that have come back are idle; by default none."""
 
     def called(self, sim: Simulation, server: Starter) -> None:
         """Answer a call of the rule's own process."""
@@ -122,41 +122,38 @@ class Starts(Port, ABC):
 
 @part
 class Restarts(Starts):
-    """Everyone, and everyone again as soon as it has reported, or is back."""
+    """A job for every client, and another as soon as it has reported or is back."""
 
     @override
     def begin(self, sim: Simulation, server: Starter) -> None:
-        """Everyone."""
         self.replace(sim, server, server.names)
 
     @override
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
-        """Those who have reported and are there."""
         for name in reported:
             if name in server.idle:
                 server.start(server.idle.take(name))
 
     @override
     def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
-        """Those who have come."""
         self.replace(sim, server, came)
 
 
 @part
 class ConstantConcurrency(Starts):
-    """Always so many: who has reported is replaced by one drawn from those idle, itself among them.
+    """A constant number of jobs: a trainee that reports is replaced by a draw from all idle trainees.
 
-    Where nobody is idle, because others are away, a place stays open until one comes.
+    If none is idle, because others are away, a place stays open until one comes.
 
     Attributes:
-        num_in_flight: M clients that are at work at any time. [FedBuff, Section 3: a knob of its own]
+        num_in_flight: M clients that are active at any time. [FedBuff, Section 3: a knob of its own]
     """
 
     num_in_flight: int = knob(at_least(1), default=10)
 
     @override
     def check(self, num_clients: int) -> None:
-        """Refuse more than there are."""
+        """Refuse more jobs than clients."""
         if self.num_in_flight > num_clients:
             rule = f"there are {num_clients} clients, each of which has one job at a time"
             raise refuse(
@@ -165,29 +162,25 @@ class ConstantConcurrency(Starts):
 
     @override
     def most_at_once(self, num_clients: int) -> int:
-        """So many, or all."""
         return min(self.num_in_flight, num_clients)
 
     @override
     def begin(self, sim: Simulation, server: Starter) -> None:
-        """So many, or all that are there."""
         while server.num_at_work < self.num_in_flight and len(server.idle):
             server.start(server.idle.drawn())
 
     @override
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
-        """One for each place that is open."""
         self.begin(sim, server)
 
     @override
     def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
-        """One for each place that is open."""
         self.begin(sim, server)
 
 
 @part
 class PoissonStarts(Starts):
-    """A Poisson process, each of whose points lets one begin, drawn from those idle; lost where nobody is.
+    """A Poisson process that starts a job of an idle trainee at each point; a point is lost if none is idle.
 
     Attributes:
         rate_per_s: Points in a second. [no source]
@@ -197,7 +190,7 @@ class PoissonStarts(Starts):
 
     @override
     def begin(self, sim: Simulation, server: Starter) -> None:
-        """Nobody yet."""
+        """Start the Poisson process, and no job yet."""
         sim.start(self._points(sim, server))
 
     def _points(self, sim: Simulation, server: Starter) -> Process:
@@ -208,20 +201,20 @@ class PoissonStarts(Starts):
 
     @override
     def called(self, sim: Simulation, server: Starter) -> None:
-        """One, if anybody is idle."""
         if len(server.idle):
             server.start(server.idle.drawn())
 
 
 @part
 class Dispatched(Starts):
-    """Always so many jobs, each given to one drawn with its probability, where it may have to queue.
+    """A constant number of jobs, each given to a client drawn by its probability, where it may have to queue.
 
-    Who is away is drawn as often; the job waits for it.
+    Clients that are away are drawn as often; the job waits for them.
 
     Attributes:
-        num_in_flight: Jobs m, those that queue among them. [no source]
-        shares: Relative probability of each client, in the order of their numbers; none: equal. [no source]
+        num_in_flight: Jobs m, including queued ones. [no source]
+        shares: Relative probability of each client, in the order of their numbers; None means equal. [no
+            source]
     """
 
     num_in_flight: int = knob(at_least(1), default=10)
@@ -236,22 +229,19 @@ class Dispatched(Starts):
 
     @override
     def most_at_once(self, num_clients: int) -> int:
-        """So many, or all."""
         return min(self.num_in_flight, num_clients)
 
     def probabilities(self, num_clients: int) -> NDArray[np.float64]:
-        """Of each client, shape (clients,)."""
+        """Probability of each client, shape (clients,)."""
         shares = np.ones(num_clients) if self.shares is None else np.array(self.shares)
         return shares / shares.sum()
 
     @override
     def begin(self, sim: Simulation, server: Starter) -> None:
-        """So many."""
         self.replace(sim, server, [server.name] * self.num_in_flight)
 
     @override
     def replace(self, sim: Simulation, server: Starter, reported: Sequence[str]) -> None:
-        """One for each."""
         rng, ends = sim.stream(server.name, "dispatch"), np.cumsum(self.probabilities(len(server.names)))
         for _ in reported:
             place = int(np.searchsorted(ends, rng.random() * ends[-1], side="right"))

@@ -1,11 +1,12 @@
-"""Time-triggered federated learning: the server makes a version every so often, of whatever has arrived.
+"""Time-triggered federated learning: a version at regular intervals, from all arrived updates.
 
-Every dT the model moves along the mean change of the updates that have come since the last tick, each
-weighted by how late it comes. Who has reported waits for the tick and starts from the version that it makes;
-who is still at work then goes on, and counts for a later tick. Where nothing has come there is no version.
+Every dT the model moves along the mean change of the updates that have arrived since the last tick, each
+weighted by its staleness. A client that has reported waits for the tick and starts from the version that it
+makes; a client that is still working then goes on, and counts for a later tick. If no update has arrived,
+there is no version.
 
 Scope and limitations: the paper's joint selection of users and bandwidths is not built. All updates of a tick
-weigh the same unless `staleness` says otherwise; the paper also weighs tiers of users by their samples.
+have equal weights unless `staleness` says otherwise; the paper also weighs tiers of users by their samples.
 
 Source: Zhou et al., "Time-triggered federated learning over wireless networks", IEEE Trans. Wireless Commun.
 2022, arXiv 2204.12426.
@@ -29,7 +30,7 @@ class TimeTriggered(Asynchronous):
 
     Attributes:
         period_s: dT, the time from tick to tick. [no source]
-        staleness: Weight of an update by its staleness, in versions. [no source: all the same]
+        staleness: Weight of an update by its staleness, in versions. [no source: equal]
     """
 
     period_s: float = knob(lasting, default=1.0)  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -39,7 +40,7 @@ class TimeTriggered(Asynchronous):
     def moved(
         self, model: PendingModel, arrivals: Sequence[Arrival], num_clients: int
     ) -> tuple[PendingModel, Sequence[float]]:
-        """The model moved along the mean of the weighted changes."""
+        """Move the model along the mean of the weighted changes."""
         weights = [self.staleness.weight(arrival.staleness) for arrival in arrivals]
         changes = [arrival.change for arrival in arrivals]
         next_model = moved_along(model, changes, weights, len(arrivals))

@@ -1,4 +1,4 @@
-"""Trainee: what an asynchronous server gives jobs to, and a job that it has given."""
+"""Trainee: a client or cell that an asynchronous server gives jobs, and a job that it was given."""
 
 from collections.abc import Callable
 
@@ -11,14 +11,14 @@ from cosim.values.pending import PendingModel, PendingUpdate
 
 @attrs.define(eq=False, kw_only=True)
 class Flight:
-    """A job that somebody has been given.
+    """A job that a trainee was given.
 
     Attributes:
-        client: Who has it: a client, or the edge server of a cell.
-        number: Which of its jobs, from 0.
-        start: The model that it starts from.
-        version: Which of the server's versions that is.
-        result: What came of it; None: it is under way.
+        client: Name of the trainee: a client, or the edge server of a cell.
+        number: Number of the job among its jobs, from 0.
+        start: Model that it starts from.
+        version: The server's version of that model.
+        result: Result of the job; None while it is under way.
     """
 
     client: str
@@ -32,12 +32,12 @@ class Flight:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Trainee:
-    """Who may be given jobs.
+    """A client or cell that may be given jobs.
 
     Attributes:
-        edge: The edge server of its cell; itself, where it is one.
+        edge: The edge server of its cell; itself, if it is one.
         play: Does a job; returns an update or a model, as it reaches the server, or `Dropped`.
-        availability: Whether it is there; None: it always is.
+        availability: Its presence; None means that it is always there.
     """
 
     name: str
@@ -47,5 +47,5 @@ class Trainee:
 
     @property
     def is_there(self) -> bool:
-        """Whether it is there at this instant."""
+        """True if it is there at this instant."""
         return self.availability is None or self.availability.is_there

@@ -1,10 +1,10 @@
-"""Trainers: who trains for an asynchronous server, and what one does in a job.
+"""Trainers: the port of the clients or cells that train for an asynchronous server, and of their jobs.
 
-At the cloud these are the clients of all cells (`Clients`), who report through their edge servers to it, or
+At the cloud these are the clients of all cells (`Clients`), which report to it through their edge servers, or
 the cells themselves (`Cells`), each of which does an edge training from the version that it got.
 
-Scope and limitations: a model, and an update, takes the backhaul's time between cloud and edge, of a client's
-job as of a cell's; updates do not queue there.
+Scope and limitations: a model or an update takes the backhaul's time between cloud and edge, in a client's
+job as in a cell's; updates do not queue there.
 """
 
 import math
@@ -40,43 +40,43 @@ from cosim.waiting.port import WaitForAll, Waiting
 
 @part
 class Trainers(Port, ABC):
-    """Who trains for an asynchronous server."""
+    """Clients or cells that train for an asynchronous server."""
 
     lacks = (Lack(EDGE_ROUNDS), Lack(MEANS), Lack(COMMON_ROUNDS))
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
 
     @property
     def waiting(self) -> Waiting:
-        """How long somebody waits for an update."""
+        """Waiting rule for an update."""
         return WaitForAll()
 
     def check(self, cloud: Cloud) -> None:
-        """Refuse what these nodes cannot play, before the clock starts."""
+        """Refuse nodes that do not suit, before the clock starts."""
 
     @abstractmethod
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
-        """Those in these cells, in the order of their numbers, as the cloud has them."""
+        """Trainees in these cells, in the order of their numbers, for a server at the cloud."""
 
     @optional
     def of_cell(
         self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
     ) -> Sequence[Trainee]:
-        """Those in a cell, as its own server has them.
+        """Trainees in a cell, for its own server.
 
         Args:
-            global_round: Gives the one that a job begins in.
+            global_round: Gives the global round in which a job begins.
         """
         ...
 
 
 @part
 class Clients(Trainers):
-    """Clients, each of which does some local steps in a job.
+    """Clients that do some local steps in each job.
 
     Attributes:
         num_local_steps: Local steps H in a job. [no source]
         local: The rule by which clients train. [FedBuff, Algorithm 1: SGD]
-        upload_deadline_s: How long after its start an upload is given up; none: never. [no source]
+        upload_deadline_s: Time limit of an upload from its own start; None means no limit. [no source]
     """
 
     num_local_steps: int = knob(at_least(1), default=20)
@@ -86,7 +86,6 @@ class Clients(Trainers):
     @property
     @override
     def waiting(self) -> Waiting:
-        """For each upload so long."""
         deadline_s = self.upload_deadline_s
         return WaitForAll() if deadline_s is None else UploadDeadline(after_s=deadline_s)
 
@@ -97,7 +96,6 @@ class Clients(Trainers):
 
     @override
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
-        """The clients of the cells, through their edge servers."""
         return [
             Trainee(
                 name=client.name,
@@ -113,8 +111,6 @@ class Clients(Trainers):
     def of_cell(
         self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
     ) -> Sequence[Trainee]:
-        """The clients of a cell, as their own server has them."""
-
         def play(client: Client) -> Callable[[Simulation, Flight], Process]:
             return lambda sim, flight: self._job(sim, cloud, edge, client, flight, global_round())
 
@@ -125,7 +121,7 @@ class Clients(Trainers):
         ]
 
     def _ready(self, edge: EdgeServer, starts: Starts) -> Iterable[Client]:
-        """The clients of a cell, whose band is shared by those who may send at the same time."""
+        """Clients of a cell, with its band prepared for as many as may send at the same time."""
         num_at_once = starts.most_at_once(len(edge.clients))
         edge.route.uplink.begin_round(num_at_once, math.inf)
         if edge.route.downlink is not None:
@@ -135,7 +131,7 @@ class Clients(Trainers):
     def _through(
         self, cloud: Cloud, edge: EdgeServer, client: Client
     ) -> Callable[[Simulation, Flight], Process]:
-        """A job whose model comes from the cloud, and whose update goes there."""
+        """Process of a job with a model from the cloud and an update to the cloud."""
         load = cloud.workload.of()
 
         def play(sim: Simulation, flight: Flight) -> Process:
@@ -156,7 +152,7 @@ class Clients(Trainers):
         flight: Flight,
         global_round: int,
     ) -> Process:
-        """What a client does between its edge server's download and upload."""
+        """Run a client's job between its edge server's download and upload."""
         load, flight.start = cloud.workload.of(), cloud.sent_down(flight.start)
         return client.local_round(
             sim,
@@ -186,10 +182,10 @@ def _backhaul(sim: Simulation, client: Client, lasts_s: float) -> Process:
 
 @part
 class Cells(Trainers):
-    """Cells, each of which does its edge training in a job.
+    """Cells that do their edge training in each job.
 
     Attributes:
-        training: What a cell does. [no source]
+        training: Training of a cell. [no source]
     """
 
     lacks = ()
@@ -200,7 +196,6 @@ class Cells(Trainers):
     @property
     @override
     def waiting(self) -> Waiting:
-        """As its cells wait."""
         return self.training.waiting
 
     @override
@@ -210,7 +205,6 @@ class Cells(Trainers):
 
     @override
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
-        """The cells."""
         return [Trainee(name=edge.name, edge=edge.name, play=self._turn(cloud, edge)) for edge in edges]
 
     def _turn(self, cloud: Cloud, edge: EdgeServer) -> Callable[[Simulation, Flight], Process]:
