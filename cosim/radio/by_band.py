@@ -1,8 +1,8 @@
-"""By band: the link of a cell in the form that follows from how its band is shared.
+"""Link of a cell in the form that follows from how its band is shared.
 
 | form of the band | form of the link |
 |---|---|
-| steady | rates; a machine of lanes where channels change while clients send |
+| steady | rates; a machine of lanes if channels change while clients send |
 | together | together |
 | machine | machine |
 | events | events |
@@ -31,7 +31,7 @@ from cosim.radio.sharing.port import Band
 
 
 class SteadyLink(RadioLink):
-    """Each client in a bandwidth of its own, over a channel that stays while it sends."""
+    """Link with a bandwidth for each client, over channels that are constant while they send."""
 
     _num_clients = 1
 
@@ -52,7 +52,7 @@ class SteadyLink(RadioLink):
 
 
 class ChangingLink(RadioLink):
-    """Each client in a bandwidth of its own, over a channel that changes while it sends."""
+    """Link with a bandwidth for each client, over channels that change while they send."""
 
     @property
     @override
@@ -65,7 +65,7 @@ class ChangingLink(RadioLink):
 
 
 class SummedLink(RadioLink):
-    """All at once, as over the air."""
+    """Link over which all send at once, as over the air."""
 
     @override
     def airtime_s(self, payload: Payload) -> float:
@@ -73,7 +73,7 @@ class SummedLink(RadioLink):
 
 
 class SharedLink(RadioLink):
-    """As a machine of the band says."""
+    """Link by a machine of the band."""
 
     @override
     def machine(self, sent: Sent) -> Machine:
@@ -81,12 +81,12 @@ class SharedLink(RadioLink):
 
 
 class LinkByEvents(RadioLink):
-    """By uploads of the band's own."""
+    """Link with the band's own uploads."""
 
     @property
     @override
     def by_events(self) -> str:
-        """Because of its band."""
+        """Field of the band."""
         return "sharing"
 
     @override
@@ -105,9 +105,9 @@ KINDS: Mapping[str | None, type[RadioLink]] = {
     "machine": SharedLink,
     "events": LinkByEvents,
 }
-"""Form of a band -> how clients send in it over channels that stay meanwhile."""
+"""Form of a band -> link in it over channels that are constant while clients send."""
 CHANGING = {**KINDS, "steady": ChangingLink}
-"""The same over channels that change meanwhile."""
+"""Form of a band -> link in it over channels that change while clients send."""
 
 
 def links_of(
@@ -118,7 +118,7 @@ def links_of(
     fading: Fading,
     errors: GainErrors,
 ) -> list[RadioLink]:
-    """The link of each cell, with the draws of a simulation for its fading."""
+    """Link of each cell, with a simulation's draws of its fading."""
     fading.check([client for cell in cells for client in cell.clients])
     of_run = FadingOfRun(sim, fading, cells)
     kinds = KINDS if of_run.follows_jobs else CHANGING

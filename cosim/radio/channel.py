@@ -1,6 +1,6 @@
 """Channel: signal-to-noise ratio and rate of one client's uplink.
 
-A mean SNR (`propagation`) times the gain of fading (`fading`).
+The SNR is a mean SNR (`propagation`) times the gain of fading (`fading`).
 
 Source: rate R = B log2(1 + SNR |h|^2), HIST journal paper, Section IV-A; the base is 2, since R is in bit/s.
 """
@@ -24,29 +24,29 @@ Number = TypeVar("Number", float, NDArray[np.float64])
 
 
 def bps_per_hz(snr: Number) -> Number:
-    """Rate in a bandwidth of 1 Hz, of one SNR or many; the same bits for both."""
+    """Rate in a bandwidth of 1 Hz, for one SNR or many; both give the same bits."""
     if isinstance(snr, np.ndarray):
-        snr = np.ascontiguousarray(snr)  # with strides numpy takes another way, of other last bits
+        snr = np.ascontiguousarray(snr)  # numpy computes strided arrays with other last bits
     return np.log1p(snr) / LN_2  # pyright: ignore[reportReturnType]
 
 
 def no_snr(client: str, snr: float) -> ConfigurationError:
-    """What is said of an SNR that is negative or no number."""
+    """Error for an SNR that is negative or not a number."""
     return ConfigurationError(
         f"{client} has an SNR of {snr}: must be 0 or above. Use a propagation or fading whose gains are."
     )
 
 
 class Met(NamedTuple):
-    """What uploads meet in a job: numbers of one client, or arrays of shape (clients,).
+    """Channels of uploads in a job: numbers of one client, or arrays of shape (clients,).
 
     Attributes:
-        names: Of all clients of the cell.
+        names: Names of all clients of the cell.
         cell: Gives their mean SNRs.
-        job: Of the clients that send.
-        clients: Which of the cell they are.
+        job: Job of the clients that send.
+        clients: Places of these clients in the cell.
         tx_power_w: Their transmit powers.
-        factor: How many times as strong as known beforehand their signals are.
+        factor: Strength of their signals relative to the known one.
         gain: Their fading, as power gains.
     """
 
@@ -66,7 +66,7 @@ class Met(NamedTuple):
         """SNR in a bandwidth.
 
         Raises:
-            ConfigurationError: One is negative or no number.
+            ConfigurationError: An SNR is negative or not a number.
         """
         found = self.mean_snr(bandwidth_hz) * self.gain
         if isinstance(self.clients, int):
@@ -84,7 +84,7 @@ class Met(NamedTuple):
 
 
 class Channel:
-    """One client's uplink channel.
+    """Uplink channel of one client.
 
     Attributes:
         mean_snr: Bandwidth -> SNR in it before fading.
@@ -106,7 +106,7 @@ class Channel:
         return float(bandwidth_hz * bps_per_hz(snr))
 
     def block_end_s(self, block: Block) -> float:
-        """The instant at which a fading block ends by itself; infinity: it does not, or all are as silent."""
+        """Instant at which a fading block ends by itself; infinite if never, or if all blocks are silent."""
         end_s = self.fading.end_s(block)
         if end_s == math.inf or self.mean_snr(1.0) == 0.0:
             return math.inf

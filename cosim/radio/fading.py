@@ -1,12 +1,12 @@
-"""Fading: how channels between clients and the antennas of their edge server vary around their mean.
+"""Fading: the variation around their mean of channels between clients and their edge server's antennas.
 
 Asked: `redrawn`, when channels change, and for each block between two changes one of
 
 - `vectors`: the channel of each client to each antenna, which the server combines;
-- `gains`: the power gain of each client, where that is all there is;
+- `gains`: the power gain of each client, if there are no phases;
 
-or, where the channel of each client changes at times of its own, `course`. Vectors and gains are numbers:
-arrays over clients, and a single client's value is its row.
+or, if the channel of each client changes at times of its own, `course`. Vectors and gains are arrays over
+clients, and a single client's value is its row.
 
 Rayleigh, single antenna to M antennas: h ~ CN(0, I_M), constant within a block and independent from block
 to block. The draw of a block depends on nothing but the seed, the client, the antenna and the block.
@@ -35,13 +35,13 @@ from cosim.radio.redrawn import Block, Blocks, EveryGlobalRound, GainCourse, Red
 
 @part
 class Fading(Port, ABC):
-    """How channels vary around their mean."""
+    """Variation of channels around their mean."""
 
     forms = one_of(vectors=("vectors",), gains=("gains",), course=("course",))
 
     @property
     def redrawn(self) -> Blocks | None:
-        """When channels change; None: never."""
+        """Blocks in which channels are constant; None means that they never change."""
         return None
 
     def vectors(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[Any]:
@@ -51,12 +51,12 @@ class Fading(Port, ABC):
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
         """Channel power gains |h|^2 of some clients in a block, shape (clients,).
 
-        Of vectors those of a receiver that combines all antennas (maximum ratio).
+        With vectors, these are the gains of a receiver that combines all antennas (maximum ratio).
         """
         return power(self.vectors(sim, clients, block))
 
     def course(self, sim: Simulation, client: str) -> GainCourse:
-        """The gain of one client as it goes on by itself."""
+        """Gain of one client over time."""
         raise NotImplementedError
 
     @property
@@ -68,17 +68,17 @@ class Fading(Port, ABC):
         """Refuse the clients of all cells, before the clock starts.
 
         Raises:
-            ConfigurationError: Some of them have no channel.
+            ConfigurationError: Some clients have no channel.
         """
 
     @property
     def finite_moments(self) -> float:
-        """Finite moments of 1 over the gain that an upload meets (`cosim.engine.run.heavy_tails`)."""
+        """Number of finite moments of 1 over the gain of an upload (`cosim.engine.run.heavy_tails`)."""
         return math.inf
 
 
 def power(vectors: NDArray[Any]) -> NDArray[np.float64]:
-    """Sum of |h|^2 over antennas, one after the other, so that a row has the bits of the row alone."""
+    """Sum of |h|^2 over antennas, one after the other, so that a row has the same bits as if alone."""
     found = np.zeros(len(vectors))
     for h in vectors.T:
         found = found + (h.real * h.real + h.imag * h.imag)
@@ -87,11 +87,10 @@ def power(vectors: NDArray[Any]) -> NDArray[np.float64]:
 
 @part
 class NoFading(Fading):
-    """Channels that stay at their mean, with one antenna."""
+    """Channels that are always at their mean, with one antenna."""
 
     @override
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
-        """Ones."""
         return np.ones(len(clients))
 
 
@@ -101,7 +100,7 @@ class Rayleigh(Fading):
 
     Attributes:
         num_antennas: Antennas of an edge server. [HIST journal, Section VI-C]
-        redrawn: When the channel changes. [HIST journal, Section IV-A: every global round]
+        redrawn: Blocks in which the channel is constant. [HIST journal, Section IV-A: every global round]
     """
 
     num_antennas: int = knob(at_least(1), default=10)
@@ -110,12 +109,12 @@ class Rayleigh(Fading):
     @property
     @override
     def finite_moments(self) -> float:
-        """One less than antennas, where a deep fade lasts as long as the upload."""
+        """One less than the number of antennas, if a deep fade lasts as long as the upload."""
         return math.inf if self.within_uploads else self.num_antennas - 1
 
     @override
     def vectors(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[Any]:
-        """Independent normal numbers for each antenna."""
+        """Independent normal numbers for each antenna, complex, shape (clients, antennas)."""
         own, antennas = Numbers.of(clients), range(self.num_antennas)
         return np.array([sim.drawn(own, "fading", _gaussian, antenna, *block) for antenna in antennas]).T
 

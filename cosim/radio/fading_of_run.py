@@ -1,7 +1,7 @@
-"""Fading of a run: the channels of its clients, kept by block, and one client's as it goes on.
+"""Fading of a run: the channels of its clients, kept by block, and of one client over time.
 
-A fading is asked for as many clients at a time as draw together (`cosim.clock.draws.BLOCK`), whatever cells
-they are in, and a client's value is its row.
+A fading is asked for the clients that draw together (`cosim.clock.draws.BLOCK`), of any cells, and a client's
+value is its row.
 """
 
 from collections import defaultdict
@@ -22,18 +22,18 @@ from cosim.radio.fading import Fading
 from cosim.radio.redrawn import Block, Blocks, Unchanging, block_of
 
 KEPT = 64
-"""Blocks of vectors that are kept. [no source]"""
+"""Number of blocks of vectors that are kept. [no source]"""
 
 
 class ClientFading:
-    """One client's channel, block by block.
+    """Channel of one client, block by block.
 
     Args:
         gain: Block -> power gain |h|^2 of a receiver that combines all antennas.
 
     Attributes:
-        end_s: Block -> when the channel changes by itself; infinity: it does not.
-        after: Block -> the one that follows it when it has ended by itself.
+        end_s: Block -> instant at which the channel changes by itself; infinite if it does not.
+        after: Block -> the block that follows when it has ended by itself.
     """
 
     __slots__ = ("_at", "_of_job", "_sim", "after", "end_s", "gain")
@@ -43,16 +43,16 @@ class ClientFading:
         self._of_job, self._at = (None, blocks.at) if blocks.form == "course" else (blocks.of_job, None)
 
     def block(self, job: Job) -> Block:
-        """The block that a job meets at this instant."""
+        """Block of a job at this instant."""
         return self._of_job(job) if self._at is None else self._at(self._sim.now_s)  # type: ignore[misc]
 
     def block_at(self, job: Job, time_s: float) -> Block:
-        """The block that a job meets at an instant."""
+        """Block of a job at a given instant."""
         return self._of_job(job) if self._at is None else self._at(time_s)  # type: ignore[misc]
 
 
 class FadingOfRun:
-    """The channels of all clients of a run.
+    """Channels of all clients of a run.
 
     Attributes:
         follows_jobs: True if the block of a job follows from the job alone.
@@ -68,11 +68,11 @@ class FadingOfRun:
 
     @property
     def kind(self) -> str:
-        """The name of its class, for messages."""
+        """Name of the fading's class, for messages."""
         return type(self._fading).__name__
 
     def of(self, client: str) -> ClientFading:
-        """The channel of a client."""
+        """Channel of a client."""
         found = self._of_client.get(client)
         if found is None:
             found = self._of_client[client] = self._made(client)
@@ -96,14 +96,14 @@ class FadingOfRun:
         return ClientFading(self._sim, self._blocks, gain)
 
     def gains(self, clients: Numbers, job: Job) -> NDArray[np.float64]:
-        """Power gains that a job of some clients meets at this instant, shape (clients,)."""
+        """Power gains of some clients in a job at this instant, shape (clients,)."""
         if self._fading.form == "course":
             each = map(self.of, clients)
             return np.array([own.gain(own.block(job)) for own in each])
         return self._sim.rows(clients, self._gains_of, *self._block(job))
 
     def vectors(self, clients: Numbers, job: Job) -> NDArray[Any]:
-        """Channels that a job of some clients meets at this instant, complex, shape (clients, antennas)."""
+        """Channels of some clients in a job at this instant, complex, shape (clients, antennas)."""
         if self._fading.form == "course":
             return np.sqrt(self.gains(clients, job)).astype(np.complex128)[:, None]
         block = self._block(job)
@@ -126,7 +126,7 @@ class FadingOfRun:
         return found
 
     def _checked(self, method: str, found: Any, names: Numbers) -> NDArray[Any]:
-        """Numbers of as many clients as were asked for."""
+        """Numbers, checked to be one for each client."""
         if np.ndim(found) != (2 if method == "vectors" else 1) or len(found) != len(names):
             wanted = "(clients, antennas)" if method == "vectors" else "(clients,)"
             raise ConfigurationError(
@@ -137,7 +137,7 @@ class FadingOfRun:
 
 
 def _by_block(cells: Sequence[Cell]) -> dict[tuple[str, int], Numbers]:
-    """Kind and number of a block of clients -> those of them that a run has."""
+    """Kind and number of a block of clients -> the clients of it that a run has."""
     clients = [cell.clients for cell in cells]
     if all(isinstance(own, ClientNames) for own in clients):
         num = max(own.first + own.num for own in clients)  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
-"""Gain errors: how far the gain that an upload meets lies from the one that a plan knows.
+"""Gain errors: differences between the gain of an upload and the gain that a plan knows.
 
-The known gain times 10^(X / 10), X normal with a spread in dB; and with the probability of an outage nothing
-gets through. Both are drawn for every job. No source: ours.
+The gain is the known one times 10^(X / 10), X normal with a spread in dB; with the probability of an outage
+it is 0. Both are drawn for every job. No source.
 """
 
 from typing import Any
@@ -14,18 +14,18 @@ from cosim.jobs.job import Job
 
 
 class GainErrors:
-    """Real over known gains.
+    """Ratios of actual to known gains.
 
     Args:
-        csi_error_db: Spread of the difference between the known gain and the real one.
-        outage_probability: How often nothing of an upload gets through.
+        csi_error_db: Spread of the difference between the known gain and the actual one.
+        outage_probability: Probability that nothing of an upload gets through.
     """
 
     def __init__(self, sim: Draws, csi_error_db: float, outage_probability: float) -> None:
         self._sim, self._sizes = sim, (csi_error_db, outage_probability)
 
     def factors(self, clients: Numbers | str, job: Job) -> Any:
-        """Real over known gains of some clients in a job, shape (clients,), or of one; 1 where all are."""
+        """Ratios of actual to known gains in a job, shape (clients,), or of one client; 1 if all are 1."""
         if not any(self._sizes):
             return 1.0
         return self._sim.rows(clients, _factors, *self._sizes, job.number)
@@ -34,7 +34,7 @@ class GainErrors:
 def _factors(
     sim: Draws, kind: str, block: int, csi_error_db: float, outage_probability: float, job: int
 ) -> NDArray[np.float64]:
-    """Those of a block of clients."""
+    """Ratios of a block of clients."""
     found = np.ones(BLOCK)
     if csi_error_db:
         drawn = sim.block(kind, block, "csi error", normals, job)

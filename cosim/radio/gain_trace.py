@@ -7,13 +7,13 @@ An npz file with the arrays
 | time_s | (rows,) | stamps, the first 0, ascending |
 | gain or gain_db | (rows, clients) or (rows, clients, antennas) | linear power gain, or that in dB |
 
-A gain holds from its stamp to the next, also while somebody sends; the server combines all antennas (maximum
-ratio), so gains add up over them. Where they are those of the whole link, `NoiseOnly` is the link that goes
-with them; where they are around a mean of 1, any other. Bandwidth, power and noise stay those of the radio.
+A gain holds from its stamp to the next, even while a client sends; the server combines all antennas (maximum
+ratio), so gains add up over them. For gains of the whole link, use `NoiseOnly`; for gains with a mean of 1,
+any other link. Bandwidth, power and noise are the radio's.
 
-Scope and limitations: one edge server for each client, whose gains the file has; clients go by number. Gains
-have no phases, so sums over the air are refused, as with all channels that change within uploads. Plans know
-the gain of the instant, not those to come. A round in which the trace would be over is played by events.
+Scope and limitations: the file has the gains to one edge server for each client, in the order of the clients'
+numbers. Gains have no phases, so sums over the air are refused, as with all channels that change during
+uploads. Plans know the current gain, not future ones. A round in which the trace would end runs by events.
 
 Usage::
 
@@ -55,8 +55,8 @@ class GainTrace(Fading):
     """Power gains over time from a file.
 
     Attributes:
-        file: Its path, npz, or package:path; it must be given. [no source]
-        past_end: What becomes of the gains when their last row is over.
+        file: Its path, npz, or package:path; required. [no source]
+        past_end: Rule for the gains after their last row.
     """
 
     file: str = ""
@@ -65,17 +65,15 @@ class GainTrace(Fading):
     @property
     @override
     def redrawn(self) -> Blocks:
-        """With every row."""
         return Rows(self)
 
     @override
     def files(self) -> tuple[str, ...]:
-        """That of the gains."""
         return (self.file,)
 
     @override
     def check(self, clients: Sequence[str]) -> None:
-        """Refuse another number of clients than the file has."""
+        """Refuse a number of clients other than the file's."""
         where, time_s, gain = self._read()
         numbers = {by_number(client)[1] for client in clients}
         if numbers != set(range(gain.shape[1])):
@@ -94,7 +92,6 @@ class GainTrace(Fading):
 
     @override
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
-        """The sum over antennas."""
         gain, numbers = self._read().gain, [by_number(client)[1] for client in clients]
         return gain[block[0] % len(gain), numbers].sum(axis=-1)
 
@@ -103,7 +100,7 @@ class GainTrace(Fading):
 
 
 class Gains(NamedTuple):
-    """What a file says: its name, stamps (rows,), and linear gains (rows, clients, antennas)."""
+    """Content of a file: its name, stamps (rows,), and linear gains (rows, clients, antennas)."""
 
     where: str
     time_s: NDArray[np.float64]
@@ -142,7 +139,7 @@ def _gains(path: Path) -> Gains:
 
 
 class Rows(Blocks):
-    """The rows of a trace, counted on where it is repeated."""
+    """Rows of a trace, counted on when it repeats."""
 
     def __init__(self, trace: GainTrace) -> None:
         self._trace = trace
@@ -159,7 +156,7 @@ class Rows(Blocks):
 
     @override
     def at(self, now_s: float) -> Block:
-        """The row of an instant."""
+        """Row of an instant."""
         if now_s >= self._course.over_s:
             raise over(self._where, self._course.over_s)
         turn, within_s = self._course.turn(now_s)
@@ -167,13 +164,13 @@ class Rows(Blocks):
 
     @override
     def end_s(self, block: Block) -> float:
-        """When the next row begins."""
+        """Instant at which the next row begins."""
         turn, row = divmod(block[0], len(self._course.time_s))
         return self._course.clock_s(turn, self._course.row_end_s(row))
 
     @override
     def after(self, block: Block) -> Block:
-        """The next row."""
+        """Next row."""
         if not self._course.repeats and block[0] + 1 == len(self._course.time_s):
             raise over(self._where, self._course.over_s)
         return (block[0] + 1,)

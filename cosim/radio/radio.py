@@ -1,10 +1,9 @@
 """Radio: an uplink over the air, a band for each cell.
 
 The clients of a cell share its band (`sharing`) over channels with a mean SNR (`propagation`) and block
-fading (`fading`). Plans know the channels, but for errors of the gains (`gain_errors`).
+fading (`fading`). Plans know the channels, except for errors of the gains (`gain_errors`).
 
-Scope and limitations: cells do not disturb each other. The downlink is a part of its own
-(`System.downlink`).
+Scope and limitations: cells do not disturb each other. The downlink is a separate part (`System.downlink`).
 """
 
 import math
@@ -33,12 +32,14 @@ class Radio(Link):
     """An uplink over the air.
 
     Attributes:
-        sharing: How the clients of a cell share its band. [HIST journal, Section IV-A: fixed shares]
-        link: How a client's mean SNR is found. [HIST journal, Section VI-C: given]
-        fading: How channels vary around their mean. [HIST journal, Section VI-C: Rayleigh]
+        sharing: Rule by which the clients of a cell share its band. [HIST journal, Section IV-A: fixed
+            shares]
+        link: Rule for a client's mean SNR. [HIST journal, Section VI-C: given]
+        fading: Variation of channels around their mean. [HIST journal, Section VI-C: Rayleigh]
         csi_error_db: Spread of the difference between the gain that a plan knows and the one that an upload
             meets, normal in dB and redrawn every edge round. [no source]
-        outage_probability: How often nothing of an upload gets through, redrawn every edge round. [no source]
+        outage_probability: Probability that nothing of an upload gets through, redrawn every edge round. [no
+            source]
     """
 
     directions: ClassVar[tuple[str, ...]] = (UP,)
@@ -66,12 +67,11 @@ class Radio(Link):
     @property
     @override
     def finite_moments(self) -> float:
-        """As many as of 1 over the gain, where uploads follow it."""
+        """Number of finite moments of 1 over the gain, if uploads depend on it."""
         return self.fading.finite_moments if self.sharing.follows_gains else math.inf
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> list[RadioLink]:
-        """The link of each cell."""
         errors = GainErrors(sim, self.csi_error_db, self.outage_probability)
         bands, snrs = self.sharing.bands(sim, len(cells)), self.link.of_cells(sim, cells)
         return links_of(sim, cells, bands, snrs, self.fading, errors)

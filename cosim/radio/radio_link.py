@@ -21,7 +21,7 @@ from cosim.radio.sharing.senders import Fades, OfRound, OneByOne, Senders
 
 
 class RadioLink(CellLink, KnownLink):
-    """What the clients of one cell send over: a band, and a channel each."""
+    """Band and channels of the clients of one cell."""
 
     def __init__(
         self, cell: Cell, band: Band, mean_snr: CellSnr, fading: FadingOfRun, errors: GainErrors
@@ -33,7 +33,7 @@ class RadioLink(CellLink, KnownLink):
     @property
     @override
     def known(self) -> KnownLink | None:
-        """The link without the errors of its gains; None: its band does not say beforehand."""
+        """The link without errors of its gains; None if its band is not known beforehand."""
         return self if self._band.is_known else None
 
     @cached_property
@@ -45,18 +45,19 @@ class RadioLink(CellLink, KnownLink):
         return Numbers.of(self._clients)
 
     def places_of(self, clients: Numbers) -> Places:
-        """Where some clients are among those of the cell, all ascending."""
+        """Places of some clients among the clients of the cell, all ascending."""
         return clients.places_among(self._numbers)
 
     def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
-        """What a plan knows of a client's channel."""
+        """Channel of a client, as a plan knows it."""
         return self._channel(client, tx_power_w, 1.0, job)
 
     def channel(self, client: str, tx_power_w: float | None, job: Job) -> Channel:
-        """What an upload meets.
+        """Channel of an upload.
 
         Args:
-            tx_power_w: Its transmit power; None: that of the edge server, from which it receives.
+            tx_power_w: The client's transmit power; None means that it receives from the edge server, at its
+                power.
         """
         if tx_power_w is None:
             tx_power_w = self._powers_w.item(self._place[client])
@@ -71,10 +72,11 @@ class RadioLink(CellLink, KnownLink):
         return Channel(snr_in, self._fading.of(client), client)
 
     def met_by(self, places: Places, tx_power_w: NDArray[np.float64] | None, job: Job) -> Met:
-        """What uploads of some clients meet in a job.
+        """Channels of some clients' uploads in a job.
 
         Args:
-            tx_power_w: Of each, shape (clients,); None: that of the edge server, from which they receive.
+            tx_power_w: Power of each, shape (clients,); None means that they receive from the edge server, at
+                its power.
         """
         factors = self._errors.factors(self._numbers, job)
         return self._met(places, tx_power_w, factors if isinstance(factors, float) else factors[places], job)
@@ -82,7 +84,7 @@ class RadioLink(CellLink, KnownLink):
     def met_by_one(
         self, client: str, tx_power_w: float | None, job: Job, begins_s: float
     ) -> tuple[Met, Block]:
-        """What the upload of one client meets when it begins, and in which fading block."""
+        """Channel of one client's upload when it begins, and its fading block."""
         place, fading = self._place[client], self._fading.of(client)
         if tx_power_w is None:
             tx_power_w = self._powers_w.item(place)
@@ -96,7 +98,7 @@ class RadioLink(CellLink, KnownLink):
         return Met(self._clients, self._mean_snr, job, places, powers_w, factor, gains)
 
     def senders(self, sent: Sent) -> Senders:
-        """The channels of uploads, as a band asks for them."""
+        """Channels of uploads, in the form that a band needs."""
         of = sent.in_round
         if of is None or not self._fading.follows_jobs:
             return OneByOne(sent, self._begins_with)
@@ -112,12 +114,10 @@ class RadioLink(CellLink, KnownLink):
 
     @override
     def share_hz(self, num_clients: int) -> float:
-        """The bandwidth that each of `num_clients` can count on."""
         return self._band.share_hz(num_clients)
 
     @override
     def snr_per_w(self, places: Places, bandwidth_hz: float, job: Job) -> NDArray[np.float64]:
-        """SNR at 1 W in a bandwidth."""
         return self._met(places, np.ones(len(self._clients))[places], 1.0, job).snr(bandwidth_hz)
 
     @override
@@ -129,7 +129,6 @@ class RadioLink(CellLink, KnownLink):
         job: Job,
         tx_power_w: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """How long uploads take where `num_clients` share the band."""
         known = self._met(places, tx_power_w, 1.0, job)
         lasts_s = self._band.upload_s(known.rate_bps, payload, num_clients)
         return np.zeros(len(known.gain)) + lasts_s  # type: ignore[arg-type]
@@ -139,17 +138,15 @@ class RadioLink(CellLink, KnownLink):
         return self._met(places, None, 1.0, job).snr(self._band.share_hz(1))
 
     def vectors(self, places: Places, job: Job) -> NDArray[np.complex128]:
-        """Channels that a job of some clients meets at this instant, shape (clients, antennas)."""
+        """Channels of some clients in a job at this instant, shape (clients, antennas)."""
         return self._fading.vectors(self._numbers, job)[places]
 
     def num_antennas(self, job: Job) -> int:
-        """Antennas that a job meets."""
+        """Number of antennas in a job."""
         return self.vectors(slice(0, 1), job).shape[1]
 
     @override
     def deviation_of_mean(self, places: Places, job: Job) -> Callable[[], float] | None:
-        """Noise on the mean of what these clients have sent."""
-
         def received() -> NDArray[np.complex128]:
             """Channel vectors times the amplitude of power over noise, spread over the whole band."""
             whole_hz = self._band.share_hz(1)

@@ -1,8 +1,7 @@
-"""Redrawn: when what is random about a channel changes.
+"""Redrawn: the blocks in which the random parts of a channel are constant.
 
-A channel stays the same within a block and is drawn once for every block. A rule has one of two forms:
-`of_job`, the block that a job meets whenever it sends; or `at` and `end_s`, blocks that follow the clock,
-also while a client sends.
+A channel is constant within a block and is drawn once for every block. A rule has one of two forms: `of_job`,
+the block of a job at any time; or `at` and `end_s`, blocks that follow the clock, even while a client sends.
 """
 
 import math
@@ -19,25 +18,25 @@ Block = tuple[int, ...]
 
 
 class Blocks(Forms):
-    """When a channel changes."""
+    """Blocks in which a channel is constant."""
 
     __slots__ = ()
     forms = one_of(numbers=("of_job",), course=("at", "end_s", "after"))
 
     def of_job(self, job: Job) -> Block:
-        """The block that a job meets: one number or several, which name the draw."""
+        """Block of a job: one number or several, which name the draw."""
         raise NotImplementedError
 
     def at(self, now_s: float) -> Block:
-        """The block of an instant."""
+        """Block of an instant."""
         raise NotImplementedError
 
     def end_s(self, block: Block) -> float:
-        """When a block ends by itself."""
+        """Instant at which a block ends by itself."""
         return math.inf
 
     def after(self, block: Block) -> Block:
-        """The block that follows one that has ended by itself."""
+        """Block after one that has ended by itself."""
         return block
 
 
@@ -50,7 +49,7 @@ class Unchanging(Blocks):
 
 
 class GainCourse(Blocks):
-    """One client's power gain as it goes on by itself, in blocks that follow the clock."""
+    """Power gain of one client over time, in blocks that follow the clock."""
 
     def gain(self, block: Block) -> float:
         """Channel power gain |h|^2 in a block."""
@@ -59,34 +58,34 @@ class GainCourse(Blocks):
 
 @part
 class Redrawn(Blocks, Port):
-    """When a channel is drawn."""
+    """Rule for when a channel is drawn."""
 
     forms = Blocks.forms
 
 
 @part
 class EveryGlobalRound(Redrawn):
-    """In every global round; for jobs that belong to none, in every job."""
+    """A draw in every global round; for jobs that belong to none, in every job."""
 
     @override
     def of_job(self, job: Job) -> Block:
-        """The global round, or the number of the job."""
+        """Number of the global round, or of the job."""
         return (job.number if job.global_round == NO_ROUND else job.global_round,)
 
 
 @part
 class EveryEdgeRound(Redrawn):
-    """In every edge round; for jobs that belong to none, in every job."""
+    """A draw in every edge round; for jobs that belong to none, in every job."""
 
     @override
     def of_job(self, job: Job) -> Block:
-        """The number of the job, which counts edge rounds."""
+        """Number of the job, which counts edge rounds."""
         return (job.number,)
 
 
 @part
 class CoherenceTime(Redrawn):
-    """After every coherence time, counted from the start, also while a client sends.
+    """A draw after every coherence time, counted from the start, even while a client sends.
 
     Attributes:
         coherence_time_s: Length of a block. [no source]
@@ -96,7 +95,7 @@ class CoherenceTime(Redrawn):
 
     @override
     def at(self, now_s: float) -> Block:
-        """The number of coherence times that have passed."""
+        """Number of coherence times that have passed."""
         return (num_periods(now_s, self.coherence_time_s),)
 
     @override
@@ -109,5 +108,5 @@ class CoherenceTime(Redrawn):
 
 
 def block_of(blocks: Blocks, job: Job, now_s: float) -> Block:
-    """The block that a job meets if it sends at an instant."""
+    """Block of a job that sends at an instant."""
     return blocks.at(now_s) if blocks.form == "course" else blocks.of_job(job)

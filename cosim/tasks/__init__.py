@@ -1,4 +1,4 @@
-"""Tasks: what is minimised, and what is reported of a model."""
+"""Tasks: the loss that is minimised, and the scores of a model."""
 
 from cosim.doors import door as _door
 

@@ -1,8 +1,8 @@
-"""Answered: which rows of a network's outputs answer anything, and which class they predict.
+"""Answered: rows of a network's outputs that give an answer, and the class that they predict.
 
-nan is not a number: a row of outputs with a nan in it answers nothing, nor does one with several that are
-infinitely large, of which none can be told to be the largest. Outputs of -inf are legal, as of a class that
-is masked out. What answers nothing is right of nothing.
+A row of outputs with a nan in it gives no answer, nor does a row with several that are infinitely large,
+since none of them is the largest. Outputs of -inf are legal, as for a class that is masked out. A sample
+without an answer counts as wrong.
 
 Usage::
 
@@ -15,24 +15,24 @@ import math
 from typing import Any
 
 NO_CLASS = -1
-"""Predicted by a row that answers nothing."""
+"""Predicted class of a row that gives no answer."""
 
 
 def are_answers(outputs_BK: Any) -> Any:
-    """Whether each row of outputs answers anything, shape (batch,).
+    """True for each row of outputs that gives an answer, shape (batch,).
 
     Args:
-        outputs_BK: Of a network, a tensor or an array, shape (batch, outputs).
+        outputs_BK: Outputs of a network, a tensor or an array, shape (batch, outputs).
     """
     rows = outputs_BK.reshape(len(outputs_BK), -1)
     return ~(rows != rows).any(1) & ((rows == math.inf).sum(1) < 2)  # only nan differs from itself
 
 
 def predicted_classes(outputs_BK: Any) -> Any:
-    """The class of the largest output of each row, the lowest of equal ones; `NO_CLASS` for no answer.
+    """Class of the largest output of each row, the lowest of equal ones; `NO_CLASS` for no answer.
 
     Args:
-        outputs_BK: Of a network, a tensor or an array, shape (batch, classes).
+        outputs_BK: Outputs of a network, a tensor or an array, shape (batch, classes).
     """
     classes_B = outputs_BK.argmax(1)
     classes_B[~are_answers(outputs_BK)] = NO_CLASS
@@ -40,15 +40,15 @@ def predicted_classes(outputs_BK: Any) -> Any:
 
 
 def label_ranks(outputs_BK: Any, labels_B: Any) -> Any:
-    """How many classes come before the true one in each row; all of them, where the row answers nothing.
+    """Number of classes that rank before the true one in each row; all of them if the row gives no answer.
 
     Of equal outputs the lower class comes first.
 
     Args:
-        outputs_BK: Of a network, a tensor, shape (batch, classes).
+        outputs_BK: Outputs of a network, a tensor, shape (batch, classes).
         labels_B: The true classes, a tensor, shape (batch,).
     """
-    import torch  # not before something is learned
+    import torch  # only when something is learned
 
     num_classes, labels_B1 = outputs_BK.shape[1], labels_B[:, None]
     true_B1 = outputs_BK.gather(1, labels_B1)

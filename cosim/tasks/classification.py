@@ -1,4 +1,4 @@
-"""Classification: cross entropy of classes, and the share of samples that are classified rightly."""
+"""Classification: cross entropy of classes, and the share of correctly classified samples."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -25,7 +25,7 @@ class Classification(Task):
 
     @override
     def check(self, dataset: "Dataset") -> None:
-        """Refuse quantities."""
+        """Refuse quantities in place of classes."""
         if dataset.num_classes is None:
             fix = "y.astype(int), which makes classes of them; or " if is_whole(dataset.test_y) else ""
             fix = "y.argmax(1); or " if is_one_hot(dataset.test_y) else fix
@@ -36,7 +36,6 @@ class Classification(Task):
 
     @override
     def measures(self) -> Mapping[str, Measure]:
-        """Accuracy and cross entropy."""
         return {
             "accuracy": Measure("test accuracy", higher_is_better=True, is_share=True),
             "loss_nats": Measure("test cross entropy (nats)", higher_is_better=False),
@@ -44,7 +43,7 @@ class Classification(Task):
 
     @override
     def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
-        """Samples classified rightly, and the sum of their cross entropies."""
+        """Number of correctly classified samples, and the sum of their cross entropies."""
         from torch.nn.functional import cross_entropy
 
         return {

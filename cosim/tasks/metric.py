@@ -1,7 +1,7 @@
-"""Metric: the port of those who report of a model what one sum over samples cannot say.
+"""Metric: the port of scores of a model that are not one sum over samples.
 
-A task names its metrics (`Task.metrics`): ours by bare name, your own as module:Class. They become columns of
-the evaluations, after those of the task itself.
+A task names its metrics (`Task.metrics`): built-in ones by bare name, your own as module:Class. They become
+columns of the evaluations, after the task's own columns.
 
 | kind | columns |
 |---|---|
@@ -21,13 +21,13 @@ Usage, in a module `rules`, for `metrics=("rules:Kappa",)`::
         def scores(self, answers):
             return {"kappa": cohen_kappa_score(answers.targets, answers.predicted)}
 
-Outputs that are no numbers are right of nothing: where one of a sample's is nan, or several are infinitely
-large, `answers.predicted` is -1. A metric of your own is not asked then: its columns are nan, which marks the
-run as diverged, unless the class says `takes_no_answers`. A measure that is nan for a sound model too says
+If an output of a sample is nan, or several are infinitely large, the sample has no answer, and
+`answers.predicted` is -1. A metric of your own is not asked then: its columns are nan, which marks the run as
+diverged, unless the class says `takes_no_answers`. A measure that may be nan for a sound model says
 `can_be_nan`.
 
-Scope and limitations: outputs for the whole test set are in memory at once, and are computed once more than
-for the task's own sums. A metric is named, so its fields have their defaults; other values are a subclass.
+Scope and limitations: outputs for the whole test set are in memory at once, and are computed again after the
+task's own sums. A metric is named, so its fields have their defaults; other values need a subclass.
 """
 
 from abc import ABC, abstractmethod
@@ -47,13 +47,13 @@ if TYPE_CHECKING:
 
 
 class Answers(NamedTuple):
-    """What a model makes of the test set.
+    """Answers of a model to the test set.
 
     Attributes:
-        outputs: Of the network, float32, shape (test samples, outputs).
+        outputs: Outputs of the network, float32, shape (test samples, outputs).
         targets: Classes or quantities, shape (test samples,), or (test samples, quantities).
-        owners: Number of the client to whose test share a sample belongs, shape (test samples,), -1:
-            no client's; None, unless a metric says `reads_owners`.
+        owners: Number of the client to whose test share a sample belongs, shape (test samples,), -1 for no
+            client; None, unless a metric says `reads_owners`.
     """
 
     outputs: NDArray[np.float32]
@@ -62,29 +62,29 @@ class Answers(NamedTuple):
 
     @property
     def predicted(self) -> NDArray[np.int64]:
-        """The class of the largest output, shape (test samples,); -1, which is none, for no answer.
+        """Class of the largest output, shape (test samples,); -1, which is no class, for no answer.
 
-        A sample has no answer where one of its outputs is nan, or several are infinitely large.
+        A sample has no answer if one of its outputs is nan, or several are infinitely large.
         """
         return predicted_classes(self.outputs)
 
     @property
     def own(self) -> "Answers":
-        """The same in memory of its own, which its reader may change."""
+        """Copy of the answers, which its reader may change."""
         owners = None if self.owners is None else self.owners.copy()
         return Answers(self.outputs.copy(), self.targets.copy(), owners)
 
 
 @part
 class Metric(Port, ABC):
-    """What is reported of the answers to a whole test set.
+    """Scores from the answers to a whole test set.
 
     Attributes:
-        reads_owners: Whether it asks to whose test share samples belong; a class says so.
-        is_personal: Whether the answers to a client's test share are those of its own model, with what it
-            keeps to itself in place of the global model's; a class that `reads_owners` says so.
-        takes_no_answers: Whether its scores are right where samples have no answer (`Answers.predicted`); a
-            class says so. Else it is not asked then, and its columns are nan.
+        reads_owners: True if it needs the clients to whose test shares samples belong; set in the class.
+        is_personal: True if the answers to a client's test share come from its own model, with its personal
+            tensors in place of the global ones; set in a class that `reads_owners`.
+        takes_no_answers: True if its scores are right even if samples have no answer (`Answers.predicted`);
+            set in the class. Otherwise it is not asked then, and its columns are nan.
     """
 
     claims = said_of(takes_no_answers=("scores",))
@@ -96,7 +96,7 @@ class Metric(Port, ABC):
         """Refuse a data set that does not suit: here quantities.
 
         Raises:
-            ConfigurationError: What does not suit, and the usual fix.
+            ConfigurationError: The data set does not suit; the message says why and what to use.
         """
         if dataset.num_classes is None:
             raise ConfigurationError(
@@ -106,7 +106,7 @@ class Metric(Port, ABC):
 
     @abstractmethod
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
-        """Column -> what is reported in it."""
+        """Column -> its meaning."""
 
     @abstractmethod
     def scores(self, answers: Answers) -> Mapping[str, float]:
@@ -114,16 +114,16 @@ class Metric(Port, ABC):
 
 
 def named_metrics(names: tuple[str, ...]) -> list[Metric]:
-    """The metrics of these names.
+    """Metrics of these names.
 
     Raises:
-        ConfigurationError: The module of one is not loaded.
+        ConfigurationError: The module of a metric is not loaded.
     """
     return [cls() for cls in map(class_of, names) if cls is not None]
 
 
 def are_metrics(names: tuple[str, ...]) -> str | None:
-    """Each is the name of a metric, and none comes twice."""
+    """Check that each is the name of a metric, and none occurs twice."""
     for name in names:
         cls = class_of(name)
         if cls is None or not issubclass(cls, Metric):

@@ -1,13 +1,12 @@
 """Metrics of classes, and of clients.
 
 With n_ij test samples of class i that the model takes for j, class c has the accuracy n_cc / sum_j n_cj and
-F1 = 2 n_cc / (sum_j n_cj + sum_i n_ic), which is 0 where nothing is right; a class that neither is there nor
-is predicted counts for nothing. A sample without an answer (`cosim.tasks.answered`) is taken for no
-class.
+F1 = 2 n_cc / (sum_j n_cj + sum_i n_ic), which is 0 if nothing is right; a class that neither occurs nor is
+predicted is left out. A sample without an answer (`cosim.tasks.answered`) is taken for no class.
 
-The accuracy of a client is that on its own test share (`cosim.data.client_test_shares`). The mean is over
-clients, each alike; the worst tenth is the mean of the lowest ceil(m / 10) of m clients; the spread is their
-standard deviation (of all, not of a sample). Clients whose share is empty are left out.
+The accuracy of a client is measured on its own test share (`cosim.data.client_test_shares`). The mean is over
+clients with equal weights; the worst tenth is the mean of the lowest ceil(m / 10) of m clients; the spread is
+their standard deviation (of the population). Clients with an empty share are left out.
 
 Source: F1: van Rijsbergen, "Information Retrieval", 1979; worst tenth: Li, Sanjabi, Beirami, Smith, "Fair
 Resource Allocation in Federated Learning", ICLR 2020, arXiv 1905.10497, Table 1.
@@ -36,12 +35,11 @@ class MacroF1(Metric):
 
     @override
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
-        """One column."""
         return {"macro_f1": Measure("macro F1", higher_is_better=True, is_share=True)}
 
     @override
     def scores(self, answers: Answers) -> Mapping[str, float]:
-        """2 n_cc over the samples of a class and those taken for it, over classes."""
+        """Mean over classes of 2 n_cc over the samples of a class and the samples taken for it."""
         num, true, predicted = answers.outputs.shape[1], answers.targets, answers.predicted
         right = np.bincount(true[true == predicted], minlength=num)
         taken = np.bincount(predicted[predicted >= 0], minlength=num)
@@ -51,13 +49,12 @@ class MacroF1(Metric):
 
 @part
 class ClassAccuracy(Metric):
-    """Accuracy on the samples of each class; not a number, where the test set has none."""
+    """Accuracy on the samples of each class; nan for a class without test samples."""
 
     takes_no_answers: ClassVar[bool] = True
 
     @override
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
-        """A column for each class."""
         return {
             _column(label): Measure(
                 f"test accuracy of class {label}", higher_is_better=True, is_share=True, can_be_nan=True
@@ -67,7 +64,6 @@ class ClassAccuracy(Metric):
 
     @override
     def scores(self, answers: Answers) -> Mapping[str, float]:
-        """n_cc over the samples of a class."""
         is_right = answers.predicted == answers.targets
         of_class = [is_right[answers.targets == label] for label in range(answers.outputs.shape[1])]
         return {_column(c): float(of.mean()) if len(of) else math.nan for c, of in enumerate(of_class)}
@@ -88,7 +84,6 @@ class ClientAccuracy(Metric):
 
     @override
     def measures(self, dataset: "Dataset") -> Mapping[str, Measure]:
-        """Three columns."""
         mean = Measure(f"mean accuracy of {self.whose}", higher_is_better=True, is_share=True)
         worst = Measure(f"worst tenth of {self.whose}", higher_is_better=True, is_share=True)
         spread = Measure(f"spread over {self.whose}", higher_is_better=False, is_share=True)
@@ -96,7 +91,6 @@ class ClientAccuracy(Metric):
 
     @override
     def scores(self, answers: Answers) -> Mapping[str, float]:
-        """Over those who have a share."""
         assert answers.owners is not None
         is_owned = answers.owners >= 0
         is_right, owners = (answers.predicted == answers.targets)[is_owned], answers.owners[is_owned]
@@ -109,7 +103,7 @@ class ClientAccuracy(Metric):
 
 @part
 class PersonalAccuracy(ClientAccuracy):
-    """The same of each client's own model: the global one with what the client keeps to itself."""
+    """The same accuracies of each client's own model: the global one with the client's personal tensors."""
 
     is_personal: ClassVar[bool] = True
     takes_no_answers: ClassVar[bool] = True

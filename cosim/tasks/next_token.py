@@ -1,9 +1,9 @@
-"""Next token: what comes after a window of tokens is to be told, the third kind of task.
+"""Next token: the token after a window of tokens is to be predicted.
 
 A sample is a window of tokens, its class the token that follows. The loss is the mean cross entropy in nats;
 the perplexity, its exponential over the whole test set, is the headline.
 
-Scope and limitations: one prediction a window, of its last position, as LEAF has it; a network of tokens,
+Scope and limitations: one prediction for each window, at its last position, as in LEAF; a network of tokens,
 such as window-28-12-8-48.
 
 Source: Caldas et al., "LEAF", arXiv 1812.01097, Section 3 (Shakespeare: the next character).
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from cosim.data.dataset import Dataset
 
 _LARGEST_LOSS = 700.0
-"""Whose exponential is still a number."""
+"""Largest loss with a finite exponential."""
 
 
 @part
@@ -36,7 +36,7 @@ class NextToken(Classification):
 
     @override
     def check(self, dataset: "Dataset") -> None:
-        """Refuse what is no text."""
+        """Refuse data that are not text."""
         if dataset.num_classes is None or dataset.test_x.dtype != np.int64:
             raise ConfigurationError(
                 f"NextToken: samples of {dataset.name!r} are no windows of tokens with a token that follows. "
@@ -45,7 +45,6 @@ class NextToken(Classification):
 
     @override
     def measures(self) -> Mapping[str, Measure]:
-        """Perplexity, accuracy and cross entropy."""
         perplexity = Measure("test perplexity", higher_is_better=False)
         return {"perplexity": perplexity} | dict(super().measures())
 

@@ -1,4 +1,4 @@
-"""Task: the port of those who say what is minimised, and what is reported of a model.
+"""Task: the port of the loss that is minimised, and of the scores of a model.
 
 | kind | targets | loss | reported |
 |---|---|---|---|
@@ -6,25 +6,24 @@
 | Regression | quantities | squared error | mean squared error on test and training set, error ratio |
 | NextToken | the token that follows | cross entropy | perplexity, accuracy, cross entropy on the test set |
 
-What is reported is computed from sums over slices of a data set, so it does not depend on who computes them;
-what sums cannot say, by metrics that a task names (`cosim.tasks.metric`).
-The first measure is the headline: it is drawn, and a study's target is one of its values. The field `first`
-makes another column the headline, a metric's too.
+Scores are computed from sums over slices of a data set, so they do not depend on the division of the work;
+scores that are not sums come from metrics that a task names (`cosim.tasks.metric`). The first measure is the
+headline: it is plotted, and a study's target is one of its values. The field `first` makes another column the
+headline, also a metric's.
 
-Outputs that are no numbers are right of nothing. A task of your own is not asked for sums where a sample has
-no answer (an output is nan, or several are infinitely large): all that it reports is nan then, which marks
-the run as diverged, unless the class says `takes_no_answers`. A measure that is nan for a sound model too
-says `can_be_nan`.
+A sample has no answer if an output is nan, or several are infinitely large. A task of your own is then not
+asked for sums: all its scores are nan, which marks the run as diverged, unless the class says
+`takes_no_answers`. A measure that may be nan for a sound model says `can_be_nan`.
 
-Scope and limitations: a loss is the mean over a batch, of outputs and targets alone, in operations that
-torch.func can batch. A class without a `loss` is trained on the cross entropy of classes, for which there are
-faster programs.
+Scope and limitations: a loss is the mean over a batch, a function of outputs and targets alone, in operations
+that torch.func can batch. A class without a `loss` trains on the cross entropy of classes, for which there
+are faster programs.
 
 Usage::
 
     @part
     class Huber(cosim.tasks.Task):
-        \"\"\"Huber loss; the mean absolute error is reported.\"\"\"
+        \"\"\"Huber loss, with the mean absolute error as its score.\"\"\"
 
         delta: float = knob(positive, default=1.0)
 
@@ -66,14 +65,14 @@ Sums = Mapping[str, float]
 
 @part
 class Task(Port, ABC):
-    """What is minimised, and what is reported.
+    """Loss that is minimised, and scores that are reported.
 
     Attributes:
-        reads_training_set: Whether what is reported is computed from the training set too; a class says so.
-        takes_no_answers: Whether its scores are right where samples have no answer, one of their outputs
-            being nan or several infinitely large; a class says so. Else all of them are nan then.
-        metrics: Names of what else is reported, such as MacroF1, or module:Class of your own. [no source]
-        first: Column that is the headline, such as macro_f1; none: the first of the task's own. [no source]
+        reads_training_set: True if scores are computed from the training set, too; set in the class.
+        takes_no_answers: True if its scores are right even if samples have no answer, with an output of nan
+            or several that are infinitely large; set in the class. Otherwise all of them are nan then.
+        metrics: Names of further scores, such as MacroF1, or module:Class of your own. [no source]
+        first: Column that is the headline, such as macro_f1; None means the task's first. [no source]
     """
 
     forms = one_of(cross_entropy=(), loss=("loss",))
@@ -88,18 +87,18 @@ class Task(Port, ABC):
         """Refuse a data set that does not suit, before the clock starts.
 
         Raises:
-            ConfigurationError: What does not suit, and the usual fix.
+            ConfigurationError: The data set does not suit; the message says why and what to use.
         """
 
     def num_outputs(self, dataset: "Dataset") -> int:
-        """Outputs that a network must have for a sample: one per class, or one per quantity."""
+        """Number of outputs that a network needs for a sample: one for each class, or for each quantity."""
         return dataset.num_targets
 
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
         """Mean loss of a batch; here the cross entropy of class scores.
 
         Args:
-            outputs: Of the network, shape (batch, outputs).
+            outputs: Outputs of the network, shape (batch, outputs).
             targets: Classes or quantities, shape (batch,), or (batch, quantities).
         """
         from torch.nn.functional import cross_entropy
@@ -108,16 +107,16 @@ class Task(Port, ABC):
 
     @abstractmethod
     def measures(self) -> Mapping[str, Measure]:
-        """Column -> what is reported in it, the headline first, unless the field `first` names another."""
+        """Column -> its meaning, the headline first, unless the field `first` names another."""
 
     def headline_of(self, dataset: "Dataset | None") -> Measure | None:
-        """What is drawn, and what a target is a value of.
+        """Headline measure, which is plotted and in which targets are given.
 
         Args:
-            dataset: None: it is not known yet.
+            dataset: The data set; None means that it is not known yet.
 
         Returns:
-            None where only the data set tells.
+            The measure; None if only the data set can tell.
         """
         own = self.measures()
         if self.first is None or self.first in own:
@@ -132,14 +131,14 @@ class Task(Port, ABC):
         """Column -> value, from the sums over whole sets; here means over the test set.
 
         Args:
-            test: Over the test set.
-            training: Over the training set, where the task reads it; None where it does not.
+            test: Sums over the test set.
+            training: Sums over the training set, if the task reads it; else None.
         """
         return {column: test[column] / test["num_samples"] for column in self.measures()}
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse metrics of own models where clients have none."""
+        """Refuse metrics of personal models if clients have none."""
         by_hand = any(getattr(part, "personal_tensors", None) for part in parts_of(system))
         names = [type(metric).__name__ for metric in named_metrics(self.metrics) if metric.is_personal]
         if names and not (system.personal or by_hand):
@@ -150,10 +149,10 @@ class Task(Port, ABC):
             raise refuse(type(self), "metrics", self.metrics, rule, fix)
 
     def columns(self, dataset: "Dataset") -> Mapping[str, Measure]:
-        """Column -> what is reported in it: the headline, those of the task, those of the metrics.
+        """Column -> its meaning: the headline, the task's columns, the metrics' columns.
 
         Raises:
-            ConfigurationError: There is no column that is to be the first.
+            ConfigurationError: There is no column with the name in `first`.
         """
         columns = dict(self.measures())
         for metric in named_metrics(self.metrics):
@@ -173,8 +172,8 @@ class Task(Port, ABC):
         """Column of a metric -> value.
 
         Args:
-            answers: Of the global model.
-            personal: Of each client's own model to its test share; None: of the global model.
+            answers: Answers of the global model.
+            personal: Answers of each client's own model to its test share; None means the global model's.
         """
         scores: dict[str, float] = {}
         for metric in named_metrics(self.metrics):

@@ -1,4 +1,4 @@
-"""Regression: squared error of quantities, and what is reported of it."""
+"""Regression: squared error of quantities, and the scores of a model for them."""
 
 import math
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Regression(Task):
     """Squared error; mean squared errors, and the error ratio on the test set.
 
-    The error ratio is the sum of the absolute errors over the sum of the absolute targets. Of several
-    quantities errors are means over them.
+    The error ratio is the sum of the absolute errors over the sum of the absolute targets. With several
+    quantities, errors are means over them.
     """
 
     reads_training_set: ClassVar[bool] = True
@@ -29,7 +29,7 @@ class Regression(Task):
 
     @override
     def check(self, dataset: "Dataset") -> None:
-        """Refuse classes."""
+        """Refuse classes in place of quantities."""
         if dataset.num_classes is not None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the targets of {dataset.name!r} are classes, not quantities. "
@@ -38,12 +38,11 @@ class Regression(Task):
 
     @override
     def loss(self, outputs: "Tensor", targets: "Tensor") -> "Tensor":
-        """Mean squared error."""
+        """Mean squared error of a batch."""
         return (outputs.reshape(targets.shape) - targets).square().mean()
 
     @override
     def measures(self) -> Mapping[str, Measure]:
-        """Errors on the test set and on the training set."""
         return {
             "test_mse": Measure("test MSE", higher_is_better=False),
             "train_mse": Measure("training MSE", higher_is_better=False),
@@ -52,7 +51,7 @@ class Regression(Task):
 
     @override
     def sums(self, outputs: "Tensor", targets: "Tensor") -> "Mapping[str, Tensor | float]":
-        """Squared errors, absolute errors, absolute targets, and how many they are."""
+        """Sums of squared errors, absolute errors and absolute targets, and their number."""
         errors = outputs.reshape(targets.shape).double() - targets
         return {
             "squares": errors.square().sum(),

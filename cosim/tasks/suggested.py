@@ -1,4 +1,4 @@
-"""Suggested: the task of a system that names none, by the targets of its data set."""
+"""Suggested: the default task of a system, by the targets of its data set."""
 
 from typing import TYPE_CHECKING
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from cosim.data.dataset import Dataset
 
 SUGGESTED = (Classification(), Regression())
-"""The tasks of classes and of quantities, where a system names none."""
+"""Default tasks for classes and for quantities."""
 
 
 def task_for(task: Task | None, dataset: "Dataset") -> Task:
-    """The task that a system names; of none, the one that the targets of its data set suggest.
+    """Task that a system names, else the default for the targets of its data set.
 
     Raises:
         ConfigurationError: None is named, and the targets are rows with a 1 at the class.

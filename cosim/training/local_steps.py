@@ -1,17 +1,19 @@
-"""Local steps: the port of how many steps each client of a cell takes in an edge round.
+"""Local steps: the port of the number of steps that each client of a cell takes in an edge round.
 
-Cycles, time and energy follow from them. Updates of different steps go best with `FedNova`.
+Cycles, time and energy follow from them. Updates with different numbers of steps are best combined by
+`FedNova`.
 
 Usage::
 
     @part
     class Ramp(LocalSteps):
-        \"\"\"As many as the round's number.\"\"\"
+        \"\"\"One step in the first round, and one more in each.\"\"\"
 
         def of_clients(self, sim, clients, job, batch_size, step_s):
             return np.full(len(clients), 1 + job.number)
 
-Scope and limitations: numbers of steps are known when a round begins. A rule asked twice says the same.
+Scope and limitations: numbers of steps are known when a round begins. A rule must answer the same when asked
+twice.
 
 Validation: tests/training/test_local_steps.py.
 """
@@ -29,9 +31,9 @@ from cosim.units import most_whole
 
 @part
 class LocalSteps(Port):
-    """How many steps each client takes in an edge round: one number for all, or each its own.
+    """Number of steps of each client in an edge round: one for all, or each its own.
 
-    A plain number is that of all.
+    A plain number holds for all.
     """
 
     @classmethod
@@ -43,7 +45,7 @@ class LocalSteps(Port):
 
     @property
     def of_all(self) -> int | None:
-        """Steps that every client takes in every round; None: each its own."""
+        """Steps that every client takes in every round; None means that each has its own."""
         return None
 
     def of_clients(
@@ -52,9 +54,9 @@ class LocalSteps(Port):
         """Steps of some clients, each at least one, shape (clients,).
 
         Args:
-            job: Whose round it is.
+            job: The round.
             batch_size: Samples in a step.
-            step_s: How long a step of each is planned to take, shape (clients,).
+            step_s: Planned duration of a step of each client, shape (clients,).
         """
         return np.full(len(clients), self.of_all)
 
@@ -72,16 +74,15 @@ class SameSteps(LocalSteps):
     @property
     @override
     def of_all(self) -> int:
-        """That number."""
         return self.num_local_steps
 
 
 @part
 class Epochs(LocalSteps):
-    """As many as it takes to see all samples that a client has at this instant.
+    """Steps that see all samples of a client, a number of times.
 
     Attributes:
-        num_epochs: How often. [McMahan et al., arXiv 1602.05629, Algorithm 1: E]
+        num_epochs: Number of passes over the samples. [McMahan et al., arXiv 1602.05629, Algorithm 1: E]
     """
 
     num_epochs: int = knob(at_least(1), default=1)
@@ -90,7 +91,7 @@ class Epochs(LocalSteps):
     def of_clients(
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """By its own samples; asks every client for them."""
+        """Steps from the number of each client's samples; asks every client for them, shape (clients,)."""
         num_samples = np.array([len(client.samples) for client in clients], dtype=np.int64)
         return -(-self.num_epochs * num_samples // batch_size)
 
@@ -100,8 +101,8 @@ class DrawnSteps(LocalSteps):
     """A number drawn uniformly for each client and round.
 
     Attributes:
-        range_of_steps: Lowest and highest. [no source; Wang et al., arXiv 2007.07481, Section 6: 2 to 5
-            epochs]
+        range_of_steps: Lowest and highest number of steps. [no source; Wang et al., arXiv 2007.07481, Section
+            6: 2 to 5 epochs]
     """
 
     range_of_steps: tuple[int, ...] = knob(one_or_range, at_least(1), default=(4, 20))
@@ -110,20 +111,20 @@ class DrawnSteps(LocalSteps):
     def of_clients(
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """As the client's own number and the job's determine it."""
+        """Draws by each client's number and the job's, shape (clients,)."""
         return sim.of_clients(clients.names, "local steps", self.draw, job.number)
 
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.int64]:
-        """Steps of so many clients."""
+        """Steps of a number of clients, shape (num,)."""
         return rng.integers(self.range_of_steps[0], self.range_of_steps[-1], size=num, endpoint=True)
 
 
 @part
 class StepsInTime(LocalSteps):
-    """As many as a client is planned to do in a time, at least one.
+    """Most steps that a client is planned to finish in a time, at least one.
 
     Attributes:
-        training_s: That time. [no source]
+        training_s: Time for the steps. [no source]
     """
 
     training_s: float = knob(positive, default=0.1)
@@ -132,5 +133,4 @@ class StepsInTime(LocalSteps):
     def of_clients(
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """By the time of a step."""
         return np.maximum(1, most_whole(self.training_s / step_s))

@@ -1,11 +1,12 @@
 """Optimisers: local training by SGD with momentum, and by Adam.
 
-Both are those of torch.optim, on the mini-batches of plain SGD, many clients at a time.
+Both are as in torch.optim, on the mini-batches of plain SGD, many clients at a time.
 
-A client begins every training anew unless the rule keeps its state. So do implementations of federated
-learning that make an optimiser for each round, and an old direction belongs to a model that others have moved
-since: a client that takes part in one round of ten would go on along a gradient that is ten rounds old. With
-`keeps_state` it goes on where its last training has ended, also where the update was dropped on its way.
+A client starts every training with a fresh optimiser unless the rule keeps its state. Implementations of
+federated learning that make an optimiser for each round do the same, and an old direction belongs to a model
+that others have moved since: a client that takes part in one round of ten would follow a gradient that is ten
+rounds old. With `keeps_state` it continues where its last training ended, even if the update was dropped on
+its way.
 
 Source: torch.optim.SGD; Kingma, Ba, "Adam: a method for stochastic optimization", arXiv 1412.6980,
 Algorithm 1, as torch.optim.Adam.
@@ -33,9 +34,10 @@ class Momentum(Sgd):
     """SGD along a running sum of gradients, without dampening.
 
     Attributes:
-        momentum: Factor of the sum before the gradient is added; 0: plain SGD. [no source]
-        nesterov: The step is the gradient plus momentum times the sum, in place of the sum. [no source]
-        keeps_state: A client goes on with the sum of its last training; else it begins with nothing. [no
+        momentum: Factor of the sum before the gradient is added; 0 means plain SGD. [no source]
+        nesterov: True if the step is the gradient plus momentum times the sum, in place of the sum. [no
+            source]
+        keeps_state: True if a client continues with the sum of its last training; else it starts at 0. [no
             source]
     """
 
@@ -45,19 +47,17 @@ class Momentum(Sgd):
 
     @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
-        """A sum for each parameter."""
         return num_parameters if self.momentum else 0
 
     @override
     def kept_values(self, shape: NetworkShape) -> int:
-        """A sum for each parameter."""
         return shape.num_parameters() if self.keeps_state else 0
 
     @override
     def num_gradients(self, num_steps: int) -> float | None:
-        """a_k = 1 + b + ... + b^(n - k), with Nesterov to one power more. [Wang et al., arXiv 2007.07481]
+        """Sum of a_k = 1 + b + ... + b^(n - k), with Nesterov to one power more.
 
-        Unknown where a client goes on with a sum of old gradients.
+        None if a client continues with a sum of old gradients. [Wang et al., arXiv 2007.07481]
         """
         if self.momentum == 0.0:
             return super().num_gradients(num_steps)
@@ -68,7 +68,6 @@ class Momentum(Sgd):
 
     @override
     def program(self) -> "Program":
-        """Many clients in one program."""
         if self.momentum == 0.0:
             return super().program()
         from cosim.training.programs.descents import MomentumStep
@@ -87,17 +86,17 @@ class Momentum(Sgd):
 
 @part
 class Adam(LocalTraining):
-    """Steps along the mean gradient over the root of the mean squared one, both corrected for their begin.
+    """Steps along the mean gradient over the root of the mean squared gradient, both bias-corrected.
 
     Attributes:
         learning_rate: Step size. [Adam, Algorithm 1]
-        weight_decay: What half the squared length of the parameters weighs in the loss; 0: nothing. [Adam,
+        weight_decay: Weight in the loss of half the squared length of the parameters; 0 means none. [Adam,
             Algorithm 1: none]
         beta1: Factor of the mean gradient before the next is added. [Adam, Algorithm 1]
         beta2: Factor of the mean squared gradient. [Adam, Algorithm 1]
-        epsilon: Added to the root. [Adam, Algorithm 1]
-        keeps_state: A client goes on with both means and their number of steps; else it begins with nothing.
-            [no source]
+        epsilon: Number added to the root. [Adam, Algorithm 1]
+        keeps_state: True if a client continues with both means and their number of steps; else it starts at
+            0. [no source]
     """
 
     learning_rate: Rate = knob(positive, default=0.001)
@@ -109,17 +108,14 @@ class Adam(LocalTraining):
 
     @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
-        """Two means for each parameter."""
         return 2 * num_parameters
 
     @override
     def kept_values(self, shape: NetworkShape) -> int:
-        """Two means for each parameter."""
         return 2 * shape.num_parameters() if self.keeps_state else 0
 
     @override
     def program(self) -> "Program":
-        """Many clients in one program."""
         from cosim.training.programs.descents import AdamStep
         from cosim.training.programs.sgd import SgdProgram
 

@@ -3,7 +3,7 @@
 A rule is a configuration class and part of every update that is trained by it.
 
 Asked: `train`, a plain torch function that the learner calls client by client, on its threads; or `program`,
-which trains many clients together (`programs/program.py`), where speed matters.
+which trains many clients together (`programs/program.py`), if speed matters.
 
 Given: `ClientView`, below.
 
@@ -25,19 +25,19 @@ Usage::
 
 A rule with `keeps_state = True` in its class gets what it returned when the client last trained, as
 `client.state`, tensors by name, empty at first: momentum, control variates, what was left out of an upload.
-The client keeps a state when its training has ended in simulated time, also where its update is dropped on
-the way; where the training itself is cut, it keeps the one before. What a dropped update has left is computed
-with the client's next update, or at the next evaluation, since a checkpoint holds what is kept by then. With
-`keeps_what_arrived = True` the client keeps a state only where its server takes the update in: for rules
-whose server counts on what its clients hold.
+The client keeps a state when its training has ended in simulated time, even if its update is dropped on the
+way; if the training itself is cut, it keeps the one before. The state of a dropped update is computed with
+the client's next update, or at the next evaluation, since a checkpoint holds the state by then. With
+`keeps_what_arrived = True` the client keeps a state only if its server takes the update in: for rules whose
+server relies on its clients' states.
 
-What a rule with a state keeps of the network by hand, such as a client's own last layer, is scored by client
-(`PersonalAccuracy`) where its method `personal_tensors` finds it in the state. Without a line of code
-`System.personal` keeps layers with every rule.
+A rule may keep parts of the network in its state, such as a client's own last layer. They are scored by
+client (`PersonalAccuracy`) if its method `personal_tensors` finds them in the state. `System.personal` keeps
+layers with every rule, without a line of code.
 
-A rule may let other tensors travel beside the model, both ways (`companions`, by name and shape): `train`
-finds them in `client.companions`, zero at first, and what they hold at the end arrives with the update. The
-server takes their mean, or what `received` makes of it.
+A rule may send other tensors with the model, both ways (`companions`, by name and shape): `train` finds them
+in `client.companions`, zero at first, and their final values arrive with the update. The server takes their
+mean, or the result of `received`.
 
 Scope and limitations: the number of steps belongs to the update, not to the rule; a step has the same number
 of samples at every client. No rule imports torch before it trains.
@@ -80,10 +80,10 @@ class LocalTraining(Port):
     """A rule by which clients train.
 
     Attributes:
-        batch_size: Samples in a step, which is what a step costs the processor. [no source]
-        learning_rate: Step size; what is sent over the air is divided by it. [no source]
-        keeps_state: Whether what `train` returns is kept for the client's next training; a class says so.
-        keeps_what_arrived: Whether it is only where the update has arrived; a class says so.
+        batch_size: Samples in a step, which determine its cost for the processor. [no source]
+        learning_rate: Step size; sums over the air are divided by it. [no source]
+        keeps_state: True if what `train` returns is kept for the client's next training; set in the class.
+        keeps_what_arrived: True if it is kept only if the update has arrived; set in the class.
     """
 
     asks = (
@@ -114,35 +114,35 @@ class LocalTraining(Port):
     @property
     @override
     def samples_at_once(self) -> int:
-        """A mini-batch."""
+        """Number of samples in a mini-batch."""
         return self.batch_size
 
     def train(self, client: "ClientView") -> "Mapping[str, Tensor] | None":
-        """Train one client: the values that its network has at the end come out; returns what it keeps."""
+        """Train one client: the final values of its network are the update; returns what it keeps."""
         raise NotImplementedError
 
     @property
     def train_names(self) -> tuple[str, str]:
-        """What `train` is called in messages, and what it draws from."""
+        """Name of `train` for messages, and of the generator that it draws from."""
         return f"{type(self).__name__}.train", "client.generator"
 
     def program(self) -> "Program":
-        """How many clients are trained together, in place of `train`."""
+        """Program that trains many clients together, in place of `train`."""
         raise NotImplementedError
 
     def num_gradients(self, num_steps: int) -> float | None:
-        """The number of gradients that the steps from w to y add up to; None: unknown, and `FedNova` refuses.
+        """Number of gradients that the steps from w to y add up to; None if unknown: `FedNova` refuses it.
 
-        That is a_1 + ... + a_n, none of them negative, where w - y = learning_rate (a_1 g_1 + ... + a_n g_n)
+        This is a_1 + ... + a_n, none of them negative, where w - y = learning_rate (a_1 g_1 + ... + a_n g_n)
         with the gradients g_k of the loss at the n steps. [Wang et al., arXiv 2007.07481, eq. 3]
 
-        It counts where no class that is more derived has a `train` or `program` of its own.
+        It applies only if no subclass overrides `train` or `program`.
         """
         return None
 
     @optional
     def companions(self, shape: NetworkShape) -> Shapes:
-        """What travels beside a model of a shape, by names that no tensor of a network has; zero at first."""
+        """Tensors sent with a model of a shape, by names that no tensor of a network has; zero at first."""
         ...
 
     @optional
@@ -150,29 +150,29 @@ class LocalTraining(Port):
         """Tensors of the network that a client has in place of the global model's, by their names in it.
 
         Args:
-            state: What `train` has returned at the client's last training; not to be changed.
+            state: Result of `train` at the client's last training; not to be changed.
         """
         ...
 
     def beside(self, shape: NetworkShape) -> Shapes:
-        """The companions of a model of a shape; empty: it has none."""
+        """Companions of a model of a shape; empty if there are none."""
         return {} if self.companions is None else self.companions(shape)
 
     def received(self, model: "PendingModel", mean: "PendingModel", share: float) -> "PendingModel":
-        """What an edge server makes of the mean of updates and their companions, before its own rule steps.
+        """Mean that an edge server uses, from the mean of updates and companions, before its own rule steps.
 
         Args:
-            model: Where it was.
-            mean: Of the updates that have arrived.
-            share: They are of all the clients of the cell.
+            model: The server's model before.
+            mean: Mean of the updates that have arrived.
+            share: Their share of all clients of the cell.
         """
         return mean
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse companions, and a state of what arrived, where they do not arrive as the model does.
+        """Refuse companions, and a state of arrived updates, if they do not arrive as the model does.
 
-        Also tensors of a state that is not kept.
+        Also refuse personal tensors of a state that is not kept.
         """
         if self.personal_tensors is not None and not self.keeps_state:
             rule = "personal_tensors reads what clients keep, and they keep nothing"
@@ -195,15 +195,15 @@ class LocalTraining(Port):
 
 
 class ClientView(Protocol):
-    """What `train` is given of one client.
+    """A client as `train` sees it.
 
     Attributes:
-        name: Of the client.
-        network: Its own copy, in training mode, with the values of the start; what it holds at the end comes
-            out.
-        round: In which it trains, from 1 (`cosim.schedules.port`).
-        num_steps: Local steps that are asked for, and paid for in simulated time.
-        companions: Name -> values that travel beside the model; what they hold at the end arrives.
+        name: Name of the client.
+        network: Its own copy, in training mode, with the values of the start; its final values are the
+            update.
+        round: Round in which it trains, from 1 (`cosim.schedules.port`).
+        num_steps: Local steps that are asked for, and that take simulated time.
+        companions: Name -> values sent with the model; their final values arrive.
     """
 
     name: str
@@ -218,17 +218,17 @@ class ClientView(Protocol):
 
     @property
     def start(self) -> "Weights":
-        """Tensor name -> its values before training, its own copies."""
+        """Tensor name -> its values before training, as copies."""
         ...
 
     @property
     def generator(self) -> "torch.Generator":
-        """The source of what else is drawn; it follows from the update's key."""
+        """Generator of further draws; it follows from the update's key."""
         ...
 
     @property
     def state(self) -> "Weights":
-        """Name -> what the client has kept from its last training, its own copies; empty at first."""
+        """Name -> what the client has kept from its last training, as copies; empty at first."""
         ...
 
     def samples(self) -> "tuple[Tensor, Tensor]":
@@ -236,15 +236,15 @@ class ClientView(Protocol):
         ...
 
     def batches(self, num_steps: int, batch_size: int) -> "Batches":
-        """Features and classes or targets of mini-batches: those of plain SGD, the same each time."""
+        """Features and classes or targets of mini-batches: the batches of plain SGD, the same each time."""
         ...
 
 
 class Batches(Protocol):
-    """Mini-batches, gone through once: they are the steps that a client pays for in simulated time.
+    """Mini-batches, read once: they are the steps for which a client takes simulated time.
 
     Attributes:
-        num_taken: So far.
+        num_taken: Number of batches taken so far.
     """
 
     num_taken: int
@@ -255,12 +255,13 @@ class Batches(Protocol):
 
 
 class Trainable(Protocol):
-    """What `check` is given of the network that is to be trained.
+    """The network to be trained, as `check` sees it.
 
     Attributes:
-        shape: Parameter names and shapes, groups of units, what moves while it is trained.
+        shape: Parameter names and shapes, groups of units, tensors that change during training.
         dropout: Names of the layers that drop something in training.
-        manner: Whether clients can be trained together, and why not; None: nothing is trained.
+        manner: Answer to whether clients can be trained together, with the reason; None if nothing is
+            trained.
     """
 
     shape: NetworkShape
@@ -271,6 +272,6 @@ class Trainable(Protocol):
         """Let a rule with a train function of its own train once, on copies.
 
         Raises:
-            ConfigurationError: It does what no rule may do.
+            ConfigurationError: The function does something that no rule may do.
         """
         ...

@@ -1,4 +1,4 @@
-"""SCAFFOLD: local training whose steps are corrected for what sets a client's gradients apart.
+"""SCAFFOLD: local training with steps corrected for the difference of a client's gradients from the mean.
 
 A client keeps a control variate c_i, about its mean gradient, and the server one for all, c. A local step is
 y <- y - eta (g - c_i + c). After H steps from x the client has c_i+ = c_i - c + (x - y) / (H eta) (option II
@@ -10,13 +10,13 @@ In a hierarchy each edge server does this with the clients of its cell; the clou
 variates as it does of their models, which with cells of one size is c of all clients. Both ways carry twice
 the model, over the backhaul as well.
 
-Scope and limitations: the variates have no entries for running statistics, nor for what a client keeps to
-itself (`System.personal`), which takes plain steps; they weigh clients equally, also
-where a server weighs models by samples, whose mean then is that of the arrived alone. The server's global
-rate is its own rule's (`ServerUpdate`), which moves the model and not the variate. A codec treats both alike
-and the client's own variate is as it was before. With weight decay, g is the gradient with it. Not over the
-air, where the noise of a sum is in units of accumulated gradients; not with HIST, whose cells change units;
-not with servers that take updates one by one.
+Scope and limitations: the variates have no entries for running statistics, nor for personal tensors
+(`System.personal`), which take plain steps. They weigh clients equally, even if a server weighs models by
+samples; that weighted mean covers only the arrived models. The server's global rate belongs to its own rule
+(`ServerUpdate`), which moves the model and not the variate. A codec treats both alike, and does not change
+the client's own variate. With weight decay, g includes it. Not for sums over the air, where the noise is in
+units of accumulated gradients; not for HIST, whose cells change units; not for servers that take updates one
+by one.
 
 Source: Karimireddy et al., "SCAFFOLD: stochastic controlled averaging for federated learning", arXiv
 1910.06378, Algorithm 1, option II, with global step size 1.
@@ -49,28 +49,24 @@ class Scaffold(Sgd):
 
     @override
     def companions(self, shape: NetworkShape) -> Shapes:
-        """The server's variate, of what travels."""
         own = shape.personal
         return {f"variate {name}": size for name, size in shape.parameters.items() if name not in own}
 
     @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
-        """Its own variate, and the server's."""
         return 2 * num_parameters
 
     @override
     def kept_values(self, shape: NetworkShape) -> int:
-        """The client's."""
         return sum(map(math.prod, self.companions(shape).values()))
 
     @override
     def received(self, model: PendingModel, mean: PendingModel, share: float) -> PendingModel:
-        """The mean of the models; of the variate, the mean change of those who arrived, times their share."""
+        """Mean of the models; for the variate, the mean change of the arrived clients, times their share."""
         return mean if share == 1.0 else CompanionsHeldBack(model, mean, share)
 
     @override
     def program(self) -> "Program":
-        """Many clients in one program."""
         from cosim.training.programs.sgd import SgdProgram
         from cosim.training.programs.variates import VariateStep
 

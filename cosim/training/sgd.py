@@ -1,4 +1,4 @@
-"""SGD: steps against stochastic gradients, plain, and pulled to where they started.
+"""SGD: steps against stochastic gradients, plain or with a pull towards the start.
 
 Many clients are trained in one program (`programs/sgd.py`).
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class Sgd(LocalTraining):
     """Plain SGD.
 
-    Mini-batches are cut from random permutations of the samples laid back to back, so every batch is full:
+    Mini-batches are cut from concatenated random permutations of the samples, so every batch is full:
     the batch that crosses the end of an epoch takes the rest from the next.
 
     Attributes:
         batch_size: Samples in a mini-batch. [authors' public code]
         learning_rate: Step size; the authors' public code has 0.01. [no source]
-        weight_decay: What half the squared length of the parameters weighs in the loss; 0: nothing. [HIST
+        weight_decay: Weight in the loss of half the squared length of the parameters; 0 means none. [HIST
             journal, eq. 5: none]
     """
 
@@ -37,12 +37,11 @@ class Sgd(LocalTraining):
 
     @override
     def num_gradients(self, num_steps: int) -> float | None:
-        """Each once; weight decay is part of the loss."""
+        """Number of steps: each gradient counts once; weight decay is part of the loss."""
         return num_steps
 
     @override
     def program(self) -> "Program":
-        """Many clients in one program."""
         from cosim.training.programs.descents import SgdStep
         from cosim.training.programs.sgd import SgdProgram
 
@@ -53,29 +52,27 @@ class Sgd(LocalTraining):
 class Proximal(Sgd):
     """SGD on the loss plus mu / 2 times the squared distance of the weights to their start.
 
-    Mini-batches are those of plain SGD. The term's gradient mu (w - w_start) is taken at the weights before
-    the step, as the loss's.
+    Mini-batches are the same as in plain SGD. The term's gradient mu (w - w_start) is taken at the weights
+    before the step, like the loss's.
 
     Attributes:
-        mu: Weight of the distance; 0: plain SGD. [FedAsync, Section 6: 0.005]
+        mu: Weight of the distance; 0 means plain SGD. [FedAsync, Section 6: 0.005]
     """
 
     mu: Rate = knob(not_negative, default=0.005)
 
     @override
     def training_values(self, num_parameters: int, num_values: int) -> int:
-        """Where it started."""
         return num_parameters if self.mu else 0
 
     @override
     def num_gradients(self, num_steps: int) -> float | None:
-        """a_k = (1 - eta mu)^(n - k). [Wang et al., arXiv 2007.07481]"""
+        """Sum of a_k = (1 - eta mu)^(n - k). [Wang et al., arXiv 2007.07481]"""
         kept = 1.0 - self.learning_rate * self.mu
         return math.fsum(kept**k for k in range(num_steps)) if kept >= 0.0 else None
 
     @override
     def program(self) -> "Program":
-        """Many clients in one program."""
         from cosim.training.programs.descents import SgdStep
         from cosim.training.programs.sgd import SgdProgram
 

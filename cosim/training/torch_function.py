@@ -1,21 +1,21 @@
-"""Torch function: local training by any function of one's own, client by client, without a class.
+"""Torch function: local training by a function of your own, client by client, without a class.
 
 The function is `train(network, batches, state, rng)`:
 
-- `network`: the client's own torch.nn.Module, in training mode, with the values of the start; what it holds
-  at the end is the update;
+- `network`: the client's own torch.nn.Module, in training mode, with the values of the start; its final
+  values are the update;
 - `batches`: an iterator of (features, classes or targets), the mini-batches of plain SGD, one for each step;
 - `state`: what the function returned at the client's last training, tensors by name; empty at first, and
   always without `keeps_state`;
-- `rng`: a torch.Generator for all that is drawn; it follows from the run's seed, the client and the job.
+- `rng`: a torch.Generator for all draws; it follows from the run's seed, the client and the job.
 
 A function with a parameter of one of these names gets that, too:
 
-- `round`: the round, from 1 (what that is: `cosim.schedules.port`);
-- `learning_rate`: that of the rule, which may follow the round.
+- `round`: the round, from 1 (defined in `cosim.schedules.port`);
+- `learning_rate`: the rule's learning rate, which may depend on the round.
 
 It returns nothing, or, with `keeps_state`, a dictionary of tensors. It runs on the learner's threads, one
-client at a time on each, so it changes nothing that belongs to all::
+client at a time on each, so it must not change shared data::
 
     # mine.py
     def train(network, batches, state, rng, learning_rate):
@@ -27,12 +27,12 @@ client at a time on each, so it changes nothing that belongs to all::
 
     local = cosim.training.TorchFunction(function="mine:train", learning_rate=0.01)
 
-`batches` is gone through once: its steps are what the client pays for in simulated time, so a second pass is
-refused, and so is a function that takes none of them.
+`batches` is read once: its steps take the client's simulated time, so a second pass is refused, and so is a
+function that takes none of them.
 
 Scope and limitations: its module must be loaded (`--import mine`), and the hash of its file is kept with a
-run, as those of classes are. Other numbers of its own are in the module, not in `config.json`; a class with
-fields and a method `train` has them there.
+run, as for classes. Its other numbers are in the module, not in `config.json`; a class with fields and a
+method `train` has them there.
 """
 
 import inspect
@@ -53,18 +53,18 @@ if TYPE_CHECKING:
 
 
 MAY_ASK = ("round", "learning_rate")
-"""Parameters that a function may have beside the four."""
+"""Parameters that a function may have besides the four."""
 
 
 @part
 class TorchFunction(LocalTraining):
-    """A function of one's own.
+    """Local training by a function of your own.
 
     Attributes:
-        learning_rate: What is sent over the air is divided by it, and the function gets it where it has a
-            parameter of that name; nothing else asks for it. [no source]
+        learning_rate: Divisor of sums over the air, and an argument of the function if it has a parameter of
+            that name; nothing else uses it. [no source]
         function: module:function, called with network, batches, state and rng. [no source]
-        keeps_state: Whether what it returns is given to the client's next training. [no source]
+        keeps_state: True if what it returns is given to the client's next training. [no source]
     """
 
     function: str = knob(own_function)
@@ -72,7 +72,7 @@ class TorchFunction(LocalTraining):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse a learning rate where nothing asks for it."""
+        """Refuse a learning rate that nothing uses."""
         super().fit(system)
         usual = attrs.fields(type(self)).learning_rate.default
         if self.learning_rate == usual or lacks_in(system.uplink, ONE_BY_ONE) or not self._is_loaded:
@@ -84,7 +84,7 @@ class TorchFunction(LocalTraining):
 
     @override
     def check(self, learner: Trainable) -> None:
-        """Refuse a name that means no function of four arguments, before the clock starts."""
+        """Refuse a name that is not a function of four arguments, before the clock starts."""
         found = self._called()
         try:
             inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked())
@@ -103,7 +103,7 @@ class TorchFunction(LocalTraining):
             return False
 
     def _asked(self, round: int = 1) -> dict[str, Any]:
-        """What the function gets by name."""
+        """Further arguments of the function, by name."""
         offered = {"round": round, "learning_rate": self.learning_rate}
         return {
             name: offered[name] for name in MAY_ASK if name in inspect.signature(self._called()).parameters
@@ -120,7 +120,7 @@ class TorchFunction(LocalTraining):
 
     @override
     def train(self, client: ClientView) -> "Mapping[str, Tensor] | None":
-        """Call it."""
+        """Call the function."""
         batches = client.batches(client.num_steps, self.batch_size)
         asked = self._asked(client.round)
         state = self._called()(client.network, batches, client.state, client.generator, **asked)
@@ -134,5 +134,4 @@ class TorchFunction(LocalTraining):
     @property
     @override
     def train_names(self) -> tuple[str, str]:
-        """The function's name, and its parameter."""
         return self.function, "rng"

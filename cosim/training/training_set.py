@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def shared(array: NDArray[Any], device: str) -> Tensor:
-    """An array as a tensor: on a CPU the same memory, which may be most of what a run takes.
+    """An array as a tensor: on a CPU the same memory, which may be most of a run's memory.
 
-    So a network or a function of a user's never gets it, nor a view of it, but copies of what it asks for.
+    So a user's network or function never gets it, nor a view of it, but copies of what it asks for.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writ", UserWarning)
@@ -28,7 +28,7 @@ def shared(array: NDArray[Any], device: str) -> Tensor:
 
 
 def batching_of(dataset: Dataset, task: Task) -> "Batching | None":
-    """What a data set names for clients to take a step on, where that suits a task; None: mini-batches."""
+    """Batching that a data set names, if it suits a task; None means mini-batches."""
     batching = None if dataset.batching is None else dataset.batching()
     return batching if batching is not None and batching.suits(task) else None
 
@@ -37,19 +37,19 @@ class TrainingSet:
     """The training samples on one device.
 
     Args:
-        dataset: Where they come from.
-        device: Where they go.
-        task: What is minimised.
+        dataset: Data set of the samples.
+        device: Device that holds them.
+        task: Task with the loss that is minimised.
 
     Attributes:
         x_ND: Features of the samples; of the rows, where y_N is None. To be copied from, not changed.
-        y_N: Classes or targets; None: samples are numbers row * num_classes + label.
-        num_classes: Classes; None: quantities are predicted.
-        num_features: Of a sample.
-        num_sample_numbers: Samples are whole numbers from 0 to one less than this.
+        y_N: Classes or targets; None means that samples are numbers row * num_classes + label.
+        num_classes: Number of classes; None means that quantities are predicted.
+        num_features: Number of features of a sample.
+        num_sample_numbers: Number of distinct samples, which are whole numbers from 0 to one less than this.
         loss: Mean loss of a batch, from outputs and targets.
-        is_cross_entropy: Whether that is the cross entropy of class scores.
-        batching: What clients take a step on; None: mini-batches.
+        is_cross_entropy: True if that is the cross entropy of class scores.
+        batching: Batches of the clients' steps; None means mini-batches.
     """
 
     def __init__(self, dataset: Dataset, device: str, task: Task) -> None:
@@ -65,7 +65,7 @@ class TrainingSet:
         return self.at(torch.tensor(samples, device=self.x_ND.device))
 
     def at(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
-        """The same of a tensor of samples on its device."""
+        """Features and classes or targets of a tensor of samples on its device, shapes (samples, ...)."""
         if self.y_N is not None:
             return self.x_ND[chosen], self.y_N[chosen]
         assert self.num_classes is not None

@@ -1,1 +1,1 @@
-"""Downlink: how a radio sends models to clients."""
+"""Downlink: radio links that send models to clients."""

@@ -1,15 +1,15 @@
-"""Base station: what a downlink over the air is sent with, to all at once or to each.
+"""Base station: the base of downlinks over the air, to all clients at once or to each.
 
-Edge servers send in a band of their own (frequency division: uploads and downloads do not disturb each
-other), over channels with a mean SNR and block fading as the uplink's (`cosim.radio.radio`). Fading has draws
-of its own, so that the uplink's stay what they are; line of sight and shadowing are the uplink's where both
-are drawn as often, since a wall stands in both ways.
+Edge servers send in a separate band (frequency division: uploads and downloads do not disturb each other),
+over channels with a mean SNR and block fading like the uplink's (`cosim.radio.radio`). Fading has draws of
+its own, so that the uplink's draws do not change; line of sight and shadowing are the same as in the uplink
+if both are drawn equally often, since a wall stands in both directions.
 
-An edge server's power is spread evenly over its whole band. So a client has the same SNR in a share of it as
-in all of it, unlike in the uplink, where it puts its own power into its share.
+An edge server's power is spread evenly over its whole band. So a client has the same SNR in a share of the
+band as in all of it, unlike in the uplink, where it puts its own power into its share.
 
-Scope and limitations: channels are known exactly; cells do not disturb each other; what the servers take is
-not counted.
+Scope and limitations: channels are known exactly; cells do not disturb each other; the servers' energy is not
+counted.
 """
 
 from abc import ABC
@@ -38,9 +38,9 @@ class BaseStation(Link, ABC):
     """Base of the downlinks over the air.
 
     Attributes:
-        link: How a client's mean SNR is found. [no source]
-        fading: How channels vary around their mean. [no source]
-        tx_power_w: Transmit power of an edge server, with which a link budget begins; none: the SNR is given.
+        link: Rule for a client's mean SNR. [no source]
+        fading: Variation of channels around their mean. [no source]
+        tx_power_w: Transmit power of an edge server, for a link budget; None means that the SNR is given.
             [no source]
     """
 
@@ -60,11 +60,11 @@ class BaseStation(Link, ABC):
 
     @property
     def power_w(self) -> float:
-        """The power that the mean SNR is asked with; where that is given, all of it is the unit."""
+        """Power for which the mean SNR is asked; if the SNR is given, 1 stands for all of it."""
         return 1.0 if self.tx_power_w is None else self.tx_power_w
 
     def radio_links(self, sim: Simulation, cells: Sequence[Cell], sharing: Sharing) -> list[RadioLink]:
-        """What each cell's edge server sends over."""
+        """Link of each cell's edge server."""
         powered = [cell._replace(tx_power_w=np.full(len(cell.clients), self.power_w)) for cell in cells]
         bands = sharing.bands(sim, len(cells))
         snrs = [
@@ -75,10 +75,10 @@ class BaseStation(Link, ABC):
 
 
 class Spread(CellSnr):
-    """Mean SNRs of a power that is spread evenly over a band: in each share that of the whole band.
+    """Mean SNRs of a power that is spread evenly over a band: in each share the same as in the whole band.
 
     Args:
-        whole: Mean SNRs, of whom all power is sent to.
+        whole: Mean SNRs of clients that all power is sent to.
     """
 
     def __init__(self, whole: CellSnr, bandwidth_hz: float) -> None:

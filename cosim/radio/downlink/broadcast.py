@@ -1,17 +1,17 @@
-"""Broadcast: an edge server sends its model once, to all who take part in an edge round.
+"""Broadcast: an edge server sends its model once, to all participants of an edge round.
 
 It has M antennas and no beam, since a beam for one client would miss the others: each antenna sends a signal
-of its own with an M-th of the power (white Gaussian input of covariance (P / M) I), so that a client with the
-channel h hears the power (P / M) |h|^2, |h|^2 the sum over antennas, whatever the phases. Its rate is
+of its own with 1/M of the power (white Gaussian input of covariance (P / M) I), so that a client with the
+channel h receives the power (P / M) |h|^2, |h|^2 the sum over antennas, for any phases. Its rate is
 B log2(1 + SNR |h|^2 / M) (Telatar, "Capacity of multi-antenna Gaussian channels", Eur. Trans. Telecommun.
-1999), and what all can decode goes at the slowest's (Jindal and Luo, "Capacity limits of multiple antenna
-multicast", ISIT 2006): the broadcast lasts as long as the slowest receiver needs.
+1999), and a message that all can decode has the lowest of their rates (Jindal and Luo, "Capacity limits of
+multiple antenna multicast", ISIT 2006): the broadcast lasts as long as the slowest receiver needs.
 
-All receive at that rate, so all have the model at the same instant. The rate is that of those who take part
-when it begins; it stays though somebody leaves, and goes on for those who are left.
+All receive at that rate, so all have the model at the same instant. The rate is set by the participants when
+the broadcast begins; it does not change if a client leaves.
 
 Scope and limitations: no multicast beams, no layers for stronger receivers, no retransmissions. The channel
-stays while a broadcast lasts, so coherence times that end within it are refused.
+is constant during a broadcast, so coherence times that end within it are refused.
 
 Validation: `cosim validate broadcast-latency`, tests/radio/downlink/test_broadcast.py.
 """
@@ -37,7 +37,7 @@ from cosim.radio.sharing.shares import FixedShares
 
 @part
 class Broadcast(BaseStation):
-    """One model for all who take part in an edge round, at the rate of the slowest of them.
+    """One transmission of the model to all participants of an edge round, at the rate of the slowest.
 
     Attributes:
         bandwidth_hz: Downlink band of one cell. [no source]
@@ -60,7 +60,6 @@ class Broadcast(BaseStation):
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[BroadcastLink]":
-        """That of each cell."""
         band = FixedShares(bandwidth_hz=self.bandwidth_hz)
         return [
             BroadcastLink(cell.clients, link, self.bandwidth_hz)
@@ -69,7 +68,7 @@ class Broadcast(BaseStation):
 
 
 class BroadcastLink(CellLink):
-    """What the clients of one cell listen to.
+    """Link on which the clients of one cell listen.
 
     Args:
         link: Channels between the edge server and its clients, as if each had a beam.
@@ -83,14 +82,13 @@ class BroadcastLink(CellLink):
 
     @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Note how many receive."""
+        """Keep the number of receivers."""
         self._num_receivers = num_clients
 
     @override
     def rates_bps(
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """For all that of the slowest."""
         if len(clients) != self._num_receivers:
             raise ConfigurationError(
                 f"Broadcast: {clients[0]} wants what the others of its cell do not get at {sim.now_s:g} s. "
@@ -99,6 +97,6 @@ class BroadcastLink(CellLink):
         return np.full(len(clients), self.slowest_bps(clients, job) if len(clients) else 0.0)
 
     def slowest_bps(self, clients: Numbers, job: Job) -> float:
-        """The slowest's rate, of at least one."""
+        """Rate of the slowest of at least one client."""
         snr = self._link.snrs(clients.numbers - self._first, job).min() / self._link.num_antennas(job)
         return float(self._bandwidth_hz * bps_per_hz(float(snr)))

@@ -1,14 +1,15 @@
 """Unicast: an edge server sends each client its own copy of a model, in a share of its band.
 
-It forms a beam for each, which it can since it knows the channels: with maximum-ratio transmission of M
-antennas the gain is |h|^2, as it is with the uplink's maximum-ratio combining, and a client of the share b
-receives b log2(1 + SNR |h|^2).
+It knows the channels, so it forms a beam for each client: with maximum-ratio transmission of M antennas the
+gain is |h|^2, as with the uplink's maximum-ratio combining, and a client with the share b receives at the
+rate b log2(1 + SNR |h|^2).
 
-The band is shared as an uplink's is (`cosim.radio.sharing`): in fixed shares of those who take part in an
-edge round, or, for protocols without rounds, of those who may be at work at the same time; or in others.
+The band is shared as an uplink's is (`cosim.radio.sharing`): in fixed shares for the participants of an edge
+round, or, in protocols without rounds, for the clients that may be active at the same time; or by another
+rule.
 
-Scope and limitations: beams are not there to tell clients of one share apart; codecs, framing and
-retransmissions are those of an uplink: none.
+Scope and limitations: beams do not separate clients in one share; as in the uplink there are no codes, no
+framing and no retransmissions.
 
 Validation: tests/radio/downlink/test_unicast.py.
 """
@@ -32,7 +33,7 @@ class Unicast(BaseStation):
     """A copy of the model for each client, in a share of the downlink band.
 
     Attributes:
-        sharing: How the clients of a cell share its downlink band. [no source: fixed shares]
+        sharing: Rule by which the clients of a cell share its downlink band. [no source: fixed shares]
     """
 
     sharing: Sharing = FixedShares()
@@ -46,5 +47,4 @@ class Unicast(BaseStation):
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> list[RadioLink]:
-        """That of each cell: a radio link the other way, with the power of the edge server."""
         return self.radio_links(sim, cells, self.sharing)

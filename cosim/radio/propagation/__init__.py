@@ -1,1 +1,1 @@
-"""Propagation: mean SNR of each client."""
+"""Propagation: the mean SNR of each client."""

@@ -1,4 +1,4 @@
-"""Given SNR: a mean SNR that does not follow from anything, as in the HIST paper."""
+"""Given SNR: a mean SNR that is given as a number, as in the HIST paper."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -17,11 +17,11 @@ from cosim.units import db_to_linear
 
 @part
 class GivenSnr(Propagation):
-    """A mean SNR in any bandwidth, whatever the distance.
+    """A mean SNR in any bandwidth and at any distance.
 
     Attributes:
-        snr_db: SNR before fading of a client that sends at its highest power; at less power it is less. [HIST
-            journal, Section VI-C]
+        snr_db: SNR before fading of a client that sends at its highest power; at lower power it is lower.
+            [HIST journal, Section VI-C]
     """
 
     snr_db: Values = knob(each(between(-300.0, 300.0)), default=PerGroup(values=(30.0, 40.0)))
@@ -30,7 +30,6 @@ class GivenSnr(Propagation):
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
-        """Those of each cell."""
         levels_db = self.snr_db.of_clients([len(cell.clients) for cell in cells])
         return [_GivenCellSnr(cell, own) for cell, own in zip(cells, levels_db, strict=True)]
 

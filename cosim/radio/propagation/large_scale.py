@@ -1,22 +1,22 @@
 """Large-scale channel of 3GPP TR 38.901: line of sight, environment height and shadowing, drawn per link.
 
-`LargeScale` holds what all links of an environment share; `draw` gives each link its LOS state, its path loss
-and its shadow fading, once for a drop of terminals.
+`LargeScale` holds the common parameters of an environment; `draw` gives each link its LOS state, its path
+loss and its shadow fading, once for a drop of terminals.
 
 Scope and limitations: links are independent. The TR's correlations (of shadowing in space, and between base
 stations of one site) are left out, so redraw when terminals move far, not at each step. For terminals of UMa
-above 13 m the environment height is one of 12, 15, ... up to the terminal's height less 1.5 m; between
-13 and 13.5 m that set is empty and 1 m is used. See `pathloss` for ranges and what else is left out.
+above 13 m the environment height is one of 12, 15, ... up to the terminal's height minus 1.5 m; between
+13 and 13.5 m that set is empty and 1 m is used. See `pathloss` for ranges and further omissions.
 
-Every link takes five uniform numbers, whatever comes out, in the order of the links: moving a terminal, or
-adding one at the end, leaves all other draws as they are, and so does switching the shadowing off.
+Every link takes five uniform numbers in any case, in the order of the links: moving a terminal, adding one at
+the end, or switching the shadowing off leaves all other draws unchanged.
 
 Usage::
 
     draw = LargeScale(environment="umi").draw(distance_2d_m, rng)
     received_w = transmit_w * draw.gain
 
-Validation: tests hold LOS probability, sigma and environment heights against the tables by exact intervals.
+Validation: tests compare LOS probability, sigma and environment heights with the tables by exact intervals.
 
 Source: 3GPP TR 38.901 V17.0.0 (Release 17), ETSI TR 138 901 V17.0.0 (2022-04), Tables 7.4.1-1 and 7.4.2-1.
 """
@@ -58,12 +58,12 @@ STANDARD_SURROUNDINGS_M = {"street_width_m": 20.0, "building_height_m": 5.0}
 
 
 class LargeScaleDraw(NamedTuple):
-    """What `LargeScale.draw` gives: arrays with the shape of the distances.
+    """Result of `LargeScale.draw`: arrays with the shape of the distances.
 
     Attributes:
         path_loss_db: Path loss without shadow fading.
-        is_los: Whether the link has a line of sight.
-        shadowing_db: Shadow fading, a loss where above zero.
+        is_los: True if the link has a line of sight.
+        shadowing_db: Shadow fading, a loss if above zero.
         environment_height_m: Effective environment height; NaN for RMa and InH, which have none.
     """
 
@@ -86,13 +86,13 @@ class LargeScale:
         environment: Urban macro, urban micro (street canyon), rural macro, mixed or open indoor office.
             [3GPP TR 38.901, clause 7.2]
         carrier_hz: Carrier frequency. [RawHFL, Section V-A]
-        height_bs_m: Base station's antenna height; none takes 25 (uma), 10 (umi), 35 (rma) or 3 (inh).
+        height_bs_m: Base station's antenna height; None means 25 (uma), 10 (umi), 35 (rma) or 3 (inh).
             [3GPP TR 38.901, Tables 7.2-1, 7.2-2 and 7.2-3]
-        height_ut_m: Terminal's antenna height; none takes 1.5 outdoors and 1 indoors.
+        height_ut_m: Terminal's antenna height; None means 1.5 outdoors and 1 indoors.
             [3GPP TR 38.901, Tables 7.2-1, 7.2-2 and 7.2-3]
-        street_width_m: Average street width, in rma only; none takes 20. [3GPP TR 38.901, Table 7.4.1-1]
-        building_height_m: Average building height, in rma only; none takes 5. [3GPP TR 38.901, Table 7.4.1-1]
-        shadowing: Whether links have shadow fading. [3GPP TR 38.901, clause 7.4.1]
+        street_width_m: Average street width, in rma only; None means 20. [3GPP TR 38.901, Table 7.4.1-1]
+        building_height_m: Average building height, in rma only; None means 5. [3GPP TR 38.901, Table 7.4.1-1]
+        shadowing: True if links have shadow fading. [3GPP TR 38.901, clause 7.4.1]
     """
 
     environment: Environment
@@ -104,7 +104,7 @@ class LargeScale:
     shadowing: bool = True
 
     def __attrs_post_init__(self) -> None:
-        """Refuse values outside the environment's ranges before any link exists: 10 m lies in all of them."""
+        """Refuse values outside the environment's ranges before any link exists; 10 m is in all ranges."""
         for name in STANDARD_SURROUNDINGS_M if self.environment != "rma" else ():
             if (value := getattr(self, name)) is not None:
                 rule = f"has no effect in {self.environment}"
@@ -123,22 +123,22 @@ class LargeScale:
         )
 
     def rows(self, rng: np.random.Generator, num: int) -> Array:
-        """Five uniform numbers for each of so many links, shape (num, 5)."""
+        """Five uniform numbers for each link, shape (num, 5)."""
         return rng.random((num, 5))
 
     def draw(self, distance_2d_m: ArrayLike, rng: np.random.Generator) -> LargeScaleDraw:
-        """Draw each link's LOS state, environment height and shadowing; as `drawn`."""
+        """Draw each link's LOS state, environment height and shadowing (see `drawn`)."""
         return self.drawn(distance_2d_m, rng.random((*np.shape(distance_2d_m), 5)))
 
     def drawn(self, distance_2d_m: ArrayLike, uniform: Array) -> LargeScaleDraw:
-        """Each link's LOS state, environment height and shadowing.
+        """LOS state, environment height and shadowing of each link.
 
         Args:
             distance_2d_m: Horizontal distance from base station to terminal, any shape.
-            uniform: Five numbers from 0 to 1 per link (`rows`), shape (..., 5).
+            uniform: Five numbers from 0 to 1 for each link (`rows`), shape (..., 5).
 
         Raises:
-            ConfigurationError: a distance outside the environment's range.
+            ConfigurationError: A distance is outside the environment's range.
         """
         distance_2d_m = np.asarray(distance_2d_m, dtype=float)
         # RMa reaches further with a line of sight; whether a link is refused must not depend on its draw.
@@ -168,7 +168,7 @@ class LargeScale:
         )
 
     def path_loss_db(self, distance_2d_m: Numbers, is_los: Flags, environment_height_m: Numbers) -> Array:
-        """Path loss without shadow fading; the environment height counts in UMa only."""
+        """Path loss without shadow fading; the environment height is used in UMa only."""
         height_bs_m, height_ut_m = self.heights_m
         link: dict[str, Any] = {
             "carrier_hz": self.carrier_hz,
@@ -191,9 +191,9 @@ class LargeScale:
 
 
 def los_probability(environment: Environment, distance_2d_m: Numbers, height_ut_m: Numbers) -> Array:
-    """Probability of a line of sight; the height counts in UMa only. [3GPP TR 38.901, Table 7.4.2-1]
+    """Probability of a line of sight; the height is used in UMa only. [3GPP TR 38.901, Table 7.4.2-1]
 
-    UMa's formula exceeds 1 by up to 0.6 % just beyond 18 m for terminals above 13 m; it is cut at 1.
+    UMa's formula exceeds 1 by up to 0.6 % just beyond 18 m for terminals above 13 m; it is clipped to 1.
     """
     d = np.asarray(distance_2d_m, dtype=float)
     beyond_18 = np.maximum(d, 18.0)
@@ -227,5 +227,5 @@ def high_terminal_factor(distance_2d_m: Numbers, height_ut_m: Numbers) -> Array:
 
 
 def num_high_environment_heights(height_ut_m: float) -> int:
-    """How many of 12, 15, 18, ... m reach up to the terminal's height less 1.5 m."""
+    """Number of heights 12, 15, 18, ... m up to the terminal's height minus 1.5 m."""
     return max(0, 1 + math.floor((height_ut_m - 13.5) / 3.0))

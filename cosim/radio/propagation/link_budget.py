@@ -1,10 +1,10 @@
-"""Link budget: a mean SNR by transmit power, path gain and noise.
+"""Link budget: a mean SNR from transmit power, path gain and noise.
 
-Path gain (line of sight, environment height, shadowing: `large_scale`) is drawn once per client, or for the
-whole cell anew in every global or edge round.
+Path gain (line of sight, environment height, shadowing: `large_scale`) is drawn once for each client, or for
+the whole cell in every global or edge round.
 
-Scope and limitations: gains of different rounds and clients are independent, also those of one place. The
-draw of a round depends on the seed, the cell and the round, so it does not matter who asks when.
+Scope and limitations: gains of different rounds and clients are independent, even at one place. The draw of a
+round depends on the seed, the cell and the round, and not on the order of calls.
 
 Source: RawHFL paper, Sections II-A (large-scale fading dominates) and V-A (3GPP urban macro).
 """
@@ -31,13 +31,14 @@ Gains = NDArray[np.float64]
 
 @part
 class LinkBudget(Propagation):
-    """A mean SNR by transmit power, path gain and noise.
+    """A mean SNR from transmit power, path gain and noise.
 
     Attributes:
         noise_dbm_per_hz: Noise density at the edge server. [no source: thermal noise at 290 K]
         noise_figure_db: Noise figure of the edge server. [no source]
         large_scale: Path loss and shadowing.
-        large_scale_redrawn: When line of sight and shadowing change; none: never. [no source]
+        large_scale_redrawn: Blocks in which line of sight and shadowing are constant; None means that they
+            never change. [no source]
     """
 
     noise_dbm_per_hz: float = knob(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
@@ -61,7 +62,6 @@ class LinkBudget(Propagation):
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
-        """Those of each cell."""
         return [BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz) for cell in cells]
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
@@ -88,7 +88,7 @@ class LinkBudget(Propagation):
 
 
 class BudgetedCellSnr(CellSnr):
-    """Mean SNRs by received power and noise.
+    """Mean SNRs from received power and noise.
 
     Args:
         gain_of: Gives the path gains of the clients in a job, shape (clients,).

@@ -1,4 +1,4 @@
-"""Noise only: the mean SNR of a channel whose whole gain comes with its fading, as from a ray tracer."""
+"""Noise only: the mean SNR if the whole gain of a channel is in its fading, as from a ray tracer."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
 @part
 class NoiseOnly(Propagation):
-    """A mean SNR by transmit power and noise, at a path gain of 1.
+    """A mean SNR from transmit power and noise, at a path gain of 1.
 
     Attributes:
         noise_dbm_per_hz: Noise density at the edge server. [no source: thermal noise at 290 K]
@@ -27,7 +27,6 @@ class NoiseOnly(Propagation):
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
-        """Those of each cell."""
         noise_w_per_hz = dbm_to_w(self.noise_dbm_per_hz) * db_to_linear(self.noise_figure_db)
         gains = [np.ones(len(cell.clients)) for cell in cells]
         return [BudgetedCellSnr(lambda job, own=own: own, noise_w_per_hz) for own in gains]

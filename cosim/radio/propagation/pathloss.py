@@ -1,8 +1,8 @@
 """Path loss of 3GPP TR 38.901 in four environments.
 
 `uma_db`, `umi_db`, `rma_db` and `inh_db` give the path loss of urban macro, urban micro (street canyon),
-rural macro and indoor office. Every function is pure and elementwise: numbers or arrays that broadcast go in,
-nothing is random. `large_scale` draws what is random: LOS state, environment height and shadowing.
+rural macro and indoor office. Every function is pure and elementwise, for numbers or arrays that broadcast,
+and nothing is random. `large_scale` draws the LOS state, environment height and shadowing.
 
 Scope and limitations: the table's mandatory formulas. Left out are its optional NLOS formulas, the indoor
 factory and the loss into buildings and cars, so every terminal of UMa, UMi and RMa stands in the open.
@@ -17,7 +17,7 @@ Usage::
     uma_db(carrier_hz=3.5e9, distance_2d_m=np.array([100.0, 900.0]), height_bs_m=25.0, height_ut_m=1.5,
            is_los=np.array([True, False]), environment_height_m=1.0)
 
-Validation: tests hold every formula against arithmetic by hand, free space and continuity.
+Validation: tests compare every formula with arithmetic by hand, free space and continuity.
 
 Source: 3GPP TR 38.901 V17.0.0 (Release 17), ETSI TR 138 901 V17.0.0 (2022-04), Table 7.4.1-1.
 """
@@ -158,7 +158,7 @@ def rma_breakpoint_m(carrier_hz: Numbers, height_bs_m: Numbers, height_ut_m: Num
 
 
 def shadowing_sigma_db(environment: Environment, is_los: Flags, is_past_breakpoint: Flags) -> Array:
-    """Standard deviation of shadow fading; the breakpoint counts in RMa only.
+    """Standard deviation of shadow fading; the breakpoint is used in RMa only.
 
     [3GPP TR 38.901, Table 7.4.1-1]
     """

@@ -1,4 +1,4 @@
-"""Mean SNR: the port of what decides how strong a client's signal is before fading.
+"""Mean SNR: the port of the strength of a client's signal before fading.
 
 Asked: for every cell the SNR of its clients in a job, in one of two forms: `snr`, the same in any bandwidth,
 or `snr_in` a bandwidth. Both work element by element, as arithmetic of numpy does: clients are an index of
@@ -8,7 +8,7 @@ arrays of shape (clients,), and a single client is a number::
         def snr(self, clients, tx_power_w, factor, job):
             return self.snr_per_w[clients] * tx_power_w * factor
 
-Scope and limitations: an SNR follows from the job, not from the clock. What changes with time is fading.
+Scope and limitations: an SNR follows from the job, not from the clock. Only fading changes with time.
 """
 
 from abc import ABC, abstractmethod
@@ -25,13 +25,13 @@ from cosim.jobs.job import Job, Places
 from cosim.links.port import Cell
 
 Of = Places | int
-"""Some clients of a cell, as an index of arrays of shape (clients,); one client as a number."""
+"""Some clients of a cell, as an index of arrays of shape (clients,), or one client as a number."""
 Each = float | NDArray[np.float64]
-"""A number for each of some clients, or that of one."""
+"""A number for each of some clients, or for one."""
 
 
 class CellSnr(Forms):
-    """The mean SNR of the clients of a cell."""
+    """Mean SNR of the clients of a cell."""
 
     forms = one_of(flat=("snr",), by_bandwidth=("snr_in",))
 
@@ -39,27 +39,26 @@ class CellSnr(Forms):
         """SNR of some clients in any bandwidth, linear, shape (clients,).
 
         Args:
-            tx_power_w: Power of each of them.
-            factor: How many times as strong as known beforehand the signal of each is.
+            tx_power_w: Power of each client.
+            factor: Strength of each signal relative to the known one.
         """
         raise NotImplementedError
 
     def snr_in(self, clients: Of, tx_power_w: Each, factor: Each, bandwidth_hz: float, job: Job) -> Any:
-        """SNR of some clients in a bandwidth, else as `snr`."""
+        """SNR of some clients in a bandwidth; otherwise as `snr`."""
         return self.snr(clients, tx_power_w, factor, job)
 
 
 @part
 class Propagation(Port, ABC):
-    """How a client's mean SNR is found.
+    """Rule for a client's mean SNR.
 
     Attributes:
-        follows_power: True if an SNR begins with the power in W of what sends; False if with the fraction of
-            its highest power.
+        follows_power: True if an SNR is asked for a power in W; False if for a fraction of the highest power.
     """
 
     follows_power: ClassVar[bool] = True
 
     @abstractmethod
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
-        """Those of each cell, in their order."""
+        """Mean SNRs of each cell, in their order."""

@@ -1,1 +1,1 @@
-"""Sharing: how clients of a cell use one band."""
+"""Sharing: rules by which clients of a cell share a band."""

@@ -1,25 +1,26 @@
-"""Receive beamforming: the unit vector under which the weakest client of a sum over the air is strongest.
+"""Receive beamforming: the unit vector that maximises the gain of the weakest client in a sum over the air.
 
 A server with M antennas adds the signals of its cell's clients over the air. Each client inverts its own
-effective channel a^H h_i, so the one with the smallest |a^H h_i|^2 sets the noise of the sum, and the server
-seeks the unit vector a with the largest min_i |a^H h_i|^2 (32).
+effective channel a^H h_i, so the client with the smallest |a^H h_i|^2 sets the noise of the sum, and the
+server seeks the unit vector a with the largest min_i |a^H h_i|^2 (32).
 
-Method: with the phases u_i of h_i^H a held, g_i = u_i h_i, every unit vector b has |b^H h_i| >= Re(b^H g_i),
-with equality at b = a. The best b of this bound is the direction of the shortest vector in the convex hull
-of the g_i: a quadratic program over the weights of the clients with a semidefinite matrix, whose
-solution is one linear system once its active clients are known. A step guesses them from those of the last
-step (negative weights leave, violated clients join), solves the system, and moves if the true minimum rises;
-then come new phases. This is successive convex approximation (the route that the paper names) with each
-program in closed form. Early programs are softened, a client may miss its bound at a cost, because hard ones
-lead into poor corners. Starts are sums of the channels with pseudo-random phases, first improved by 16 cheap
-gradient steps on ever sharper soft minima; the best half of them take steps, of these the best few take more.
+Method: with the phases u_i of h_i^H a fixed, g_i = u_i h_i, every unit vector b has |b^H h_i| >= Re(b^H g_i),
+with equality at b = a. The best b of this bound is the direction of the shortest vector in the convex hull of
+the g_i: a quadratic program over the weights of the clients with a semidefinite matrix, whose solution is one
+linear system once its active clients are known. A step guesses them from the last step's active clients
+(negative weights leave, violated clients join), solves the system, and moves if the true minimum rises; then
+the phases are updated. This is successive convex approximation (the route that the paper names) with each
+program in closed form. Early programs are softened (a client may miss its bound at a cost), because hard ones
+lead to poor local optima. Starts are sums of the channels with pseudo-random phases, first improved by 16
+cheap gradient steps on ever sharper soft minima; the best half of them take steps, and the best few of these
+take more.
 
 What holds:
 
-- No step lowers min_i |a^H h_i|^2: it is compared. Where the active clients are right and nothing is
-  softened, nothing need be refused. Let v = min_i |a^H h_i|, p the shortest vector, b = p / |p|. By duality
-  |p| = max_b min_i Re(b^H g_i) >= min_i Re(a^H g_i) = v, and min_i |b^H h_i| >= min_i Re(b^H g_i) = |p|.
-- Where such a step gains nothing, |p| = v, a is the only best b, so a is proportional to sum_i w_i u_i h_i
+- No step lowers min_i |a^H h_i|^2: it is compared. If the active clients are right and nothing is softened,
+  no step is rejected. Let v = min_i |a^H h_i|, p the shortest vector, b = p / |p|. By duality |p| = max_b
+  min_i Re(b^H g_i) >= min_i Re(a^H g_i) = v, and min_i |b^H h_i| >= min_i Re(b^H g_i) = |p|.
+- If such a step gains nothing, |p| = v, a is the only best b, so a is proportional to sum_i w_i u_i h_i
   with w_i >= 0 and w_i = 0 for all but the weakest: a stationary point of (32).
 - One client gets the matched filter exactly. Two have no stationary points but the optimum and its opposite,
   h_1 and h_2 in opposite phase, from which steps lead away.
@@ -27,13 +28,13 @@ What holds:
 Scope and limitations: (32) is NP-hard and the method local; nothing guarantees the optimum of three clients
 or more. `scenarios.validate.beamforming_bound` has a certified bound, `benchmarks/beamforming.py` measures.
 Steps are a fixed number, so a result may lack the last digits (5e-5 of the gain in the worst of 15,000 pairs
-of clients). Time grows with the cube of the clients; where they are three times as many as the antennas, 256
-starts are worth their time. Perfect channel knowledge; one stream per client.
+of clients). Time grows with the cube of the clients; if there are three times as many clients as antennas,
+256 starts are worth their time. Perfect channel knowledge; one stream per client.
 
-The result of a problem does not depend, bit for bit, on the others of the call: their number of steps is
-fixed, nothing is summed across them, and linear algebra sees one problem or one start at a time. It does not
-depend on the order of the clients unless two are equally strong, and turns with the antennas' coordinates and
-keeps with the scale but for rounding. Other processors or numpy builds round differently.
+The result of a problem does not depend, bit for bit, on the other problems of the call: their number of steps
+is fixed, nothing is summed across them, and linear algebra sees one problem or one start at a time. It does
+not depend on the order of the clients unless two are equally strong, and, up to rounding, rotates with the
+antennas' coordinates and does not depend on the scale. Other processors or numpy builds round differently.
 
 Usage::
 
@@ -58,22 +59,22 @@ SHARPNESS = (0.5,) * 4 + (1.0,) * 4 + (2.0,) * 4 + (4.0,) * 4
 """Exponents p of the soft minima (mean of |a^H h_i|^(-2p))^(-1/p), one gradient step each."""
 
 STAGES = ((1 / 2, 4), (3 / 16, 6), (3 / 64, 12))
-"""Share of the starts that goes on, and how many steps it takes."""
+"""Share of the starts that are kept, and the number of steps that they take."""
 
 SOFTNESS = np.geomspace(1e-1, 1e-9, sum(num_steps for _, num_steps in STAGES))
-"""What each step adds to the diagonal of its program; the last is there only against singular systems."""
+"""Number added to the diagonal of each step's program; the last one only prevents singular systems."""
 
 NEAR = 2.0
-"""Ratio to the smallest gain up to which a client is thought active before the first step."""
+"""Ratio to the smallest gain up to which a client is assumed active before the first step."""
 
 TOGETHER = 16
-"""Problems that go through the steps side by side; more of them leave the processor's cache."""
+"""Number of problems that take their steps together; more would not fit in the processor's cache."""
 
 KEY = 32
 """Key of the phases of the starts."""
 
 TINY = 1e-150
-"""Added to powers that are divided by, which may be 0."""
+"""Number added to powers in denominators, which may be 0."""
 
 
 def receive_beams(channels: ArrayLike, *, num_starts: int = 64) -> NDArray[np.complex128]:
@@ -84,8 +85,8 @@ def receive_beams(channels: ArrayLike, *, num_starts: int = 64) -> NDArray[np.co
         num_starts: Starts of each problem; time and quality grow with them. [no source]
 
     Raises:
-        ConfigurationError: channels have another shape or no clients or antennas, are not finite, or a
-            client's are all 0; or there is no start.
+        ConfigurationError: The channels have another shape or no clients or antennas, are not finite, or are
+            all 0 for a client; or there is no start.
 
     Source: HIST journal paper, eq. 32.
     """
@@ -107,14 +108,14 @@ def receive_beams(channels: ArrayLike, *, num_starts: int = 64) -> NDArray[np.co
 
 
 def gains(channels: ArrayLike, beams: ArrayLike) -> Array:
-    """The gain min_i |a^H h_i|^2 of each problem's beam, in the channels' unit squared, shape (problems,).
+    """Gain min_i |a^H h_i|^2 of each problem's beam, in the channels' unit squared, shape (problems,).
 
     Args:
         channels: Channel vectors h_i, complex, shape (problems, clients, antennas).
         beams: Receive beams a, complex, shape (problems, antennas).
 
     Raises:
-        ConfigurationError: as `receive_beams`, or the beams do not fit the channels.
+        ConfigurationError: As in `receive_beams`, or the beams do not fit the channels.
 
     Source: HIST journal paper, eq. 32.
     """
@@ -132,7 +133,7 @@ def checked(channels: ArrayLike) -> NDArray[np.complex128]:
     """The channels as a complex array, shape (problems, clients, antennas).
 
     Raises:
-        ConfigurationError: another shape, no client, no antenna, not finite, or a client that is not heard.
+        ConfigurationError: Another shape, no client, no antenna, not finite, or a client with all channels 0.
     """
     h = np.ascontiguousarray(channels, dtype=np.complex128)
     if h.ndim != 3 or 0 in h.shape[1:]:
@@ -156,11 +157,11 @@ def checked(channels: ArrayLike) -> NDArray[np.complex128]:
 
 
 class _Scaled(NamedTuple):
-    """Problems in unit channels e_i, real and imaginary parts as separate real numbers.
+    """Problems in unit channels e_i, with real and imaginary parts as separate real numbers.
 
     Attributes:
-        to_parts: From a beam to Re and then Im of e_i^H a, shape (problems, 2 antennas, 2 clients).
-        from_parts: Its transpose: from weights of the clients to their sum of channels.
+        to_parts: Matrix from a beam to Re and then Im of e_i^H a, shape (problems, 2 antennas, 2 clients).
+        from_parts: Its transpose, from weights of the clients to their sum of channels.
         level: Amplitude of the weakest client over the client's own, at most 1, shape (problems, 1, clients).
         gram_re: Re e_i^H e_j, shape (problems, 1, clients, clients).
         gram_im: Im e_i^H e_j.
@@ -184,7 +185,7 @@ class _Scaled(NamedTuple):
 
 
 class _State(NamedTuple):
-    """Where the starts are: beams, their e_i^H a and gains; who is thought active in the next program."""
+    """State of the starts: beams, their e_i^H a and gains; clients assumed active in the next program."""
 
     beams: Array
     effective: Array
@@ -192,7 +193,7 @@ class _State(NamedTuple):
     active: NDArray[np.bool_]
 
     def kept(self, num_kept: int) -> "_State":
-        """The starts with the highest gains."""
+        """Starts with the highest gains."""
         order = np.argsort(-self.gain, axis=1, kind="stable")[:, :num_kept]
         row = order[:, :, None]
         return _State(
@@ -215,7 +216,7 @@ def _best(h: NDArray[np.complex128], num_starts: int) -> Array:
 
 
 def _unit(vectors: Array) -> Array:
-    """Scaled to length 1; nothing stays nothing."""
+    """Vectors scaled to length 1; a zero vector stays zero."""
     return vectors / np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True) + TINY)
 
 
@@ -229,7 +230,7 @@ def _unit_parts(h: NDArray[np.complex128]) -> tuple[Array, Array]:
 
 
 def _scaled(h: NDArray[np.complex128]) -> _Scaled:
-    """The problems in unit channels, weakest client first, so that the callers' order plays no role."""
+    """Problems in unit channels, weakest client first, so that the callers' order has no effect."""
     parts, amplitude = _unit_parts(h)
     order = np.argsort(amplitude, axis=1, kind="stable")
     parts = np.take_along_axis(parts, order[:, :, None], axis=1)
@@ -258,7 +259,7 @@ def _starts(scaled: _Scaled, num_starts: int) -> Array:
 
 
 def _sharpened(scaled: _Scaled, beams: Array) -> Array:
-    """The starts after gradient steps on soft minima."""
+    """Starts after gradient steps on soft minima."""
     for sharpness in SHARPNESS:
         effective = beams @ scaled.to_parts
         power = scaled.powers(effective) + TINY
@@ -272,7 +273,7 @@ def _sharpened(scaled: _Scaled, beams: Array) -> Array:
 
 
 def _state(scaled: _Scaled, beams: Array) -> _State:
-    """Before the first step, with the clients near the weakest as active."""
+    """State before the first step, with the clients near the weakest as active."""
     effective = beams @ scaled.to_parts
     gain = scaled.worst(effective)
     near = scaled.powers(effective) <= NEAR * gain[..., None] * (scaled.level * scaled.level)
@@ -280,7 +281,7 @@ def _state(scaled: _Scaled, beams: Array) -> _State:
 
 
 def _step(scaled: _Scaled, state: _State, softness: float) -> _State:
-    """After one program for each start."""
+    """State after one program for each start."""
     num_clients = scaled.level.shape[-1]
     length = np.sqrt(scaled.powers(state.effective) + TINY)
     cos, sin = state.effective[..., :num_clients] / length, state.effective[..., num_clients:] / length

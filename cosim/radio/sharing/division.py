@@ -1,14 +1,14 @@
-"""Division: a band that those who send divide equally, as a machine.
+"""Division: a band that its senders divide equally, as a machine.
 
-Where a client's SNR is the same in any bandwidth its rate is in proportion to its share, so one *virtual
-time* serves all of a band: what an upload with the whole share has got since the band was last empty, V in
+If a client's SNR is the same in any bandwidth, its rate is in proportion to its share, so one *virtual time*
+serves all uploads of a band: the service of an upload that has sent since the band was last empty, V in
 hertz-seconds, which grows by B / n a second with n senders. An upload of b bits at e bit/s/Hz that starts at
-V ends at V + b / e, and one that is stopped has e (V_end - V) bits left. So a start and an end take a time of
-order log n, and move no other upload (fluid processor sharing; virtual time as in Parekh and Gallager, "A
-generalized processor sharing approach to flow control", IEEE/ACM Trans. Netw. 1993).
+V ends at V + b / e, and an upload that is stopped has e (V_end - V) bits left. So a start and an end take a
+time of order log n, and change no other upload (fluid processor sharing; virtual time as in Parekh and
+Gallager, "A generalized processor sharing approach to flow control", IEEE/ACM Trans. Netw. 1993).
 
-Where the SNR depends on the share, as by a link budget, every upload's rate is computed again at every start
-and end (`reshared`). Both kinds may meet in a band.
+If the SNR depends on the share, as in a link budget, every upload's rate is recomputed at every start and end
+(`reshared`). Both kinds may share a band.
 """
 
 import math
@@ -36,14 +36,14 @@ class Division(Machine):
         self._share_hz, self._senders = share_hz, senders
         self._since_s = self._virtual_hz_s = self._reached_hz_s = self._now_hz = 0.0
         self._sending: dict[int, tuple[float, float, float, float]] = {}
-        """Number -> end in virtual time, bits when its rate last changed, rate in 1 Hz, when it fades."""
+        """Number -> end in virtual time, bits at the last change of its rate, rate in 1 Hz, next fade."""
         self._ends: list[tuple[float, int]] = []
         self._fades: list[tuple[float, int]] = []
         self._reshared = Reshared(senders)
 
     @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Count virtual time from 0 where nobody sends."""
+        """Count virtual time from 0 if no client sends."""
         if not self._sending and not self._reshared.num:
             self._virtual_hz_s, self._ends, self._fades = 0.0, [], []
 
@@ -84,7 +84,7 @@ class Division(Machine):
             is_redivided, stops_now = start_s == now_s, bool(stops) and now_s == until_s
             if stops_now:
                 is_redivided |= self._stop(stops, now_s, virtual_hz_s)
-            # what an instant itself lets end, ends when all that start or stop in it have done so
+            # uploads that end at an instant end after all starts and stops in it
             if next_s <= now_s and (has_passed or (start_s > now_s and not stops_now)):
                 end_hz_s = max(virtual_hz_s, reached_hz_s)
                 while ends and ends[0][0] <= end_hz_s:
@@ -125,7 +125,7 @@ class Division(Machine):
                 heappop(ends)
             reached_hz_s = 0.0
             if ends:
-                # instant_after, without a call for every change
+                # as instant_after, but without a call for every change
                 end_s = now_s + max(0.0, ends[0][0] - virtual_hz_s) / share_hz
                 per_s = UNITS_PER_S[bisect_right(DECADES, end_s)]
                 end_s = ((end_s * per_s + WHOLE) - WHOLE) / per_s
@@ -138,7 +138,7 @@ class Division(Machine):
         self.next_change_s, self._now_hz = next_s, share_hz
 
     def _stop(self, stops: Sequence[int], now_s: float, virtual_hz_s: float) -> bool:
-        """Stop some; True if one of them was on its way."""
+        """Stop some uploads; True if one of them was on its way."""
         has_stopped = False
         for number in stops:
             if number in self._sending:
@@ -151,14 +151,14 @@ class Division(Machine):
         return has_stopped
 
     def _left_bits(self, number: int, virtual_hz_s: float) -> float:
-        """What is left at a virtual time: something, as long as it has not ended."""
+        """Bits left at a virtual time: above 0 as long as the upload has not ended."""
         end_hz_s, bits, flat_bps, _ = self._sending[number]
         if end_hz_s == math.inf:
             return bits
         return min(bits, max(math.ulp(self._senders.bits(number)), flat_bps * (end_hz_s - virtual_hz_s)))
 
     def _fade(self, when_s: float, number: int, now_s: float, virtual_hz_s: float) -> None:
-        """Go on with the next fading block of one, if that is what comes then."""
+        """Continue with the next fading block of an upload, if that comes next."""
         if number not in self._sending or self._sending[number][3] != when_s:
             return
         bits = self._left_bits(number, virtual_hz_s)

@@ -1,6 +1,6 @@
-"""Lanes: uploads that have a bandwidth each, as a machine; where there are too few, clients wait for one.
+"""Lanes: uploads with a bandwidth each, as a machine; if there are too few lanes, clients wait for one.
 
-Of those who wait the first to ask gets the next lane, and of those who asked at one instant the first by
+The next lane goes to the client that asked first, and among clients that asked at one instant to the first by
 number, when the instant is over.
 """
 
@@ -21,7 +21,7 @@ class Lanes(Machine):
 
     Args:
         width_hz: Participants of an edge round -> bandwidth of a lane until the next begins.
-        num_lanes: How many there are; None: one for each client.
+        num_lanes: Number of lanes; None means one for each client.
     """
 
     def __init__(self, width_hz: Callable[[int], float], num_lanes: int | None, senders: Senders) -> None:
@@ -82,7 +82,7 @@ class Lanes(Machine):
         return dealt
 
     def _send(self, number: int, left_bits: float, fade_s: float, now_s: float) -> None:
-        """Send what is left from now on, in the fading block of this instant."""
+        """Send the remaining bits from now on, in the fading block of this instant."""
         if fade_s <= now_s:
             fade_s = self._senders.fade(number, now_s)
         rate_bps = self._senders.rate_bps(number, self._width_hz)
@@ -95,7 +95,7 @@ class Lanes(Machine):
             heappush(self._changes, (fade_s, number))
 
     def _stop(self, number: int, now_s: float) -> float:
-        """What is left of one that is on its way, or waits."""
+        """Bits left of an upload that is on its way, or waits."""
         if number not in self._sending:
             self._line = [row for row in self._line if row[1] != number]
             return self._senders.bits(number)

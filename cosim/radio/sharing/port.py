@@ -1,13 +1,13 @@
-"""Band: the port of how the clients of a cell share its band.
+"""Band: the port of the rule by which the clients of a cell share its band.
 
 A kind of `Sharing` makes a `Band` for each cell. A band has one form, from which both clocks follow:
 
 | form | asked | uploads |
 |---|---|---|
 | steady | `steady_hz` | each has a bandwidth of its own until the edge round ends |
-| together | `airtime_s` | all begin together and last the same, however many they are |
-| machine | `machine` | they share as a machine without a clock says (`cosim.links.machine`) |
-| events | `open` | each is an `Upload` of the band's own; the system is played by events |
+| together | `airtime_s` | all begin together and last the same, for any number of clients |
+| machine | `machine` | they share the band by a machine without a clock (`cosim.links.machine`) |
+| events | `open` | each is an `Upload` of the band's own; the system runs by events |
 
 Usage::
 
@@ -36,11 +36,11 @@ Vectors = NDArray[np.complex128]
 
 
 class Band(Forms):
-    """The band of one cell.
+    """Band of one cell.
 
     Attributes:
-        num_at_once: Clients that may send at the same time, while others wait; None: all.
-        is_known: True if `share_hz` and `upload_s` say beforehand what an upload will have.
+        num_at_once: Clients that may send at the same time, while others wait; None means all.
+        is_known: True if `share_hz` and `upload_s` give an upload's bandwidth and duration beforehand.
     """
 
     forms = one_of(steady=("steady_hz",), together=("airtime_s",), machine=("machine",), events=("open",))
@@ -54,9 +54,9 @@ class Band(Forms):
     def upload_s(
         self, rates_bps: Callable[[float], NDArray[np.float64]], payload: Payload, num_clients: int
     ) -> float | NDArray[np.float64]:
-        """How long uploads take, once they are granted, in what each of `num_clients` can count on.
+        """Durations of granted uploads, in the bandwidth that each of `num_clients` can count on.
 
-        Shape (clients,), or a number for all.
+        They have shape (clients,), or are one number for all.
 
         Args:
             rates_bps: Bandwidth -> rate of each in it, shape (clients,).
@@ -67,18 +67,18 @@ class Band(Forms):
             return payload.bits / rates_bps(self.share_hz(num_clients))
 
     def steady_hz(self, num_clients: int) -> float:
-        """Bandwidth that each of so many participants of an edge round has until the round ends."""
+        """Bandwidth that each of `num_clients` participants of an edge round has until the round ends."""
         raise NotImplementedError
 
     def airtime_s(self, payload: Payload) -> float:
-        """How long uploads last that all participants of an edge round begin together.
+        """Duration of uploads that all participants of an edge round begin together.
 
-        They begin when all are there, or at the last moment from which they still end in time.
+        They begin when all are ready, or at the last moment from which they still end in time.
         """
         raise NotImplementedError
 
     def machine(self, senders: Senders) -> Machine:
-        """What the clients share, as long as it is not used; asked for each edge round on arrays."""
+        """Machine that the clients share, in its initial state; asked for each edge round on arrays."""
         raise NotImplementedError
 
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> Upload:
@@ -86,10 +86,10 @@ class Band(Forms):
         raise NotImplementedError
 
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Take note of an edge round of `num_clients` that begins now and ends by `ends_s`."""
+        """Begin an edge round of `num_clients` now, which ends by `ends_s`."""
 
     def deviation_of_mean(self, vectors: Callable[[], Vectors]) -> Callable[[], float] | None:
-        """Noise on the mean of what some clients have sent, as `CellLink.deviation_of_mean`.
+        """Noise on the mean of some clients' updates, as `CellLink.deviation_of_mean`.
 
         Args:
             vectors: Gives their channel vectors, each times the amplitude of its power over the noise, shape
@@ -100,11 +100,11 @@ class Band(Forms):
 
 @part
 class Sharing(Port, ABC):
-    """How the clients of a cell share its band.
+    """Rule by which the clients of a cell share its band.
 
     Attributes:
-        needs_exact_channels: True if channels must be known exactly and stay while an upload lasts.
-        follows_gains: True if an upload lasts the longer the weaker its channel is.
+        needs_exact_channels: True if channels must be known exactly and be constant during an upload.
+        follows_gains: True if an upload takes longer over a weaker channel.
     """
 
     needs_exact_channels: ClassVar[bool] = False
@@ -112,4 +112,4 @@ class Sharing(Port, ABC):
 
     @abstractmethod
     def bands(self, sim: Simulation, num_cells: int) -> Sequence[Band]:
-        """The band of each cell."""
+        """Band of each cell."""

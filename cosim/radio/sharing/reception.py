@@ -1,16 +1,16 @@
-"""Reception: what an edge server receives of a sum over the air, and the noise that comes with it.
+"""Reception: the sum over the air that an edge server receives, and its noise.
 
-The server combines its antennas by a unit vector a, chosen so that the weakest of those who send is heard as
-well as can be (eq. 32). All others reduce their amplitude to the weakest one's, so that the server gets the
-mean of what they send plus noise of the variance 1 / min_i SNR_i |a^H h_i|^2 per parameter (eqs. 24 to 26),
-SNR_i the client's transmit power over the noise. What is sent are accumulated gradients, (x_0 - x_H) / gamma
-(eq. 22, its sign mended: eq. 27 descends along them), so the noise reaches the model gamma times.
+The server combines its antennas by a unit vector a that maximises the gain of the weakest sender (eq. 32).
+All others reduce their amplitude to the weakest sender's, so that the server gets the mean of their signals
+plus noise of the variance 1 / min_i SNR_i |a^H h_i|^2 per parameter (eqs. 24 to 26), with SNR_i the client's
+transmit power over the noise. Clients send accumulated gradients, (x_0 - x_H) / gamma (eq. 22, with its sign
+corrected: eq. 27 descends along them), so the noise reaches the model multiplied by gamma.
 
-The paper has one power P_j for a cell; clients of unlike power or path loss are covered by scaling each
+The paper has one power P_j for a cell; clients of different power or path loss are covered by scaling each
 channel by its own amplitude.
 
-Beamforming is as lazy as learning: it is done when somebody reads a model that needs it, and never where only
-times are asked for; then for all sums that are still without a beam, since many cost hardly more than one.
+Beamforming is as lazy as learning: it is done when a model that needs it is read, and never in timing-only
+runs; then for all sums that are still without a beam, since many cost hardly more than one.
 
 Source: HIST journal paper, Section V-B and V-D.
 """
@@ -27,17 +27,17 @@ from cosim.radio.sharing.beamforming import gains, receive_beams
 
 Channels = NDArray[np.complex128]
 MOST_AT_ONCE = 32
-"""Problems whose numbers fit in a cache. [no source]"""
+"""Number of problems whose numbers fit in a cache. [no source]"""
 
 
 class Reception:
-    """One sum over the air.
+    """A sum over the air.
 
     Args:
-        channels: Gives the channel vectors of those who send, each times the amplitude of its power over the
+        channels: Gives the channel vectors of the senders, each times the amplitude of its power over the
             noise, shape (clients, antennas).
-        noise_factor: What so many clients make of the variance of eq. 25.
-        beside: Sums that are received with this one, itself included.
+        noise_factor: Factor of the variance of eq. 25 for a number of clients.
+        beside: Sums that are received together with this one, itself included.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Reception:
         return math.sqrt(self._variance)
 
     def _receive(self) -> None:
-        """Form the beams of all sums of as many clients, so many at a time."""
+        """Form the beams of all sums with equal numbers of clients, a limited number at a time."""
         own = self._channels()
         others = ((other, other._channels()) for other in list(self._beside) if other is not self)
         fitting = (pair for pair in others if pair[1].shape == own.shape)

@@ -1,4 +1,4 @@
-"""Redivided shares: those who send divide the whole band equally, at every start and end (`division`).
+"""Redivided shares: the senders divide the whole band equally, again at every start and end (`division`).
 
 Scope and limitations: the shares are equal; guard bands, framing and retransmissions are not modelled.
 
@@ -18,7 +18,7 @@ from cosim.radio.sharing.senders import Senders
 
 @part
 class RedividedShares(Sharing):
-    """Equal shares for all who are sending, so that nothing lies idle.
+    """Equal shares for all senders, so that no bandwidth is idle.
 
     Attributes:
         bandwidth_hz: Uplink band of one cell. [no source]
@@ -28,12 +28,11 @@ class RedividedShares(Sharing):
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[RedividedBand]":
-        """The band of each cell."""
         return [RedividedBand(self.bandwidth_hz) for _ in range(num_cells)]
 
 
 class RedividedBand(Band):
-    """The band of one cell, divided among those who send.
+    """Band of one cell, divided among its senders.
 
     Args:
         bandwidth_hz: The whole band.
@@ -44,10 +43,9 @@ class RedividedBand(Band):
 
     @override
     def share_hz(self, num_clients: int) -> float:
-        """Share of each of `num_clients` that send."""
+        """Share of each of `num_clients` senders."""
         return self._bandwidth_hz / num_clients
 
     @override
     def machine(self, senders: Senders) -> Division:
-        """A band that those who send divide equally."""
         return Division(self.share_hz, senders)

@@ -1,4 +1,4 @@
-"""Reshared: senders whose rates are in no proportion to their share, and change with every other's start."""
+"""Reshared: senders whose rates are not in proportion to their share, and change with every start and end."""
 
 import math
 
@@ -9,33 +9,33 @@ from cosim.clock.instants import instant_after
 from cosim.radio.sharing.senders import Senders
 
 _NOTHING = np.array(0.0)
-"""As an array, so that numpy makes none at every change."""
+"""Zero as an array, so that numpy makes none at every change."""
 
 
 class Reshared:
-    """Those who send, and what is left of each.
+    """Senders, and the bits left of each.
 
     Attributes:
-        num: How many there are.
+        num: Number of senders.
     """
 
     def __init__(self, senders: Senders) -> None:
         self._senders, self.num = senders, 0
         self._rooms: list[NDArray] = [np.empty(16, dtype=np.int64), *(np.empty(16) for _ in range(4))]
         self._since_s: float | NDArray[np.float64] = 0.0
-        """When their rates last changed; shape (num,), where some have faded alone."""
+        """Instant at which their rates last changed; shape (num,) if some have faded alone."""
         self._fades = False
         self._view()
 
     def _view(self) -> None:
-        """Of each, in any order: number, bits left at its last change, rate, how long it lasts, next fade."""
+        """Set views of numbers, bits left at the last change, rates, durations and next fades."""
         num = self.num
         numbers, left_bits, rate_bps, lasts_s, fade_s = self._rooms
         self._numbers, self._left_bits, self._rate_bps = numbers[:num], left_bits[:num], rate_bps[:num]
         self._lasts_s, self._fade_s = lasts_s[:num], fade_s[:num]
 
     def start(self, number: int, bits: float, fade_s: float, now_s: float) -> None:
-        """Let one send from the next `go_on` on, in the same instant."""
+        """Let an upload send from the next `go_on` on, in the same instant."""
         place, self.num = self.num, self.num + 1
         if place == len(self._rooms[0]):
             self._rooms = [np.append(room, room) for room in self._rooms]
@@ -50,7 +50,7 @@ class Reshared:
         self._view()
 
     def end(self, now_s: float, ended_s: dict[int, float]) -> bool:
-        """Note those that have ended, and forget them; True if there are any."""
+        """Record the uploads that have ended, and remove them; True if there are any."""
         num = self.num
         while self.num:
             place, end_s = self._first()
@@ -61,7 +61,7 @@ class Reshared:
         return self.num < num
 
     def stop(self, number: int, now_s: float) -> float | None:
-        """Forget one and say what is left of it; None: it is not there."""
+        """Remove an upload and return its bits left; None if it is not there."""
         places = np.flatnonzero(self._numbers == number)
         if not len(places):
             return None
@@ -74,10 +74,10 @@ class Reshared:
         return left_bits
 
     def go_on(self, now_s: float, share_hz: float, is_redivided: bool) -> float:
-        """Go on with a share; return when the next of them ends or fades.
+        """Continue with a share; return the instant at which the next upload ends or fades.
 
         Args:
-            is_redivided: True if the share is not what it was, at any time in this instant.
+            is_redivided: True if the share has changed at any time in this instant.
         """
         if not self.num:
             return math.inf
@@ -108,7 +108,7 @@ class Reshared:
         return min(end_s, self._fade_s.item(self._fade_s.argmin())) if self._fades else end_s
 
     def _first(self) -> tuple[int, float]:
-        """Place and end of the one that ends first."""
+        """Place and end of the upload that ends first."""
         since_s, lasts_s = self._since_s, self._lasts_s
         place = int((since_s + lasts_s if isinstance(since_s, np.ndarray) else lasts_s).argmin())
         return place, instant_after(self._since_of(place), lasts_s.item(place))
@@ -118,7 +118,7 @@ class Reshared:
         return since_s.item(place) if isinstance(since_s, np.ndarray) else since_s
 
     def _forget(self, place: int) -> None:
-        """Let the last take the place of one."""
+        """Move the last upload to the place of a removed one."""
         last = self.num = self.num - 1
         for room in self._rooms:
             room[place] = room[last]

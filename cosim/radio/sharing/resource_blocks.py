@@ -1,11 +1,11 @@
 """Resource blocks: the uplink band of one cell, cut into blocks that clients hold while they send.
 
-Each of Z physical resource blocks carries one upload at a time, alone and over its whole width. Who finds
-none free waits, without power, and gets the next one in the order of asking; of those who asked at one
-instant the first by name.
+Each of Z physical resource blocks carries one upload at a time, alone and over its whole width. A client that
+finds none free waits, without power, and gets the next one in the order of asking; among clients that asked
+at one instant, the first by name.
 
-Scope and limitations: an upload takes one block and keeps it to its end; blocks are alike but for their
-number, so there is no frequency-selective fading.
+Scope and limitations: an upload takes one block and keeps it to its end; blocks are equal, so there is no
+frequency-selective fading.
 
 Source: RawHFL paper, Sections II-A and V-A.
 """
@@ -23,7 +23,7 @@ from cosim.radio.sharing.senders import Senders
 
 @part
 class ResourceBlocks(Sharing):
-    """A resource block for each who sends, while others wait for one.
+    """A resource block for each sender, while others wait for one.
 
     Attributes:
         num_blocks: Resource blocks Z of a cell. [RawHFL, Section V]
@@ -35,7 +35,6 @@ class ResourceBlocks(Sharing):
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[BandOfBlocks]":
-        """The resource blocks of each cell."""
         return [BandOfBlocks(self.num_blocks, self.block_hz) for _ in range(num_cells)]
 
 
@@ -43,8 +42,8 @@ class BandOfBlocks(Band):
     """The resource blocks of one cell.
 
     Args:
-        num_blocks: How many there are.
-        block_hz: Width of one.
+        num_blocks: Number of resource blocks.
+        block_hz: Width of a block.
     """
 
     def __init__(self, num_blocks: int, block_hz: float) -> None:
@@ -53,10 +52,9 @@ class BandOfBlocks(Band):
 
     @override
     def share_hz(self, num_clients: int) -> float:
-        """One block, however many clients there are."""
+        """Width of a block, for any number of clients."""
         return self._block_hz
 
     @override
     def machine(self, senders: Senders) -> Lanes:
-        """A lane for each block."""
         return Lanes(self.share_hz, self.num_at_once, senders)

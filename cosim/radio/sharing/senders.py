@@ -1,7 +1,7 @@
-"""Senders: what a machine of a band asks of those who send in it, by their numbers.
+"""Senders: what a machine of a band asks about its senders, by their numbers.
 
-Rates are those of the fading block of the instant, and of a client's own payload and job. `OneByOne` has the
-channel of each upload; `OfRound` the rates of an edge round, as arrays.
+Rates are for the current fading block, and for a client's own payload and job. `OneByOne` has the channel of
+each upload; `OfRound` the rates of an edge round, as arrays.
 """
 
 import math
@@ -18,11 +18,11 @@ from cosim.radio.channel import Channel, Met
 from cosim.radio.redrawn import Block
 
 Fades = tuple[Channel, Block]
-"""A channel that may change while a client sends, and the fading block that it is in."""
+"""A channel that may change while a client sends, and its fading block."""
 Starting = tuple[float, float | None, float]
-"""Of one: its bits; its rate in 1 Hz, or None where that is not in proportion; when it fades."""
+"""Bits of an upload; its rate in 1 Hz, or None if rates are not in proportion; instant of its next fade."""
 MOST_BLOCKS = 1_000_000
-"""Fading blocks that pass while a client waits. [no source]"""
+"""Most fading blocks that may pass while a client waits. [no source]"""
 
 
 class Senders(ABC):
@@ -30,51 +30,51 @@ class Senders(ABC):
 
     @abstractmethod
     def bits(self, number: int) -> float:
-        """Bits of one's upload."""
+        """Bits of an upload."""
 
     @abstractmethod
     def fade_s(self, number: int) -> float:
-        """When one fades next."""
+        """Instant of a sender's next fade."""
 
     @abstractmethod
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
-        """What each has of those that start."""
+        """Data of each upload that starts."""
 
     @abstractmethod
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
-        """Rate of one in a bandwidth."""
+        """Rate of a sender in a bandwidth."""
 
     @abstractmethod
     def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
-        """Rate of each in a bandwidth, shape (numbers,)."""
+        """Rate of each sender in a bandwidth, shape (numbers,)."""
 
     def note(self, number: int) -> None:  # noqa: B027
-        """Note the channel of one that sends, for `rates_bps`: when it starts, and when it has faded."""
+        """Record the channel of a sender for `rates_bps`, when it starts and when it has faded."""
 
     @abstractmethod
     def fade(self, number: int, now_s: float) -> float:
-        """Go on with the fading block of an instant, and say when that ends."""
+        """Continue with the fading block of an instant, and return its end."""
 
 
 class OneByOne(Senders):
-    """Clients with payloads and jobs of their own, which meet a channel each.
+    """Clients with payloads, jobs and channels of their own.
 
     Args:
-        begins_with: Sender -> what its upload meets, and where its channel may change, how.
+        begins_with: Sender -> channel of its upload, and its fading if that may change.
     """
 
     def __init__(self, sent: Sent, begins_with: Callable[[Sender], tuple[Met, Fades | None]]) -> None:
         self._sent, self._begins_with = sent, begins_with
         self._known: dict[int, tuple[Sender, Met, Fades | None]] = {}
         self._last: Met | None = None
-        """Of the last that has been noted."""
+        """Channel of the last sender that was recorded."""
         self._of_job: set[int] = set()
-        """Those that have been noted for the same job as the last."""
+        """Senders that were recorded for the same job as the last."""
         self._places, self._noted = np.empty(0, dtype=np.int64), [np.empty(0) for _ in range(3)]
-        """Of each that has been noted: its place; its power, its factor and its gain."""
+        """Place, power, factor and gain of each sender that was recorded."""
 
     def _of(self, number: int) -> tuple[Sender, Met, Fades | None]:
-        """The sender of a number, and what it meets now; another one by the next upload."""
+        """Sender of a number, and its channel now; the next upload makes a new one."""
         sender, known = self._sent[number], self._known.get(number)
         if known is None or known[0] is not sender:
             known = self._known[number] = (sender, *self._begins_with(sender))
@@ -149,12 +149,12 @@ def _end_s(fades: Fades | None) -> float:
 
 
 class OfRound(Senders):
-    """Participants of an edge round, by their places in it, whose channels stay while they send.
+    """Participants of an edge round, by their places in it, with channels that are constant while they send.
 
     Args:
-        bits: Of each upload.
+        bits: Bits of each upload.
         rates_bps: Bandwidth -> rate of each in it, shape (participants,).
-        is_flat: True if they are in proportion to it.
+        is_flat: True if rates are in proportion to the bandwidth.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Fixed shares: the uplink band of one cell, divided by frequency among those who take part in an edge round.
+"""Fixed shares: the uplink band of one cell, divided by frequency among the participants of an edge round.
 
-Each of the n clients has B / n until the round ends (HIST journal paper, Section IV-A). An upload lives
-through changes of its fading block: it knows the bits it has left and its current rate.
+Each of the n clients has B / n until the round ends (HIST journal paper, Section IV-A). An upload continues
+over changes of its fading block: it keeps the bits left and its current rate.
 
 Scope and limitations: the shares are equal; guard bands, framing and retransmissions are not modelled.
 """
@@ -17,7 +17,7 @@ from cosim.radio.sharing.port import Band, Sharing
 
 @part
 class FixedShares(Sharing):
-    """Equal shares for all who take part in an edge round, until it ends.
+    """Equal shares for all participants of an edge round, until it ends.
 
     Attributes:
         bandwidth_hz: Uplink band of one cell. [no source]
@@ -27,12 +27,11 @@ class FixedShares(Sharing):
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[FixedBand]":
-        """The band of each cell."""
         return [FixedBand(self.bandwidth_hz) for _ in range(num_cells)]
 
 
 class FixedBand(Band):
-    """The band of one cell, in equal shares.
+    """Band of one cell, in equal shares.
 
     Args:
         bandwidth_hz: The whole band.

@@ -1,18 +1,19 @@
 """Slotted ALOHA: random access to the uplink band of one cell, without a scheduler.
 
-Time goes in slots of one length from the start of the run, and the band is m channels of equal width. Whoever
-has something to send does so in each slot with a probability p, in a channel drawn uniformly; so a packet
-that met another one waits a geometric number of slots, which is back-off by probability. A packet that is
-alone in its channel gets through and carries what the client's rate in a channel at the beginning of its slot
-gives in the length of a slot; all others are lost. An upload is over with the slot of its last packet.
+Time is divided into slots of equal length from the start of the run, and the band into m channels of equal
+width. A client with something to send does so in each slot with a probability p, in a channel drawn
+uniformly; so a packet after a collision waits a geometric number of slots (probabilistic back-off). A packet
+that is alone in its channel gets through, with as many bits as the client's rate in a channel at the
+beginning of its slot gives in a slot; all others are lost. An upload ends with the slot of its last packet.
 
-The slot of an attempt is drawn by client and the slot of the one before, so nobody's attempts move others';
-the clock has one event for each slot in which somebody sends, and none for the others.
+The slot of an attempt is drawn by the client and the slot of the attempt before, so attempts of one client do
+not change another's; the clock has one event for each slot in which a client sends, and none for the others.
 
-Scope and limitations: everybody learns at the end of a slot whether the packet got through, at no cost; no
-capture, no carrier sensing, one p for packets new and old. Who begins during a slot waits for the next. An
-upload that is cut within a slot has not sent its packet and disturbs the others to the end of the slot.
-Nobody knows beforehand how long an upload takes, so plans that ask are refused. Played by events.
+Scope and limitations: every client learns at the end of a slot if its packet got through, at no cost; no
+capture, no carrier sensing, one p for new and repeated packets. An upload that begins during a slot waits for
+the next. An upload that is cut off within a slot has not sent its packet and disturbs the others to the end
+of the slot. The duration of an upload is not known beforehand, so plans that ask are refused. It runs by
+events.
 
 Records written: spans "wait", at no transmit power, and "send", one for each attempt.
 
@@ -41,7 +42,7 @@ from cosim.radio.redrawn import Block
 from cosim.radio.sharing.port import Band, Sharing
 
 MOST_IN_VAIN = 100_000
-"""Slots in a row in which somebody sends and nobody gets through, after which none ever will."""
+"""Most slots in a row in which clients send without success, after which none is expected."""
 _MOST_BLOCKS = 1_000_000
 """Fading blocks between two packets of a client. [no source]"""
 _ROUNDING = 1e-9
@@ -68,7 +69,6 @@ class SlottedAloha(Sharing):
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[AlohaBand]":
-        """The band of each cell."""
         return [AlohaBand(sim, self) for _ in range(num_cells)]
 
 
@@ -76,7 +76,7 @@ class AlohaUpload(Upload):
     """An upload, packet by packet.
 
     Attributes:
-        attempt: The slot in which it sends next.
+        attempt: Slot in which it sends next.
     """
 
     def __init__(
@@ -99,11 +99,11 @@ class AlohaUpload(Upload):
 
     @override
     def close(self) -> None:
-        """End it, also before all its bits are through."""
+        """End it, even before all its bits are through."""
         self._band.leave(self)
 
     def packet_bits(self, channel_hz: float, slot_s: float, begins_s: float) -> float:
-        """What a packet carries that begins now, in the fading block of this instant."""
+        """Bits of a packet that begins now, in the fading block of this instant."""
         num_passed = 0
         while self._channel.block_end_s(self._block) <= begins_s:
             self._block = self._channel.fading.after(self._block)
@@ -117,7 +117,7 @@ class AlohaUpload(Upload):
         return slot_s * self._channel.rate_bps(channel_hz, self._block)
 
     def send(self, bits: float, end_s: float) -> None:
-        """Send so many bits until an instant, from now on; none where the packet is lost."""
+        """Send a number of bits from now until an instant; 0 if the packet is lost."""
         self._sent_bits += self._sending_bits
         self._sending_bits, self._arrives_s = bits, end_s
         granted, is_last = self.granted, self._bits - self._sent_bits - bits <= _ROUNDING * bits
@@ -132,7 +132,7 @@ class AlohaUpload(Upload):
 
     @property
     def sends_last(self) -> bool:
-        """Whether the packet on its way is the last."""
+        """True if the packet on its way is the last."""
         return self.turn_over is None
 
     def _end(self) -> None:
@@ -141,7 +141,7 @@ class AlohaUpload(Upload):
 
 
 class AlohaBand(Band):
-    """The uplink band of one cell under random access."""
+    """Uplink band of one cell under random access."""
 
     is_known = False
 
@@ -157,17 +157,17 @@ class AlohaBand(Band):
 
     @property
     def now_s(self) -> float:
-        """The instant."""
+        """Current instant, on the clock."""
         return self._sim.now_s
 
     @override
     def share_hz(self, num_clients: int) -> float:
-        """A channel, whoever else sends in it."""
+        """Width of a channel, for any number of clients."""
         return self._channel_hz
 
     @override
     def open(self, client: str, channel: Channel, payload: Payload, block: Block) -> AlohaUpload:
-        """Begin with the next slot."""
+        """Begin an upload with the next slot."""
         slot = num_periods(self._sim.now_s, self._settings.slot_s)
         while self._start_s(slot) < self._sim.now_s or slot <= self._last:
             slot += 1
@@ -179,7 +179,7 @@ class AlohaBand(Band):
         return upload
 
     def leave(self, upload: AlohaUpload) -> bool:
-        """End an upload, also one that has bits left; whether it had not ended yet."""
+        """End an upload, even if bits are left; True if it had not ended yet."""
         is_there = self._is_backlogged(upload)
         if is_there:
             del self._backlogged[upload.client]
@@ -192,7 +192,7 @@ class AlohaBand(Band):
         return instant_after(0.0, slot * self._settings.slot_s)
 
     def _drawn(self, client: str, slot: int) -> int:
-        """The slot of the next attempt after one."""
+        """Slot of the next attempt after a given one."""
         p, drawn = (
             self._settings.transmit_probability,
             self._sim.of_client(client, "back-off", uniforms, slot),
@@ -204,12 +204,12 @@ class AlohaBand(Band):
         return int(float(drawn) * self._settings.num_channels)
 
     def _plan(self, upload: AlohaUpload) -> None:
-        """Put the next attempt of an upload in order."""
+        """Schedule the next attempt of an upload."""
         order = upload.attempt, by_number(upload.client), next(self._count)
         heappush(self._attempts, (*order, upload))
 
     def _wake(self) -> None:
-        """Come at the first slot in which somebody sends."""
+        """Wake up at the first slot in which a client sends."""
         while self._attempts and not self._is_backlogged(self._attempts[0][-1]):
             heappop(self._attempts)
         if not self._attempts or self._next == self._attempts[0][0]:
@@ -219,13 +219,13 @@ class AlohaBand(Band):
         comes.callbacks.append(lambda _: self._soon(slot))  # type: ignore[union-attr]
 
     def _soon(self, slot: int) -> None:
-        """Begin the slot when the instant is over, so that all who come in it are there, and none who go."""
+        """Begin the slot when the instant is over, after all uploads that begin or end in it."""
         if slot == self._next:
             over = self._sim.end_of_instant()
             over.callbacks.append(lambda _: self._begin(slot))  # type: ignore[union-attr]
 
     def _begin(self, slot: int) -> None:
-        """Let those send whose slot this is, and plan the next one."""
+        """Let the uploads of this slot send, and schedule the next one."""
         if slot != self._next:
             return
         self._next, self._last = -1, slot

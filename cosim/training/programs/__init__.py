@@ -1,1 +1,1 @@
-"""Programs: what torch does for a rule of training, for many clients at a time."""
+"""Programs: the torch code of training rules, for many clients at a time."""

@@ -1,6 +1,6 @@
-"""Batching: the port of what clients take a step on, where that is not mini-batches of samples.
+"""Batching: the port of the batches of clients' steps, if they are not mini-batches of samples.
 
-A data set names it (`Dataset.batching`), and every rule of steps along gradients is trained by it.
+A data set names it (`Dataset.batching`), and every rule of steps along gradients uses it.
 """
 
 from collections.abc import Hashable, Sequence
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Batching(Protocol):
-    """How the steps of a cohort are taken."""
+    """Batches of a cohort's steps."""
 
     def suits(self, task: "Task") -> bool:
-        """Whether the steps of a task can be taken so; else they are taken on mini-batches."""
+        """True if it suits a task; else steps are taken on mini-batches."""
         ...
 
     def shared(self, update: "PendingUpdate", data: "TrainingSet") -> Hashable:
-        """What updates must share to be trained together, beside their rule and their shapes."""
+        """Properties that updates must share to be trained together, besides their rule and shapes."""
         ...
 
     def train(
@@ -39,6 +39,6 @@ class Batching(Protocol):
         """Train a cohort, in place on its clients' weights; arguments as of `Program.train`.
 
         Args:
-            begin: Makes what says what is made of the gradients.
+            begin: Makes the step that uses the gradients.
         """
         ...

@@ -1,16 +1,16 @@
 """Client by client: a rule's own torch function, called for one update after the other on each thread.
 
-Every update is a cohort of its own. The function gets a `ClientView` (which is on the page of
-`cosim.training.port`), and the values that its network has at the end are what comes
-out. Of a rule that keeps a state it returns the next one. Gradients are switched on.
+Every update is a cohort of its own. The function gets a `ClientView` (`cosim.training.port`), and the final
+values of its network are the update. A rule that keeps a state returns the next one. Gradients are switched
+on.
 
-Randomness: dropout layers draw from the update's key (`cosim.values.dropout`), mini-batches as
-well, and what the function draws itself it draws from `client.generator`; draws from generators that all
-threads share are refused (`cosim.values.own_functions`).
+Randomness: dropout layers and mini-batches draw from the update's key (`cosim.values.dropout`), and the
+function itself draws from `client.generator`; draws from generators that all threads share are refused
+(`cosim.values.own_functions`).
 
-Scope and limitations: slower than a batched program where networks are small, about as fast where a client is
-trained alone anyway (convolutions, dropout, frozen layers). A buffer that only a function moves, and no
-forward pass, travels where the network declares it (`moving_buffers`), and is refused else. Of a part of a
+Scope and limitations: slower than a batched program for small networks, about as fast if a client is trained
+alone anyway (convolutions, dropout, frozen layers). A buffer that only the function changes, and no forward
+pass, is sent if the network declares it (`moving_buffers`), and is refused otherwise. For a part of a
 network, the module keeps the sizes that its layers print, and has the part's tensors.
 """
 
@@ -57,9 +57,7 @@ class _Client:
         return self._data.labelled(self._update.samples)
 
     def batches(self, num_steps: int, batch_size: int) -> "_Batches":
-        with (
-            asked_for_randomness()
-        ):  # by generators that are made of keys, which is nothing of the function's
+        with asked_for_randomness():  # draws by generators made of keys are not the function's
             batches = mini_batches(self._update.samples, num_steps, batch_size, self._update.key)
         return _Batches(self._data, torch.from_numpy(batches).to(self._data.x_ND.device))
 
@@ -74,7 +72,7 @@ class _Batches(Iterator[tuple[Tensor, Tensor]]):
 
     @override
     def __iter__(self) -> "_Batches":
-        """Itself; refuses a second pass, which would find nothing."""
+        """Return itself; refuse a second pass, which would find nothing."""
         if self._is_over:
             raise ConfigurationError(
                 "a train function goes through its mini-batches a second time, and there are no more: each "
@@ -93,11 +91,11 @@ class _Batches(Iterator[tuple[Tensor, Tensor]]):
 
 
 class ClientByClient:
-    """Calls `train` of an update's rule.
+    """Program that calls `train` of an update's rule.
 
     Args:
-        function: What it comes to, for messages.
-        source: What that draws from, for messages.
+        function: Name of the function, for messages.
+        source: Name of the generator that it draws from, for messages.
     """
 
     def __init__(self, function: str, source: str) -> None:
@@ -110,7 +108,7 @@ class ClientByClient:
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:
-        """Train a cohort of one, in place on its client's weights; returns the state that it leaves."""
+        """Train a cohort of one, in place on its client's weights; returns its state."""
         (update,) = cohort
         call = partial(self._trained, network, weights_C, data, update)
         state, arriving, asked = without_shared_draws(self._function, self._source, call)
@@ -123,9 +121,9 @@ class ClientByClient:
     def _trained(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, update: PendingUpdate
     ) -> tuple[Weights, Weights, bool]:
-        """The state and the weights that an update leaves; what it starts from stays as it is.
+        """State and weights after an update, and whether the function has used the system's randomness.
 
-        And whether the function has asked the system for randomness.
+        The weights that it starts from are not changed.
         """
         own = own_copy(network, frozen_on(network, data.x_ND.device.type))
         tensors = tensors_of(own, weights_C)
@@ -143,7 +141,7 @@ class ClientByClient:
         return state, arriving, bool(asked)
 
     def _check_same(self, arriving: Weights, again: Weights) -> None:
-        """Refuse a function that has asked the system for randomness, and leaves something else again."""
+        """Refuse a function that has used the system's randomness and gives another result when repeated."""
         if other := next((name for name, values in arriving.items() if differ(values, again[name])), None):
             raise ConfigurationError(
                 f"{self._function} leaves another {other} each time it is called with the same, so it draws "
@@ -158,7 +156,7 @@ class ClientByClient:
         data: TrainingSet,
         update: PendingUpdate,
     ) -> None:
-        """Refuse a function that moves a buffer which does not travel; a pass may fill a table."""
+        """Refuse a function that changes a buffer which is not sent; a pass may fill a table."""
 
         def moved(other: nn.Module) -> list[str]:
             before, after = dict(other.named_buffers()), dict(trained.named_buffers())
@@ -179,6 +177,6 @@ class ClientByClient:
 
 
 def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
-    """A network's own tensors that a model consists of."""
+    """Tensors of a network that belong to the model."""
     tensors = dict(network.named_parameters()) | dict(network.named_buffers())
     return {name: tensors[name] for name in weights if name in tensors}

@@ -17,12 +17,12 @@ from cosim.values.weights import Weights
 
 
 class SgdStep(Step):
-    """Against the gradient.
+    """Step against the gradient.
 
     Args:
         rate: Step size.
         decay: Weight decay.
-        pull: Weight of half the squared distance to where the weights started.
+        pull: Weight of half the squared distance from where the weights started.
     """
 
     def __init__(
@@ -42,19 +42,18 @@ class SgdStep(Step):
 
     @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        """Down, and towards zero and the start."""
         gradient.add_to(values_C, -self._rate, self._kept)
         if self._share:
             values_C.add_(self.beside_C["start"][name], alpha=self._share)
 
 
 class MomentumStep(Step):
-    """Along the running sum b <- momentum b + g, as torch.optim.SGD without dampening.
+    """Step along the running sum b <- momentum b + g, as torch.optim.SGD without dampening.
 
     Args:
         rate: Step size.
         momentum: Factor of the sum before.
-        nesterov: Whether the step is g + momentum b in place of b.
+        nesterov: True if the step is g + momentum b in place of b.
         decay: Weight decay, part of g.
     """
 
@@ -76,7 +75,6 @@ class MomentumStep(Step):
 
     @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        """Into the sum, and along it."""
         if self._nesterov:
             gradient = gradient.whole()
         buffer_C = self.beside_C["momentum"][name]
@@ -91,15 +89,15 @@ class MomentumStep(Step):
 
 
 class AdamStep(Step):
-    """Along the mean gradient over the root of the mean squared one, as torch.optim.Adam.
+    """Step along the mean gradient over the root of the mean squared gradient, as torch.optim.Adam.
 
-    Clients that go on with moments of their own may have taken different numbers of steps.
+    Clients that continue with their own moments may have taken different numbers of steps.
 
     Args:
         rate: Step size.
         beta1: Factor of the first moment before.
         beta2: Factor of the second.
-        epsilon: Added to the root.
+        epsilon: Number added to the root.
         decay: Weight decay, part of the gradient.
     """
 
@@ -131,14 +129,13 @@ class AdamStep(Step):
 
     @override
     def begin(self) -> None:
-        """Correct the moments for the steps that they have begun with zero."""
+        """Correct the moments for the number of steps since they were zero."""
         taken_C = self.beside_C["steps"]["taken"].add_(1.0)
         self._rate_C = (self._rate / (1.0 - self._beta1**taken_C)).float()
         self._root_C = (1.0 - self._beta2**taken_C).sqrt().float()
 
     @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        """Into both moments, and along them."""
         gradient_C = gradient.values_C
         if self._decay:
             gradient_C = gradient_C.add(values_C, alpha=self._decay)

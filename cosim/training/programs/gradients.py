@@ -1,4 +1,4 @@
-"""Gradients: those of plain SGD, of some clients in the program that would train them."""
+"""Gradients: gradients of plain SGD for some clients, by the program that would train them."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from cosim.values.weights import Weights
 
 
 class _Noted(Step):
-    """Keeps gradients in place of steps, so that all are of the same weights."""
+    """Step that keeps gradients and does not move, so that all are at the same weights."""
 
     def __init__(self) -> None:
         super().__init__({})
@@ -41,15 +41,15 @@ def gradients_of(
     num_steps: int,
     batch_size: int,
 ) -> dict[str, list[Tensor]]:
-    """Name -> what a statistic became, or a parameter stayed, and its gradient in every step.
+    """Name -> final values of a statistic, or a parameter's values and its gradient in every step.
 
-    Of clients that are trained together, shapes (clients, ...).
+    Clients are trained together, so shapes are (clients, ...).
 
     Args:
-        network: In training mode.
-        weights: Of each client, by name.
+        network: The network, in training mode.
+        weights: Weights of each client, by name.
         samples: Numbers of each client's samples, shape (samples,).
-        keys: Of each client's mini-batches.
+        keys: Key of each client's mini-batches.
     """
     noted = _Noted()
     cohort = [

@@ -1,4 +1,4 @@
-"""Of a rule: the program that trains by it, whichever form the rule has."""
+"""Program of a rule, whichever form the rule has."""
 
 from cosim.training.port import LocalTraining
 from cosim.training.programs.client_by_client import ClientByClient
@@ -6,5 +6,5 @@ from cosim.training.programs.program import Program
 
 
 def program_of(rule: LocalTraining) -> Program:
-    """Its own, for many clients together; of a rule with `train` one that calls that, client by client."""
+    """Program of a rule, for many clients together; a method `train` is called client by client."""
     return rule.program() if rule.form == "together" else ClientByClient(*rule.train_names)

@@ -1,4 +1,4 @@
-"""Program: what torch does for a rule of local training, and which updates it trains together."""
+"""Program: the torch code of a rule of local training, and the updates that it trains together."""
 
 from collections.abc import Hashable, Sequence
 from typing import Protocol
@@ -11,10 +11,10 @@ from cosim.values.weights import Weights
 
 
 class Program(Protocol):
-    """The program of one rule; it keeps nothing from one cohort to the next."""
+    """Program of one rule; it keeps nothing from one cohort to the next."""
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
-        """What updates must share to be trained together, beside their rule and their shapes."""
+        """Properties that updates must share to be trained together, besides their rule and shapes."""
         ...
 
     def train(
@@ -23,12 +23,12 @@ class Program(Protocol):
         """Train a cohort, in place on its clients' weights.
 
         Args:
-            network: In training mode; no other thread may use the same module meanwhile.
+            network: The network, in training mode; no other thread may use the same module meanwhile.
             weights_C: Tensor name -> the clients' values, shape (clients, ...).
-            data: What the clients' samples are numbers of.
+            data: Training set that the clients' samples index.
             cohort: Updates of one rule that share the same.
 
         Returns:
-            The state that each client leaves, in their order; none, where they leave none.
+            State that each client keeps, in their order; empty if they keep none.
         """
         ...

@@ -1,9 +1,9 @@
-"""Programs of steps along gradients: plain SGD, and whatever else a `Step` makes of a gradient (`steps`).
+"""Programs of steps along gradients: plain SGD, and any other `Step` (`steps`).
 
 | samples | network | loss | program |
 |---|---|---|---|
-| of a data set that names its batching | any | that suits it | the data set's (`batching`) |
-| any | layers with ReLU between, declared | cross entropy | products by hand, many clients together |
+| of a data set with its own batching | any | one that suits it | the data set's (`batching`) |
+| any | layers with ReLU between, declared | cross entropy | hand-written products, many clients together |
 | any | any other, one client | any | autograd |
 | any | any, several clients | any | autograd under vmap |
 """
@@ -33,20 +33,19 @@ class SgdProgram:
     """Steps of many clients along stochastic gradients.
 
     Args:
-        begin: Makes what says what is made of the gradients of a cohort.
+        begin: Makes the step that uses a cohort's gradients.
     """
 
     def __init__(self, begin: Begin) -> None:
         self._begin = begin
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
-        """The number of steps, or what the data set's batching says."""
         return update.num_steps if data.batching is None else data.batching.shared(update, data)
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:
-        """Train a cohort, in place on its clients' weights; returns the states that they leave."""
+        """Train a cohort, in place on its clients' weights; returns the clients' states."""
         if data.batching is not None:
             return data.batching.train(network, weights_C, data, cohort, self._begin)
         batch_size = cohort[0].training.batch_size

@@ -4,9 +4,9 @@ Three programs with one result up to float32 rounding. `train_by_autograd` train
 through torch.func, `train_alone` one client at a time. `train_relu_layers` holds the gradients of cross
 entropy for fully connected layers, with or without biases and with ReLU between, derived by hand: a step can
 add such a gradient straight into the weights inside the matrix product, which autograd cannot;
-benchmarks/learner.py shows the gain. What is made of a gradient, a `Step` says (`steps`).
+benchmarks/learner.py shows the gain. A `Step` decides how a gradient is used (`steps`).
 
-Running statistics and state of a network's own move with every batch as in a plain loop, in place or by
+Running statistics and other state of a network change with every batch as in a plain loop, in place or by
 assignment; they have no gradient.
 
 Shape suffixes: C clients of the cohort, S steps, B batch, D features, I inputs and O outputs of a layer, K
@@ -28,7 +28,7 @@ from cosim.training.programs.steps import Gradient, Product, Step
 from cosim.values.weights import Weights, in_own_types
 
 ReluLayers = Sequence[tuple[str, str | None]]
-"""What a network declares: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
+"""Declaration of a network: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
 
 
 class ReluLayer(NamedTuple):
@@ -37,7 +37,7 @@ class ReluLayer(NamedTuple):
     Attributes:
         weight: Name of the weights.
         weight_COI: Their values.
-        bias: Name of the biases; None: there are none.
+        bias: Name of the biases; None if there are none.
         bias_CO: Their values.
     """
 
@@ -61,7 +61,7 @@ def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, ke
 
 
 def by_use(network: nn.Module, weights_C: Weights) -> tuple[Weights, Weights, Weights]:
-    """Parameters, buffers, and what travels beside them, of the weights of all clients."""
+    """Parameters, buffers and companions among the weights of all clients."""
     parameters = {name: weights_C[name] for name, _ in network.named_parameters() if name in weights_C}
     buffers = {name: weights_C[name] for name, _ in network.named_buffers() if name in weights_C}
     own = parameters | buffers
@@ -81,19 +81,20 @@ def train_by_autograd(
     """Steps in place on the weights of all clients, for any network.
 
     Args:
-        network: Its forward pass, in training mode; no other thread may use the same module meanwhile.
+        network: Network with the forward pass, in training mode; no other thread may use the same module
+            meanwhile.
         parameters_C: Name -> the clients' values, shape (clients, ...).
-        buffers_C: The same of running statistics and state.
+        buffers_C: The same for running statistics and state.
         x_ND: Training samples.
         y_N: Their classes or targets.
         batches_CSB: Sample indices.
-        step: What is made of the gradients.
+        step: Step that uses the gradients.
         mean_loss: Loss of a batch, from outputs and targets.
     """
 
     def loss(parameters: Weights, buffers: Weights, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, Weights]:
         tensors = parameters | {name: values.clone() for name, values in buffers.items()}
-        outputs = functional_call(network, tensors, (x_BD,))  # which leaves in `tensors` what it assigns
+        outputs = functional_call(network, tensors, (x_BD,))  # leaves its assignments in `tensors`
         return mean_loss(outputs, y_B), {name: tensors[name] for name in buffers}
 
     gradients = vmap(grad(loss, has_aux=True))
@@ -118,7 +119,7 @@ def train_alone(
     step: Step,
     mean_loss: Callable[[Tensor, Tensor], Tensor],
 ) -> None:
-    """The same for one client: without vmap, and without the cost of torch.func for every step.
+    """Train one client in the same way, without vmap and without the cost of torch.func in every step.
 
     Args:
         parameters_C: Name -> the client's values, shape (1, ...).
@@ -129,8 +130,10 @@ def train_alone(
     of_batch = _Gradients(network, mean_loss, [*leaves.values()])
     for batch_B in batches_CSB[0]:
         tensors = {f"network.{name}": values for name, values in (leaves | moved).items()}
-        with torch.enable_grad():  # the workers switch it off
-            gradients = functional_call(of_batch, tensors, (x_ND[batch_B], y_N[batch_B]))  # as above
+        with torch.enable_grad():  # the workers switch gradients off
+            gradients = functional_call(
+                of_batch, tensors, (x_ND[batch_B], y_N[batch_B])
+            )  # leaves its assignments, too
         moved = {name: tensors[f"network.{name}"].detach() for name in moved}
         with torch.no_grad():
             for name, leaf in leaves.items():
@@ -145,7 +148,7 @@ def train_alone(
 
 
 class _Gradients(nn.Module):
-    """The gradients of a batch, one module, because a network may read its parameters on the way back too."""
+    """Gradients of a batch, as one module, because a network may read its parameters on the way back, too."""
 
     def __init__(
         self, network: nn.Module, mean_loss: Callable[[Tensor, Tensor], Tensor], leaves: Sequence[Tensor]
@@ -160,7 +163,7 @@ class _Gradients(nn.Module):
 
 
 def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
-    """The layers that a network declares, of weights of shape (clients, ...)."""
+    """Layers that a network declares, from weights of shape (clients, ...)."""
     return [
         ReluLayer(weight, weights_C[weight], bias, None if bias is None else weights_C[bias])
         for weight, bias in names
@@ -170,14 +173,14 @@ def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
 def train_relu_layers(
     layers: Sequence[ReluLayer], x_ND: Tensor, y_N: Tensor, batches_CSB: Tensor, step: Step
 ) -> None:
-    """Steps on cross entropy, in place on the layers of all clients, with ReLU between the layers.
+    """Take steps on cross entropy, in place on the layers of all clients, with ReLU between the layers.
 
     Args:
-        layers: Inputs first.
+        layers: Layers from the input on.
         x_ND: Training samples.
         y_N: Their classes.
         batches_CSB: Sample indices.
-        step: What is made of the gradients.
+        step: Step that uses the gradients.
     """
     num_clients, num_steps, batch_size = batches_CSB.shape
     steps = batches_CSB.transpose(0, 1).reshape(num_steps, num_clients * batch_size)
@@ -191,7 +194,7 @@ def train_relu_layers(
 
 
 def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], Tensor]:
-    """The inputs of every layer, and the probabilities of the classes, shape (clients, batch, classes)."""
+    """Inputs of every layer, and the probabilities of the classes, shape (clients, batch, classes)."""
     inputs = [x_CBD]
     for layer in layers[:-1]:
         inputs.append(layer_outputs(inputs[-1], layer).relu_())
@@ -201,13 +204,13 @@ def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], T
 def descend(
     layers: Sequence[ReluLayer], inputs: Sequence[Tensor], error_CBO: Tensor, step: Step, batch_size: int
 ) -> None:
-    """One step, in place on the layers of all clients.
+    """Take one step, in place on the layers of all clients.
 
     Args:
-        layers: Inputs first.
-        inputs: Of every layer, from `forward`.
+        layers: Layers from the input on.
+        inputs: Inputs of every layer, from `forward`.
         error_CBO: Gradient of the sum over the batch with respect to the outputs of the last layer.
-        step: What is made of the gradients.
+        step: Step that uses the gradients.
         batch_size: Samples of the batch.
     """
     step.begin()

@@ -1,10 +1,10 @@
-"""Step: the port of what is made of gradients, tensor by tensor, for all clients of a cohort.
+"""Step: the port of the use of gradients, tensor by tensor, for all clients of a cohort.
 
-A step is made when a cohort begins and goes with it. What it holds beside the weights, momentum for instance,
-is stacked over the clients as the weights are, so that one torch operation moves all of them.
+A step is made when a cohort begins and is discarded with it. Its own tensors, momentum for instance, are
+stacked over the clients as the weights are, so that one torch operation moves all of them.
 
-Asked: `by_gradient`. Given: a `Gradient`, which may be a product that no torch operation has made yet; then
-it is added within the product.
+Asked: `by_gradient`. Given: a `Gradient`, which may be a product that is not computed yet; then it is added
+within the product.
 
 Shape suffix: C clients of the cohort.
 """
@@ -22,15 +22,15 @@ from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 
 Begin = Callable[[Weights, Weights, Sequence[PendingUpdate]], "Step"]
-"""Makes the step of a cohort from its parameters and its companions, by name, shape (clients, ...)."""
+"""Function that makes a cohort's step from its parameters and companions, by name, shape (clients, ...)."""
 
 
 class Gradient:
     """A gradient of all clients.
 
     Args:
-        total_C: Of a sum over the batch, shape (clients, ...).
-        divisor: What makes the sum a mean.
+        total_C: Gradient of a sum over the batch, shape (clients, ...).
+        divisor: Number that makes the sum a mean.
     """
 
     def __init__(self, total_C: Tensor, divisor: float = 1.0) -> None:
@@ -38,15 +38,15 @@ class Gradient:
 
     @property
     def values_C(self) -> Tensor:
-        """The gradient of the mean, shape (clients, ...); not to be changed."""
+        """Gradient of the mean, shape (clients, ...); not to be changed."""
         return self._total_C if self._divisor == 1.0 else self._total_C / self._divisor
 
     def whole(self) -> "Gradient":
-        """The same, multiplied out, where it is added more than once."""
+        """The same gradient, multiplied out, for several additions."""
         return self
 
     def add_to(self, values_C: Tensor, factor: float, kept: float = 1.0) -> None:
-        """Put kept times values plus factor times the gradient in the place of the values."""
+        """Replace the values by kept times values plus factor times the gradient."""
         if kept != 1.0:
             values_C.mul_(kept)
         values_C.add_(self._total_C, alpha=factor / self._divisor)
@@ -56,9 +56,9 @@ class Product(Gradient):
     """A gradient that is the product of two matrices for each client.
 
     Args:
-        left_C: Shape (clients, rows, batch).
-        right_C: Shape (clients, batch, columns).
-        divisor: What makes the sum over the batch a mean.
+        left_C: Left matrices, shape (clients, rows, batch).
+        right_C: Right matrices, shape (clients, batch, columns).
+        divisor: Number that makes the sum over the batch a mean.
     """
 
     def __init__(self, left_C: Tensor, right_C: Tensor, divisor: float) -> None:
@@ -79,14 +79,14 @@ class Product(Gradient):
 
 
 class Step(ABC):
-    """What a rule makes of gradients.
+    """Use of gradients by a rule.
 
     Args:
-        beside_C: Kind -> parameter -> what is held beside it, shape (clients, ...).
+        beside_C: Kind -> parameter -> tensors kept beside it, shape (clients, ...).
 
     Attributes:
         beside_C: The same, changed in place.
-        keeps: Kinds that a client keeps, where its rule keeps a state.
+        keeps: Kinds that a client keeps, if its rule keeps a state.
     """
 
     keeps: ClassVar[tuple[str, ...]] = ()
@@ -95,19 +95,19 @@ class Step(ABC):
         self.beside_C = beside_C
 
     def begin(self) -> None:  # noqa: B027
-        """Take note that the gradients of another step follow."""
+        """Begin the next step, before its gradients."""
 
     @abstractmethod
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
         """Move a parameter of all clients in place.
 
         Args:
-            values_C: Shape (clients, ...).
-            gradient: Of the parameter.
+            values_C: Values of the parameter, shape (clients, ...).
+            gradient: Gradient of the parameter.
         """
 
     def of_first(self, num_clients: int) -> Self:
-        """The step of the first so many clients, in the same memory."""
+        """The step of the first `num_clients` clients, in the same memory."""
         first = copy.copy(self)
         first.beside_C = {
             kind: {name: values_C[:num_clients] for name, values_C in of.items()}
@@ -116,7 +116,7 @@ class Step(ABC):
         return first
 
     def end(self, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Sequence[Weights]:
-        """The state that each client leaves, after its last step; none, where the rule keeps none."""
+        """State that each client keeps after its last step; empty if the rule keeps none."""
         if not cohort[0].training.keeps_state:
             return ()
         return [
@@ -130,12 +130,12 @@ class Step(ABC):
 
 
 def kept_name(kind: str, parameter: str) -> str:
-    """Name of what a client keeps beside a parameter."""
+    """Name of a kind of state beside a parameter."""
     return f"{kind} {parameter}"
 
 
 def kept(kind: str, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Weights:
-    """What clients have kept beside their parameters, by parameter; zero where they have kept nothing."""
+    """Tensors that clients have kept beside their parameters, by parameter; zero for clients without any."""
     states = [{} if update.state is None else update.state.settled for update in cohort]
     found_C = {name: torch.zeros_like(values_C) for name, values_C in parameters_C.items()}
     for client, state in enumerate(states):

@@ -1,6 +1,7 @@
 """Variates: the steps of SCAFFOLD (`cosim.training.scaffold`).
 
-What arrives beside the weights is c + c_i+ - c_i = (x - y) / (H eta), so its mean less c is the mean change.
+The companion that arrives with the weights is c + c_i+ - c_i = (x - y) / (H eta), so its mean minus c is the
+mean change.
 
 Shape suffix: C clients of the cohort.
 """
@@ -17,10 +18,10 @@ from cosim.values.weights import Weights
 
 
 class VariateStep(SgdStep):
-    """Against the gradient, corrected by the server's variate less the client's.
+    """Step against the gradient, corrected by the server's variate minus the client's.
 
     Args:
-        companions_C: The server's variate, which becomes what is sent.
+        companions_C: The server's variate, which turns into the companion that is sent.
         rate: Step size.
         decay: Weight decay.
     """
@@ -48,14 +49,13 @@ class VariateStep(SgdStep):
 
     @override
     def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        """The corrected step."""
         super().by_gradient(name, values_C, gradient)
-        if name in self.beside_C["drift"]:  # what a client keeps to itself has no variate
+        if name in self.beside_C["drift"]:  # personal tensors have no variate
             values_C.add_(self.beside_C["drift"][name])
 
     @override
     def end(self, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Sequence[Weights]:
-        """The clients' next variates; the server's turn into what is sent."""
+        """Clients' next variates; the server's turn into the companions that are sent."""
         num_steps_C = next(iter(parameters_C.values())).new_tensor([update.num_steps for update in cohort])
         for name, start_C in self._starts_C.items():
             values_C = parameters_C[name]
