@@ -1,26 +1,29 @@
 """Kinds: the names by which files call configuration classes.
 
-A class of ours goes by its bare name, such as `HFedAvg`, and every other one by `module:Class`. A class of a
-script goes by the script's module name, also while the script is running. Reading a name looks among the
-modules that are loaded, imports none and calls nothing; what it finds must be such a class.
+A class of ours, or of an installed package that offers it (`offers`), goes by its bare name, such as `HFedAvg`;
+every other one by `module:Class`. A class of a script goes by the script's module name, also while the script is
+running. Reading `module:Class` looks among the modules that are loaded, imports none and calls nothing; what it
+finds must be such a class.
 
 Scope and limitations: a class within a function, or of a notebook, is not found again by its name.
 """
 
 import difflib
 import inspect
-from collections.abc import Iterable, Iterator
-from importlib import import_module
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module, metadata
 from types import ModuleType
 
 from cosim.configuration.forms import is_base
 from cosim.configuration.functions import module_and_path, module_called, reads_a_file, script_name
+from cosim.configuration.offers import offers, taken
 from cosim.configuration.rules import ConfigurationError, shown
 from cosim.doors import everywhere
 
 _ENGINE = __name__.partition(".")[0]
 _ABOVE = f"{_ENGINE}.engine.", f"{_ENGINE}.studies."
 """Above the parts, where no kinds are."""
+GROUP = "cosim.parts"
 _ours: dict[str, type] = {}
 
 
@@ -39,7 +42,8 @@ def register(cls: type) -> None:
 
 def kind_of(cls: type) -> str:
     """The name of a configuration class in files."""
-    return cls.__name__ if _ours.get(cls.__name__) is cls else name_of(cls)
+    name = cls.__name__
+    return name if _ours.get(name) is cls or _offered_class(name) is cls else name_of(cls)
 
 
 def name_of(cls: type) -> str:
@@ -51,12 +55,16 @@ def name_of(cls: type) -> str:
 
 
 def kinds_of(port: type | tuple[type, ...]) -> list[type]:
-    """Our classes that a field takes which names a port, in the order of their names."""
+    """The classes with bare names that a field takes which names a port, in the order of their names."""
     for home in {*everywhere().values()}:
         if not home.startswith(_ABOVE):
             import_module(home)  # registers its classes
     ports = set(port) if isinstance(port, tuple) else {port}  # `issubclass` asks all that is below a port
-    return [cls for _, cls in sorted(_ours.items()) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
+    found = [
+        *_ours.items(),
+        *((name, cls) for name in _offers() if (cls := _offered_class(name)) is not None),
+    ]
+    return [cls for _, cls in sorted(found) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
 
 
 def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
@@ -70,6 +78,41 @@ def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
     others = {kind_of(cls) for cls in _below(options) if cls not in options and _is_found(cls)}
     known = list(dict.fromkeys([*named, *ours, *sorted(others)]))
     return [kind for kind in known if _may_be(kind, field)] if field else known
+
+
+def _offers() -> Mapping[str, metadata.EntryPoint]:
+    """Bare name -> the offer of an installed package.
+
+    Raises:
+        ConfigurationError: Two packages offer one name, or one offers a name of ours.
+    """
+    found: dict[str, metadata.EntryPoint] = {}
+    for offer in offers(GROUP):
+        other = everywhere().get(offer.name) or (found[offer.name].value if offer.name in found else None)
+        if other is not None:
+            raise ConfigurationError(
+                f"{offer.name}: offered as a part by {offer.value} and by {other}. Use another name "
+                f"in one of the packages, or pip uninstall one."
+            )
+        found[offer.name] = offer
+    return found
+
+
+def _offered_class(name: str) -> type | None:
+    """The class of an installed package that goes by a bare name; None where none is offered.
+
+    Raises:
+        ConfigurationError: It cannot be loaded, or is no configuration class.
+    """
+    if (offer := _offers().get(name)) is None:
+        return None
+    cls = taken(offer, name)
+    if not is_configuration(cls) or cls.__name__ != name:
+        raise ConfigurationError(
+            f"{name}: {offer.value} is no class of this name below @part. Use the class's own name in "
+            f"the entry points {shown(GROUP)} of that package."
+        )
+    return cls
 
 
 def _may_be(kind: str, field: str) -> bool:
@@ -120,12 +163,12 @@ def class_of(kind: str) -> type | None:
     """The configuration class of a name; None where no class is called so.
 
     Raises:
-        ConfigurationError: Its module is not loaded.
+        ConfigurationError: Its module is not loaded, or cannot be.
     """
     if ":" not in kind:
         if (home := everywhere().get(kind)) is not None:
             import_module(home)  # registers it
-        return _ours.get(kind)
+        return _ours.get(kind) or _offered_class(kind)
     module, path = module_and_path(kind, f"kind = {shown(kind)}")
     found: object = module
     for part in path.split("."):  # classes within classes; no property is asked, and no metaclass

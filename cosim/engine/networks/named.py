@@ -12,14 +12,14 @@ Usage::
 """
 
 from collections.abc import Callable
-from functools import cache, partial
-from importlib import metadata
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import nn
 
 from cosim.configuration import ConfigurationError, loaded
+from cosim.configuration.offers import offers, taken
 from cosim.configuration.rules import shown
 from cosim.values.global_generators import seeded
 
@@ -114,23 +114,11 @@ def _said(name: str) -> str:
     return f"System.model = {shown(name)}"
 
 
-@cache
-def entry_points(group: str) -> metadata.EntryPoints:
-    """Offers of all installed packages, whose search takes longer than to build a network."""
-    return metadata.entry_points(group=group)
-
-
 def _of_a_family(name: str) -> nn.Module:
     """The network of the first package that knows the family."""
     refusals = []
-    for offer in entry_points(group=GROUP):
-        try:
-            build = offer.load()
-        except (ImportError, AttributeError) as error:
-            raise ConfigurationError(
-                f"{_said(name)}: {offer.value} cannot be loaded ({error}). Use if a file of "
-                f"yours is called {offer.module.partition('.')[0]}.py, give it another name."
-            ) from None
+    for offer in offers(GROUP):
+        build = taken(offer, _said(name))
         try:
             return build(name)
         except ValueError as error:

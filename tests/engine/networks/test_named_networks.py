@@ -46,7 +46,7 @@ def test_a_name_imports_nothing(tmp_path, monkeypatch):
 
 
 def test_where_no_package_offers_networks_the_fix_is_named(monkeypatch):
-    monkeypatch.setattr(named, "entry_points", lambda group: ())
+    monkeypatch.setattr(named, "offers", lambda group: ())
     with pytest.raises(ConfigurationError, match=r"no installed package offers networks\."):
         network_of("relu-4-3-2")
 
@@ -63,8 +63,8 @@ def test_another_package_may_offer_families_too(monkeypatch):
 
             return build
 
-    ours = tuple(named.entry_points(group=named.GROUP))
-    monkeypatch.setattr(named, "entry_points", lambda group: (*ours, Offer()))
+    ours = named.offers(named.GROUP)
+    monkeypatch.setattr(named, "offers", lambda group: (*ours, Offer()))
     assert isinstance(network_of("theirs-3"), torch.nn.Linear)
     assert isinstance(network_of("relu-4-3-2"), models.FAMILIES["relu"].build)
     with pytest.raises(ConfigurationError, match=r"no network 'x-1'.*Theirs: no such network"):

@@ -1,0 +1,42 @@
+"""Offers: what installed packages add, found by entry points and loaded when it is first asked for.
+
+An installed package is trusted, as every import of it is. A file names nothing that is not installed.
+
+Usage, in the pyproject.toml of a package::
+
+    [project.entry-points."cosim.parts"]
+    Fastest = "my_package.rules:Fastest"  # a class below `@part`, by the name it has in files
+
+    [project.entry-points."cosim.networks"]
+    resnets = "my_package.networks:build"  # a function of a name, such as resnet-18
+"""
+
+from functools import cache
+from importlib import metadata
+from typing import Any
+
+from cosim.configuration.rules import ConfigurationError
+
+
+@cache
+def offers(group: str) -> tuple[metadata.EntryPoint, ...]:
+    """The entry points of all installed packages, a search of some milliseconds."""
+    return tuple(metadata.entry_points(group=group))
+
+
+def taken(offer: metadata.EntryPoint, where: str) -> Any:
+    """The object of an entry point.
+
+    Args:
+        where: What asks for it, for the message.
+
+    Raises:
+        ConfigurationError: It cannot be loaded.
+    """
+    try:
+        return offer.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{where}: {offer.value} cannot be loaded ({error}). If a file of "
+            f"yours is called {offer.module.partition('.')[0]}.py, give it another name."
+        ) from None
