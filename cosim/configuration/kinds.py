@@ -1,7 +1,7 @@
 """Kinds: the names by which files call configuration classes.
 
-A class of ours, or of an installed package that offers it (`offers`), goes by its bare name, such as `HFedAvg`,
-and every other one by `module:Class`. A class of a script goes by the script's module name, also while the
+A class of ours, or of an installed package that offers it (`offers`), goes by its bare name, such as
+`HFedAvg`, and every other one by `module:Class`. A class of a script goes by its module name, also while the
 script is running. Reading `module:Class` looks among the modules that are loaded, imports none and calls
 nothing; what it finds must be such a class.
 
