@@ -3,11 +3,11 @@
 Random drops of the RawHFL paper's setting (Section V-A): cells of 12 clients within 400 m, of which 4 are
 selected and up to 2 of 4 may be repeated. Of all drops, one way after the other:
 
-    exact           cosim.papers.rawhfl.plans.exact
+    exact           scenarios.papers.rawhfl.plans.exact
     floors          the same, where no frequency may lie below 0.3 GHz and no power below 0 dBm [no source],
                     as the slowest processor state and the softest transmission of a device would have it
-    Algorithm 2     cosim.papers.rawhfl.plans.successive_approximation with the paper's rho and I; with I = 1,
-    too
+    Algorithm 2     scenarios.papers.rawhfl.plans.successive_approximation with the paper's rho and I, and
+                    with I = 1
 
 Objective and steps are means; energy is the mean per selected client and edge round (the paper's Table II has
 2848 J over 400 edge rounds of 16 clients, 0.445 J). Time is the median of planning one edge round, without
@@ -30,11 +30,11 @@ from typing import NamedTuple
 import attrs
 import numpy as np
 
-from cosim.papers.rawhfl.plans import exact
-from cosim.papers.rawhfl.plans.problem import Plan, Problem
-from cosim.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, dbm_to_w
+from scenarios.papers.rawhfl.plans import exact
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation
 
 CLIENTS_PER_CELL = 12
 REPEATED_PER_CELL = 4

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 ENGINE = ("engine",)
 """Modules below cosim that make up the engine, with what is below them."""
-PARTS = ("codecs", "data", "devices", "ends", "jobs", "links", "papers", "protocols", "queues", "radio")
+PARTS = ("codecs", "data", "devices", "ends", "jobs", "links", "protocols", "queues", "radio")
 PARTS = (*PARTS, "schedules", "selection", "server_updates", "tasks", "topology", "training", "waiting")
 """Rooms that hold parts."""
 

@@ -31,11 +31,11 @@ import torch
 import models
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.papers.rawhfl.recurring_rows import RecurringRows
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
+from scenarios.papers.rawhfl.recurring_rows import RecurringRows
 
 MODEL = "mlp-43-512-256-256"
 NUM_FEATURES, *_, NUM_CLASSES = SIZES = [int(size) for size in MODEL.split("-")[1:]]

@@ -21,15 +21,15 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-import cosim
 import models
 from cosim.clock.simulation import Simulation
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.papers.vhfl.vertical import VerticalSgd
-from cosim.papers.vhfl.vertical_program import epoch_orders
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
+from scenarios.papers.vhfl import CellTraffic
+from scenarios.papers.vhfl.vertical import VerticalSgd
+from scenarios.papers.vhfl.vertical_program import epoch_orders
 
 MODEL = "vertical-9-12-32-8"
 BATCH_SIZE, LEARNING_RATE = 50, 0.05
@@ -98,7 +98,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.repetitions < 1:
         parser.error("--repetitions must be at least 1")
-    data = cosim.papers.CellTraffic()
+    data = CellTraffic()
     dataset = data.load(Simulation(seed=1), None)
     clients = [samples() for samples in data.held(Simulation(seed=1), dataset, (data.num_cells,))]
     learner = Learner(models.build(MODEL), dataset)

@@ -7,7 +7,6 @@ from cosim import data as data
 from cosim import devices as devices
 from cosim import ends as ends
 from cosim import links as links
-from cosim import papers as papers
 from cosim import protocols as protocols
 from cosim import queues as queues
 from cosim import radio as radio

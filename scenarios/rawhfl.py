@@ -20,9 +20,9 @@ from cosim import AfterRounds, DrawnDevices, PerGroup, Radio, Result, Simulation
 from cosim.codecs import Uncompressed
 from cosim.configuration import from_dict
 from cosim.devices import CyclesPerBit, PowerRange
-from cosim.papers import RawHfl, VideoRequests
 from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget, NoFading, ResourceBlocks
 from cosim.topology import Topology
+from scenarios.papers.rawhfl import RawHfl, VideoRequests
 
 MODEL = "mlp-43-512-256-256"
 """219,648 parameters, so an upload of 7,248,384 bits. [RawHFL, Section V-A]"""

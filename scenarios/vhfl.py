@@ -15,9 +15,9 @@ from analysis.closed_forms.sojourn import Sojourn
 from cosim import AfterRounds, DrawnDevices, PerGroup, PublicNetwork, Result, System
 from cosim.configuration import from_dict
 from cosim.devices import CyclesPerStep
-from cosim.papers import CellTraffic, VerticalSgd, Vhfl
 from cosim.queues import HyperExponential, OwnPaths
 from cosim.waiting import UploadDeadline
+from scenarios.papers.vhfl import CellTraffic, VerticalSgd, Vhfl
 
 NUM_SENDERS, NUM_NEEDED = 12, 10
 VERTICAL, HORIZONTAL = "vertical-9-12-32-8", "horizontal-12-32-8"

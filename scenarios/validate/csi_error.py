@@ -37,6 +37,7 @@ from cosim.training.sgd import Sgd
 from cosim.values.combinations import accumulate
 from cosim.values.pending import PendingUpdate
 from scenarios.command_line.console import console
+from scenarios.papers.rawhfl import RawHfl, ResourceAware
 
 __all__ = ["Options", "main"]
 
@@ -108,11 +109,11 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
             csi_error_db=point.csi_error_db,
             outage_probability=point.outage_probability,
         ),
-        protocol=cosim.papers.RawHfl(
+        protocol=RawHfl(
             num_edge_rounds=options.num_edge_rounds,
             max_local_rounds=5,
             energy_budget_j=(point.energy_budget_j,),
-            policy=cosim.papers.ResourceAware(margin_db=point.margin_db, num_repeated=NUM_CLIENTS),
+            policy=ResourceAware(margin_db=point.margin_db, num_repeated=NUM_CLIENTS),
         ),
         end=cosim.AfterRounds(num_global_rounds=1),
         evaluation=cosim.Never(),
@@ -134,7 +135,7 @@ def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[Planne
     plans = {
         plan["client"]: plan for plan in result.plans[result.plans["edge_round"] == 0].to_dict("records")
     }
-    assert isinstance(of.protocol, cosim.papers.RawHfl)
+    assert isinstance(of.protocol, RawHfl)
     assert isinstance(of.uplink, cosim.Radio)
     link = cloud.edges[0].route.uplink.link.known_to("the closed form")
     bandwidth_hz = link.share_hz(NUM_CLIENTS)

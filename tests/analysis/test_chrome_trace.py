@@ -20,6 +20,7 @@ from cosim.engine.store.row_groups import RowGroups
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import Allotment, Evaluation, Round, Span, Transfer
 from scenarios import rawhfl, vhfl
+from scenarios.papers.vhfl import Traffic
 
 Event = dict[str, Any]
 
@@ -94,7 +95,7 @@ def hist(out: Path | None = None) -> cosim.Result:
 
 def over_the_public_network() -> cosim.Result:
     base = vhfl.system()
-    data = cosim.evolve(base.data, traffic=cosim.papers.Traffic(num_days=4))
+    data = cosim.evolve(base.data, traffic=Traffic(num_days=4))
     protocol = cosim.evolve(base.protocol, num_local_epochs=1)
     system = cosim.evolve(
         base,

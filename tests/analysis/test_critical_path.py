@@ -27,11 +27,11 @@ from cosim.configuration import asks_in
 from cosim.configuration.going_together import DOWNLOADS_APART
 from cosim.data import Synthetic
 from cosim.engine.store.row_groups import RowGroups
-from cosim.papers import RawHfl
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import DONE, Fate, Round, Span
 from cosim.topology import Topology
 from cosim.waiting import AtLeast, FirstK, UploadDeadline
+from scenarios.papers.rawhfl import CommonSteps, RawHfl, Unconstrained
 
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
 
@@ -84,7 +84,7 @@ RAW = st.builds(
     ),
     st.floats(1e-3, 5e-2),
     st.floats(1e-2, 1.0),
-    st.sampled_from((cosim.papers.CommonSteps(), cosim.papers.Unconstrained())),
+    st.sampled_from((CommonSteps(), Unconstrained())),
 )
 
 

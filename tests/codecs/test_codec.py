@@ -15,6 +15,7 @@ from cosim.engine.learning.learner import Learner
 from cosim.testing import check_codec, small_system
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
+from scenarios.papers.vhfl import Vhfl
 
 DATA = loaded(Synthetic())
 NUM_CLIENTS, NUM_ROUNDS = 3, 4
@@ -203,6 +204,6 @@ def test_a_state_where_a_cell_has_other_units_each_round_is_refused():
 
 
 def test_vhfl_refuses_what_changes_the_gradients_that_come_along():
-    one_cell = {"num_cells": 1, "codec": Half(), "protocol": cosim.papers.Vhfl()}
+    one_cell = {"num_cells": 1, "codec": Half(), "protocol": Vhfl()}
     with pytest.raises(ConfigurationError, match=r"System\.codec = .*Half.*: .*gradients"):
         attrs.evolve(small_system(), **one_cell)

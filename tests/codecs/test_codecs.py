@@ -13,6 +13,7 @@ import cosim
 from cosim.codecs.coding import row_of
 from cosim.configuration import ConfigurationError
 from cosim.testing import check_codec, small_system
+from scenarios.papers.rawhfl import RawHfl
 
 SHARE = cosim.codecs.KeptShare(share=0.1)
 
@@ -214,4 +215,4 @@ def test_what_does_not_fit_is_refused_by_a_sentence():
         ConfigurationError,
         match=r"codec = Qsgd: no plan knows how long coding takes, .*RawHfl plans how long jobs take",
     ):
-        small(cosim.codecs.Qsgd(cycles_per_value=1.0), protocol=cosim.papers.RawHfl())
+        small(cosim.codecs.Qsgd(cycles_per_value=1.0), protocol=RawHfl())

@@ -8,6 +8,7 @@ import torch
 import cosim
 from cosim import ConfigurationError, Never, run
 from cosim.testing import check_model_codec, check_system, small_system
+from scenarios.papers.vhfl import Vhfl
 
 NUM_VALUES = 12 * 8 + 8 * 4
 DOWN = {"downlink": cosim.radio.Broadcast(bandwidth_hz=2e5), "model_codec": cosim.codecs.BFloat16()}
@@ -126,7 +127,7 @@ def test_what_is_no_model_is_not_rounded():
     ):
         attrs.evolve(
             small_system(),
-            protocol=cosim.papers.Vhfl(),
+            protocol=Vhfl(),
             downlink=cosim.radio.Unicast(),
             model_codec=cosim.codecs.BFloat16(),
         )

@@ -6,6 +6,7 @@ from device_worlds import asynchronous, timed, unlike
 
 import cosim
 from cosim import ConfigurationError
+from scenarios.papers.rawhfl import RawHfl
 
 RULE = "must be at least 1e-9, a nanosecond"
 
@@ -22,7 +23,7 @@ RULE = "must be at least 1e-9, a nanosecond"
         (cosim.radio.SlottedAloha, "slot_s"),
         (cosim.links.RepeatTrace, "period_s"),
         (cosim.Clients, "upload_deadline_s"),
-        (cosim.papers.RawHfl, "deadline_s"),
+        (RawHfl, "deadline_s"),
     ],
 )
 def test_times_that_no_clock_tells_apart_are_refused(kind, field):

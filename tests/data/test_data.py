@@ -9,10 +9,10 @@ from cosim import ConfigurationError, FashionMnist, System, evolve
 from cosim.clock.simulation import Simulation
 from cosim.configuration import with_kind
 from cosim.data import CellIid, Dirichlet, Iid, Natural, Shards, SplitData, Synthetic
-from cosim.papers import CellTraffic, Traffic, TrafficCsv
-from cosim.papers.vhfl.traffic.table_files import write
-from cosim.papers.vhfl.traffic.traffic import generate
-from cosim.papers.vhfl.traffic.traffic_samples import samples
+from scenarios.papers.vhfl import CellTraffic, Traffic, TrafficCsv
+from scenarios.papers.vhfl.traffic.table_files import write
+from scenarios.papers.vhfl.traffic.traffic import generate
+from scenarios.papers.vhfl.traffic.traffic_samples import samples
 
 SMALL = Traffic(num_days=3)
 TRAFFIC = CellTraffic(num_cells=5, traffic=SMALL)

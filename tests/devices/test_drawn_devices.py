@@ -20,8 +20,8 @@ from cosim.devices.processor import computing_w
 from cosim.engine.clients.efforts import effort_of
 from cosim.engine.clients.fleet import Clients, Fleet
 from cosim.jobs.job import Job
-from cosim.papers import RawHfl
 from cosim.testing import small_system
+from scenarios.papers.rawhfl import RawHfl
 
 SIGNIFICANCE = 0.001
 

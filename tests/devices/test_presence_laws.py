@@ -9,6 +9,7 @@ from cosim import Clients, FedAsync, FedBuff, HFedAvg
 from cosim.devices import OnOff
 from cosim.protocols import ConstantConcurrency, Dispatched, GeneralisedAsync
 from cosim.testing import BrokenLaw, check_presence, check_system, small_system
+from scenarios.papers.rawhfl import Algorithm2, ResourceAware, Unconstrained
 
 SMALL, VERSIONS = small_system(), small_system(plays_rounds=False)
 TRAINING = SMALL.protocol.training
@@ -30,13 +31,11 @@ SYSTEMS = {
     "VHFL": worlds.vhfl(),
     "RawHFL": RAWHFL,
     "RawHFL without limits": attrs.evolve(
-        RAWHFL, protocol=attrs.evolve(RAWHFL.protocol, policy=cosim.papers.Unconstrained())
+        RAWHFL, protocol=attrs.evolve(RAWHFL.protocol, policy=Unconstrained())
     ),
     "RawHFL by Algorithm 2": attrs.evolve(
         RAWHFL,
-        protocol=attrs.evolve(
-            RAWHFL.protocol, policy=cosim.papers.ResourceAware(solver=cosim.papers.Algorithm2())
-        ),
+        protocol=attrs.evolve(RAWHFL.protocol, policy=ResourceAware(solver=Algorithm2())),
     ),
     "over the air": worlds.over_the_air(),
     "redivided": attrs.evolve(

@@ -35,7 +35,6 @@ from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.links.traces import table as rate_table
-from cosim.papers.vhfl.traffic.table_files import read
 from cosim.queues import HyperExponential, StationaryStart
 from cosim.queues.station import Station
 from cosim.studies.study import Study
@@ -48,6 +47,9 @@ from scenarios.command_line.catalogue import catalogue
 from scenarios.command_line.commands import COMMANDS
 from scenarios.command_line.scenario import Scenario
 from scenarios.command_line.study import playing as study_playing
+from scenarios.papers.rawhfl import CommonSteps, RawHfl
+from scenarios.papers.vhfl import Vhfl
+from scenarios.papers.vhfl.traffic.table_files import read
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -515,7 +517,7 @@ def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
 
 def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     """VHFL runs over it, files and studies have it as itself; plans refuse it."""
-    vhfl = duty_cycled(folder, cosim.papers.Vhfl(), num_cells=1, end=cosim.AfterRounds(num_global_rounds=2))
+    vhfl = duty_cycled(folder, Vhfl(), num_cells=1, end=cosim.AfterRounds(num_global_rounds=2))
     done = cosim.run(vhfl, models.build(vhfl.model), out=tmp_path / "run")
     assert len(done.transfers) == 12
     again = from_dict(cosim.System, to_dict(vhfl))
@@ -525,7 +527,7 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     played_there = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
     pd.testing.assert_frame_equal(played_there.transfers, done.transfers)
     planned = duty_cycled(folder, cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal()))
-    for system in (planned, cosim.evolve(planned, protocol=cosim.papers.RawHfl())):
+    for system in (planned, cosim.evolve(planned, protocol=RawHfl())):
         with pytest.raises(cosim.ConfigurationError, match="of a DutyCycledLink none are known"):
             cosim.run(system, models.build(system.model))
 
@@ -712,8 +714,8 @@ def test_the_reference_has_every_field():
         cosim.System(protocol=cosim.HFedAvg(), uplink=law),
         cosim.System(uplink=cosim.Radio(sharing=cosim.radio.OverTheAir(), link=cosim.radio.LinkBudget())),
         cosim.System(devices=cosim.DrawnDevices(tx_power=cosim.devices.PowerRange())),
-        cosim.System(protocol=cosim.papers.Vhfl(waiting=cosim.waiting.UploadDeadline(after_s=1.0))),
-        cosim.System(protocol=cosim.papers.RawHfl(policy=cosim.papers.CommonSteps())),
+        cosim.System(protocol=Vhfl(waiting=cosim.waiting.UploadDeadline(after_s=1.0))),
+        cosim.System(protocol=RawHfl(policy=CommonSteps())),
     ]
     todo, seen = list(systems), set()
     while todo:

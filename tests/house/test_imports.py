@@ -63,7 +63,7 @@ BANNED = [
 ALLOWED = [
     ("cosim/training/new.py", "import torch"),
     ("cosim/clock/new.py", "import simpy"),
-    ("cosim/papers/rawhfl/plans/new.py", "import cvxpy"),
+    ("scenarios/papers/rawhfl/plans/new.py", "import cvxpy"),
     ("cosim/selection/new.py", "from cosim.waiting.port import Waiting"),
     ("cosim/engine/run/new.py", "from cosim.codecs.port import Codec"),
     ("models/new.py", "import torch, transformers"),
@@ -180,7 +180,7 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
     code = (
         "import sys, cosim, cosim.values.combinations, cosim.studies.executors\n"
         "from cosim.configuration import from_dict, to_dict\n"
-        "for protocol in (cosim.Hist(), cosim.HFedAvg(), cosim.papers.RawHfl(), cosim.papers.Vhfl()):\n"
+        "for protocol in (cosim.Hist(), cosim.HFedAvg(), RawHfl(), Vhfl()):\n"
         "    system = cosim.System(protocol=protocol)\n"
         "    assert from_dict(cosim.System, to_dict(system)) == system\n"
         "from scenarios.command_line import main\n"

@@ -17,6 +17,7 @@ from cosim.jobs.payload import Payload
 from cosim.links.port import Cell
 from cosim.protocols.assignment import Assignment, Route
 from cosim.testing import small_system
+from scenarios.papers.rawhfl import RawHfl
 
 RATE_BPS = 1e5
 BITS = 32 * (12 * 8 + 8 * 4)
@@ -166,7 +167,7 @@ def test_an_upload_keeps_both_to_its_deadline_and_to_the_energy(budget_j, deadli
 
 @pytest.mark.parametrize(
     "protocol",
-    [cosim.papers.RawHfl(), cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal())],
+    [RawHfl(), cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal())],
     ids=["RawHfl", "Hist"],
 )
 def test_who_plans_how_long_jobs_take_is_refused(protocol):

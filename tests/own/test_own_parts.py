@@ -29,6 +29,7 @@ from cosim.records.tables import TABLES
 from cosim.studies.study import Study
 from scenarios import command_line
 from scenarios.command_line import playing
+from scenarios.papers.rawhfl import CommonSteps, RawHfl, ResourceAware
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = worlds.digits()
@@ -95,10 +96,10 @@ SYSTEMS = {
     "cycles": (attrs.evolve(BASE, cycles=own_parts.Layered()), BASE),
     "downlink": (attrs.evolve(BASE, downlink=own_parts.CableDown(rate_bps=2e5)), BASE),
     "broadcast": (attrs.evolve(BASE, downlink=own_parts.Broadcast()), BASE),
-    "policy": (planned_by(own_parts.Rough()), planned_by(cosim.papers.CommonSteps())),
+    "policy": (planned_by(own_parts.Rough()), planned_by(CommonSteps())),
     "solver": (
-        planned_by(cosim.papers.ResourceAware(solver=own_parts.Sparing())),
-        planned_by(cosim.papers.ResourceAware()),
+        planned_by(ResourceAware(solver=own_parts.Sparing())),
+        planned_by(ResourceAware()),
     ),
 }
 """A system with the part, and one with its base."""
@@ -523,7 +524,7 @@ def test_an_uplink_without_a_link_for_each_cell_is_refused():
     [
         (
             ONE_BY_ONE,
-            cosim.papers.RawHfl(),
+            RawHfl(),
             r"Odd: only the mean of .* arrives, and .*RawHfl needs them one by one",
         ),
         (EVERY_UPDATE, cosim.HFedAvg(), r"Odd: some uploads never end, and .*WaitForAll waits for every one"),

@@ -32,6 +32,7 @@ from cosim.engine.store.checkpoint import Checkpoint
 from cosim.protocols import LatencyOptimal
 from cosim.radio import OverTheAir
 from cosim.values.submodels import NetworkShape
+from scenarios.papers.vhfl import Vhfl
 
 TRAINING = worlds.training(steps=cosim.SameSteps(num_local_steps=2))
 RESNET = worlds.alike(
@@ -182,7 +183,7 @@ def test_lenet_goes_over_the_air_too():
 def test_batches_of_one_and_vertical_epochs_are_refused():
     for protocol, words in (
         (evolve(RESNET.protocol, training=evolve(TRAINING, local=Sgd(batch_size=1))), "batch_size = 1"),
-        (cosim.papers.Vhfl(), "the epochs of VHFL do not move them"),
+        (Vhfl(), "the epochs of VHFL do not move them"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             play(evolve(RESNET, num_cells=1, protocol=protocol))

@@ -13,10 +13,10 @@ import worlds
 from cosim import AfterRounds, EdgeTraining, HFedAvg, Hist, Never, Sgd, evolve
 from cosim.data.dataset import Dataset
 from cosim.devices import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerStep
-from cosim.papers import RawHfl, Unconstrained
 from cosim.protocols import Fractions
 from cosim.recording.recorder import Recorder
 from cosim.training.local_steps import SameSteps
+from scenarios.papers.rawhfl import RawHfl, Unconstrained
 
 FREQUENCY_HZ, STEPS, BATCH = 1e9, 3, 20
 CAPACITANCE = 2e-28

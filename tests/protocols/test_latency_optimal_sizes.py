@@ -33,6 +33,8 @@ from cosim.protocols import EqualSizes, LatencyOptimal
 from cosim.radio import NoFading, OverTheAir, ResourceBlocks
 from cosim.recording.recorder import Recorder
 from cosim.topology import Topology
+from scenarios.papers.rawhfl import RawHfl
+from scenarios.papers.vhfl import Vhfl
 
 UNITS, CELLS, ROUNDS, H = 10, 3, 4, 3
 PARAMETERS = UNITS * (12 + 4)
@@ -220,7 +222,7 @@ def test_refused(change, message: str) -> None:
         play(change(system()))
 
 
-@pytest.mark.parametrize("name", ["Vhfl", "RawHfl"])
-def test_protocols_that_need_updates_one_by_one_are_refused_over_the_air(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} needs them one by one"):
-        evolve(system(SUMS), protocol=getattr(cosim.papers, name)())
+@pytest.mark.parametrize("protocol", [Vhfl, RawHfl])
+def test_protocols_that_need_updates_one_by_one_are_refused_over_the_air(protocol: type) -> None:
+    with pytest.raises(ConfigurationError, match=f"{protocol.__name__} needs them one by one"):
+        evolve(system(SUMS), protocol=protocol())

@@ -19,6 +19,7 @@ from cosim.records.rows import REST
 from cosim.testing import small_system
 from cosim.values.submodels import NetworkShape
 from scenarios import fleet
+from scenarios.papers.rawhfl import RawHfl
 
 TRAINING = small_system().protocol.training
 
@@ -242,14 +243,14 @@ def test_rows_of_rest_count(devices, rest_rows, monkeypatch, all_are_large):
 
 def test_nobody_knows_the_rows_of_a_run_that_ends_by_the_clock():
     assert needs.num_jobs_of(timed(end=cosim.AfterSeconds(duration_s=1.0))) is None
-    assert needs.num_jobs_of(cosim.System(protocol=cosim.papers.RawHfl(), evaluation=Never())) is None
+    assert needs.num_jobs_of(cosim.System(protocol=RawHfl(), evaluation=Never())) is None
 
 
 def test_rounds_alone_are_not_to_be_had_by_events():
     with pytest.raises(ConfigurationError, match=r"records = 'rounds': a run is played by events"):
         cosim.run(timed(), records="rounds", clock="events")
     with pytest.raises(ConfigurationError, match=r"records = 'rounds': System.protocol = RawHfl is played"):
-        cosim.run(cosim.System(protocol=cosim.papers.RawHfl(), evaluation=Never()), records="rounds")
+        cosim.run(cosim.System(protocol=RawHfl(), evaluation=Never()), records="rounds")
 
 
 @pytest.mark.parametrize("what", ["memory", "disk"])

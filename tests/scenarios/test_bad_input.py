@@ -28,12 +28,12 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.data import Synthetic
-from cosim.papers import CellTraffic, Traffic, Vhfl
 from cosim.radio import LinkBudget
 from cosim.topology import Topology
 from cosim.training.local_steps import SameSteps
 from cosim.waiting import UploadDeadline
 from scenarios.command_line.run import read_config
+from scenarios.papers.vhfl import CellTraffic, Traffic, Vhfl
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 

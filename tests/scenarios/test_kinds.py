@@ -4,11 +4,11 @@ import pytest
 
 from cosim import ConfigurationError, EdgeTraining, HFedAvg, Hist, Link, Selection, Sgd, System, evolve
 from cosim.configuration import from_dict, part
-from cosim.papers import CommonSteps, RawHfl, Unconstrained
 from cosim.protocols import LatencyOptimal
 from cosim.queues import Exponential
 from scenarios import rawhfl, vhfl
 from scenarios.command_line.kinds import with_kinds
+from scenarios.papers.rawhfl import CommonSteps, RawHfl, Unconstrained
 
 
 @part

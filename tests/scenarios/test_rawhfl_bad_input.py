@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 import cosim
 from cosim import ConfigurationError, Result
-from cosim.papers import VideoRequests
 from scenarios import rawhfl
 from scenarios.command_line import main
 from scenarios.command_line.console import console
+from scenarios.papers.rawhfl import Unconstrained, VideoRequests
 
 Call = Callable[..., tuple[int, str, str]]
 POLICY = "--protocol.policy"
@@ -369,7 +369,7 @@ def test_outages_are_for_those_who_give_up(command: Call) -> None:
     assert "64 of 64 (100.0 %)" in output
     assert result.summary.energy_j > 0.0
     assert len(set(result.evaluations["loss_nats"])) == 1
-    waiting = cosim.evolve(rawhfl.system().protocol, policy=cosim.papers.Unconstrained())
+    waiting = cosim.evolve(rawhfl.system().protocol, policy=Unconstrained())
     with pytest.raises(ConfigurationError, match="waits for every one"):
         cosim.evolve(
             rawhfl.system(),

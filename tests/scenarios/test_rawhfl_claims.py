@@ -18,6 +18,7 @@ from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts, wron
 import cosim
 from cosim.records.summary import Summary
 from scenarios.command_line.console import console
+from scenarios.papers.rawhfl import RawHfl
 from scenarios.reproduce.rawhfl import figures, tables
 from scenarios.reproduce.rawhfl.figures import V_RANGE, Options
 
@@ -91,7 +92,7 @@ def makes_up(
 
     def result(label: str, system: cosim.System) -> cosim.Result:
         protocol, seed = system.protocol, system.seed
-        assert isinstance(protocol, cosim.papers.RawHfl)
+        assert isinstance(protocol, RawHfl)
         name, v = name_of(label), system.data.similar_probability
         num_rounds = system.end.num_global_rounds
         shares = np.linspace(0.0, 1.0, num_rounds + 1)

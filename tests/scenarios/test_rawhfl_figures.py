@@ -17,9 +17,9 @@ import cosim
 from cosim import Simulation
 from cosim.configuration import to_dict
 from cosim.engine.store.checkpoint import Checkpoint
-from cosim.papers import Algorithm2, CommonSteps, ResourceAware, Unconstrained
 from scenarios import rawhfl
 from scenarios.command_line import main
+from scenarios.papers.rawhfl import Algorithm2, CommonSteps, RawHfl, ResourceAware, Unconstrained
 from scenarios.reproduce import figures
 from scenarios.reproduce.rawhfl import figures as rawhfl_figures
 from scenarios.reproduce.rawhfl.figures import ALGORITHMS, Options, Runs, system_of
@@ -102,7 +102,7 @@ def test_every_algorithm_is_the_papers() -> None:
         name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.devices.static_power_w)
         for name, change in ALGORITHMS.items()
         for system in [change(rawhfl.paper_scale())]
-        if isinstance(system.protocol, cosim.papers.RawHfl)
+        if isinstance(system.protocol, RawHfl)
     }
     paper = ResourceAware(solver=Algorithm2())
     assert found == {

@@ -17,7 +17,13 @@ from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
-from cosim.papers import (
+from cosim.radio import EveryEdgeRound, NoFading, ResourceBlocks
+from cosim.topology.graph import graph_of
+from cosim.training.local_steps import SameSteps
+from scenarios import rawhfl
+from scenarios.command_line import main, playing
+from scenarios.command_line.console import console
+from scenarios.papers.rawhfl import (
     Algorithm2,
     CommonSteps,
     ExactSolver,
@@ -26,12 +32,6 @@ from cosim.papers import (
     Unconstrained,
     VideoRequests,
 )
-from cosim.radio import EveryEdgeRound, NoFading, ResourceBlocks
-from cosim.topology.graph import graph_of
-from cosim.training.local_steps import SameSteps
-from scenarios import rawhfl
-from scenarios.command_line import main, playing
-from scenarios.command_line.console import console
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 

@@ -20,6 +20,7 @@ from cosim import ConfigurationError
 from cosim.jobs.job import Job
 from cosim.radio.gain_errors import GainErrors
 from scenarios.command_line.console import console
+from scenarios.papers.rawhfl import RawHfl
 from scenarios.validate import csi_error as validation
 from scenarios.validate.csi_error import Options, Point
 
@@ -159,9 +160,9 @@ def no_outages(monkeypatch: Patch) -> None:
 
 
 def clock_knows_no_budget(monkeypatch: Patch) -> None:
-    right = cosim.papers.RawHfl.each
+    right = RawHfl.each
     monkeypatch.setattr(
-        cosim.papers.RawHfl,
+        RawHfl,
         "each",
         lambda self, shares, load: {**right(self, shares, load), "energy_budget_j": [None] * len(shares)},
     )

@@ -25,6 +25,7 @@ from cosim.names import CLOUD
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import Evaluation
 from scenarios import vhfl
+from scenarios.papers.vhfl import Traffic, Vhfl
 from scenarios.reproduce.figures import Runs
 from scenarios.reproduce.vhfl import figures as vhfl_figures
 from scenarios.reproduce.vhfl.figures import Options
@@ -147,7 +148,7 @@ def test_systems_of_a_seed_share_their_data(monkeypatch: Patch) -> None:
 def test_one_place_takes_as_many_steps_as_a_client() -> None:
     vertical, cloud = (make(1, 1) for make in (vhfl_figures.vhfl_system, vhfl_figures.cloud_system))
     protocol = vertical.protocol
-    assert isinstance(protocol, cosim.papers.Vhfl)
+    assert isinstance(protocol, Vhfl)
     assert isinstance(cloud.protocol, cosim.HFedAvg)
     training = cloud.protocol.training
     clients = dealt(vertical)
@@ -204,13 +205,13 @@ def test_systems_of_one_network_start_from_the_same_weights(monkeypatch: Patch) 
 def tiny(system: cosim.System) -> cosim.System:
     """Four days of traffic, two rounds, at most two epochs."""
     protocol = system.protocol
-    if isinstance(protocol, cosim.papers.Vhfl):
+    if isinstance(protocol, Vhfl):
         protocol = cosim.evolve(protocol, num_local_epochs=min(2, protocol.num_local_epochs))
     else:
         protocol = cosim.evolve(
             protocol, training=cosim.evolve(protocol.training, steps=cosim.SameSteps(num_local_steps=4))
         )
-    traffic = cosim.papers.Traffic(num_days=4)
+    traffic = Traffic(num_days=4)
     return cosim.evolve(
         system,
         protocol=protocol,

@@ -32,12 +32,12 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.devices import CyclesPerStep
-from cosim.papers import Traffic, Vhfl
 from cosim.queues import Deterministic, EmptyStart, OwnPaths, SharedPath
 from cosim.waiting import UploadDeadline
 from scenarios import vhfl
 from scenarios.command_line import main
 from scenarios.command_line.console import console
+from scenarios.papers.vhfl import Traffic, Vhfl
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 

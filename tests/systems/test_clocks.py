@@ -32,6 +32,7 @@ from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
 from cosim.radio.sharing.port import Band
 from cosim.testing import small_system
+from scenarios.papers.rawhfl import RawHfl
 
 NUM_SYSTEMS = int(os.environ.get("COSIM_SYSTEMS", "50"))
 
@@ -198,11 +199,11 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
         ),
         (attrs.evolve(small_system(), uplink=own_parts.Constant()), r"System\.uplink = Constant"),
         (attrs.evolve(small_system(), downlink=own_parts.CableDown()), r"System\.downlink = CableDown"),
-        (cosim.System(protocol=cosim.papers.RawHfl()), r"System\.protocol = RawHfl"),
+        (cosim.System(protocol=RawHfl()), r"System\.protocol = RawHfl"),
     ],
 )
 def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are_large):
-    if not isinstance(system.protocol, cosim.papers.RawHfl):
+    if not isinstance(system.protocol, RawHfl):
         by_events, usual = cosim.run(system, clock="events"), cosim.run(system)
         assert_same(by_events, usual)
     with pytest.raises(ConfigurationError, match=rf"clock = 'arrays': {part}.*Use clock = 'auto'"):

@@ -14,6 +14,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
 from cosim.tasks.metric import Answers
 from cosim.testing import check_task, small_system
+from scenarios.papers.vhfl import CellTraffic
 
 DATA = loaded(Synthetic())
 ALL = ("MacroF1", "ClassAccuracy", "ClientAccuracy")
@@ -102,7 +103,7 @@ def test_metrics_of_classes_and_of_clients_refuse_what_has_none():
         small_system(),
         task=cosim.tasks.Regression(metrics=("MacroF1",)),
         num_clients=16,
-        data=cosim.papers.CellTraffic(),
+        data=CellTraffic(),
         model="mlp-18-4-1",
     )
     with pytest.raises(ConfigurationError, match=r"MacroF1: the targets of 'traffic' are quantities"):

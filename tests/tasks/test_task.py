@@ -19,8 +19,6 @@ from cosim.engine.learning.slices import MOST_SAMPLES
 from cosim.engine.learning.workers import one_torch_thread
 from cosim.engine.probe.task import TAKEN
 from cosim.engine.store.checkpoint import Checkpoint
-from cosim.papers.rawhfl.recurring_rows import RecurringRows
-from cosim.papers.vhfl.vertical import VerticalSgd
 from cosim.records.rows import Evaluation
 from cosim.studies.table import COLUMNS
 from cosim.testing import small_system
@@ -29,6 +27,8 @@ from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
+from scenarios.papers.rawhfl.recurring_rows import RecurringRows
+from scenarios.papers.vhfl.vertical import VerticalSgd
 
 NUM_SAMPLES, NUM_FEATURES, NUM_CLASSES = 90, 12, 4
 RNG = np.random.default_rng(3)

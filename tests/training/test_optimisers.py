@@ -14,13 +14,13 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
-from cosim.papers.rawhfl.recurring_rows import RecurringRows
 from cosim.testing import check_local_training
 from cosim.training import Adam, Momentum, Proximal
 from cosim.training.port import LocalTraining
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingState, PendingUpdate
+from scenarios.papers.rawhfl.recurring_rows import RecurringRows
 
 DATA = loaded(Synthetic())
 NUM_CLASSES = 4

@@ -22,6 +22,7 @@ from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.companions import CompanionsHeldBack
 from cosim.values.pending import StoredModel
 from cosim.values.submodels import NetworkShape
+from scenarios.papers.rawhfl import RawHfl
 
 RATE, BATCH, STEPS = 0.1, 10, worlds.STEPS
 RULE = Scaffold(batch_size=BATCH, learning_rate=RATE)
@@ -255,7 +256,7 @@ def _lasted_s(result: cosim.Result, activity: str) -> np.ndarray:
             r"no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server",
         ),
         (
-            {"protocol": cosim.papers.RawHfl(local=RULE)},
+            {"protocol": RawHfl(local=RULE)},
             r"no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server",
         ),
         (

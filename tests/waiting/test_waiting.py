@@ -29,6 +29,7 @@ from cosim.engine.servers.edge import EdgeServer
 from cosim.records.rows import DONE
 from cosim.testing import BrokenLaw, check_system, small_system
 from cosim.waiting import AtLeast, FirstK, UploadDeadline, Waiting
+from scenarios.papers.vhfl import Vhfl
 
 FREQUENCIES_HZ = (3e9, 1e9, 1.5e9, 0.5e9)
 TRAIN_S = tuple(STEPS * STEP_CYCLES / frequency_hz for frequency_hz in FREQUENCIES_HZ)
@@ -327,7 +328,7 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 3: .* has 2 participants"):
         evolve(system(WaitForAll()), protocol=HFedAvg(training=two))
     with pytest.raises(ConfigurationError, match=r"FirstK\.num_updates = 3: .* has 2 participants"):
-        cosim.System(num_cells=1, protocol=cosim.papers.Vhfl(num_senders=2, waiting=FirstK(num_updates=3)))
+        cosim.System(num_cells=1, protocol=Vhfl(num_senders=2, waiting=FirstK(num_updates=3)))
 
 
 @pytest.mark.parametrize("rule", [FirstK(num_updates=2), AtLeast(rule=FirstK(num_updates=2))])

@@ -24,6 +24,14 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.networks.named import network_of
 from cosim.engine.store.checkpoint import Checkpoint
 from scenarios import rawhfl
+from scenarios.papers.rawhfl import (
+    Algorithm2,
+    CommonSteps,
+    RawHfl,
+    ResourceAware,
+    Unconstrained,
+    VideoRequests,
+)
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
 from scenarios.reproduce.figures import every_run, num_rounds, play_all
@@ -71,7 +79,7 @@ class Options(figures.Options):
 
 
 def planned_by(
-    policy: cosim.papers.ResourceAware | cosim.papers.CommonSteps | cosim.papers.Unconstrained,
+    policy: ResourceAware | CommonSteps | Unconstrained,
     num_blocks: int,
 ) -> Change:
     """The scenario with a policy, and so many resource blocks in a cell."""
@@ -88,13 +96,13 @@ def planned_by(
 
 def single_server(system: cosim.System) -> cosim.System:
     """FedAvg: the edges only relay, so that the cloud combines after every edge round."""
-    system = planned_by(cosim.papers.Unconstrained(), 12)(system)
+    system = planned_by(Unconstrained(), 12)(system)
     return cosim.evolve(system, protocol=cosim.evolve(system.protocol, num_edge_rounds=1))
 
 
 def central(system: cosim.System) -> cosim.System:
     """One place holds the requests of all users and trains as many steps as a client of H-FedAvg-UB."""
-    return planned_by(cosim.papers.Unconstrained(), 1)(cosim.evolve(system, num_cells=1, num_clients=1))
+    return planned_by(Unconstrained(), 1)(cosim.evolve(system, num_cells=1, num_clients=1))
 
 
 def with_floors(change: Change) -> Change:
@@ -108,17 +116,14 @@ def with_floors(change: Change) -> Change:
 
 
 ALGORITHMS: dict[str, Change] = {
-    **{
-        f"RawHFL, Z={z}": planned_by(cosim.papers.ResourceAware(solver=cosim.papers.Algorithm2()), z)
-        for z in (2, 4, 6)
-    },
-    **{f"exact, Z={z}": planned_by(cosim.papers.ResourceAware(), z) for z in (2, 4, 6)},
-    "exact, Z=4, floors": with_floors(planned_by(cosim.papers.ResourceAware(lowest_power_dbm=0.0), 4)),
-    "H-FedAvg-UB, floors": with_floors(planned_by(cosim.papers.Unconstrained(), 12)),
+    **{f"RawHFL, Z={z}": planned_by(ResourceAware(solver=Algorithm2()), z) for z in (2, 4, 6)},
+    **{f"exact, Z={z}": planned_by(ResourceAware(), z) for z in (2, 4, 6)},
+    "exact, Z=4, floors": with_floors(planned_by(ResourceAware(lowest_power_dbm=0.0), 4)),
+    "H-FedAvg-UB, floors": with_floors(planned_by(Unconstrained(), 12)),
     "central SGD": central,
-    "H-FedAvg-M1": planned_by(cosim.papers.CommonSteps(drop_stragglers=False), 12),
-    "H-FedAvg-M2": planned_by(cosim.papers.CommonSteps(), 12),
-    "H-FedAvg-UB": planned_by(cosim.papers.Unconstrained(), 12),
+    "H-FedAvg-M1": planned_by(CommonSteps(drop_stragglers=False), 12),
+    "H-FedAvg-M2": planned_by(CommonSteps(), 12),
+    "H-FedAvg-UB": planned_by(Unconstrained(), 12),
     "FedAvg-UB": single_server,
 }
 """The paper's algorithms; RawHFL plans by Algorithm 2 as in the paper, "exact" by the optimum."""
@@ -190,7 +195,7 @@ class Runs:
         """Energy of an edge round, all cells together, mean over the rounds; shape (seeds,)."""
         system = system_of(algorithm, self.options, self.options.seed)
         protocol = system.protocol
-        assert isinstance(protocol, cosim.papers.RawHfl)
+        assert isinstance(protocol, RawHfl)
         total_j = np.array([result.summary.energy_j for result in self.of[algorithm]])
         return total_j / (num_rounds(system) * protocol.num_edge_rounds)
 
@@ -217,16 +222,16 @@ def label_ranks(result: cosim.Result) -> Whole:
     return ranks.reshape(requests_of(system).num_users, -1)
 
 
-def requests_of(system: cosim.System) -> cosim.papers.VideoRequests:
+def requests_of(system: cosim.System) -> VideoRequests:
     """What is learned."""
-    assert isinstance(system.data, cosim.papers.VideoRequests)
+    assert isinstance(system.data, VideoRequests)
     return system.data
 
 
 def popularity_ranks(system: cosim.System) -> Whole:
     """The same for guessing what all users have asked for most until the run's end (Top-Popular)."""
     sim, protocol = cosim.Simulation(system.seed), system.protocol
-    assert isinstance(protocol, cosim.papers.RawHfl)
+    assert isinstance(protocol, RawHfl)
     requests = requests_of(system)
     dataset, log = requests.load(sim, None), requests.log(sim)
     sim.run(sim.spend("users", "watch", num_rounds(system) * protocol.num_edge_rounds * protocol.deadline_s))

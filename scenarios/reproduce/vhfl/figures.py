@@ -18,6 +18,7 @@ from scipy import stats
 import cosim
 from analysis.plots import style
 from scenarios import vhfl
+from scenarios.papers.vhfl import Vhfl
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats
 from scenarios.reproduce.figures import Runs, every_run
@@ -61,7 +62,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
     """
     base = vhfl_system(seed, num_global_rounds)
     protocol = base.protocol
-    assert isinstance(protocol, cosim.papers.Vhfl)
+    assert isinstance(protocol, Vhfl)
     training = cosim.EdgeTraining(
         num_edge_rounds=1,
         steps=cosim.SameSteps(num_local_steps=vhfl.STEPS_PER_EPOCH * protocol.num_local_epochs),

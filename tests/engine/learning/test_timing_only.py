@@ -18,6 +18,7 @@ from cosim.engine.networks.named import network_of
 from cosim.records.tables import TABLES
 from cosim.values.submodels import NetworkShape, draw_parts, even_counts
 from scenarios import command_line, hist
+from scenarios.papers.vhfl import Vhfl
 
 SMALL = cosim.EdgeTraining(
     num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=1), local=cosim.Sgd(batch_size=4)
@@ -62,7 +63,7 @@ def test_the_tables_are_those_of_a_run_that_learns(fashion_mnist):
 
 def test_what_samples_decide_is_missed_before_the_clock_starts(tmp_path):
     """In VHFL an upload holds a gradient for each sample."""
-    protocol = cosim.papers.Vhfl(num_local_epochs=1)
+    protocol = Vhfl(num_local_epochs=1)
     vhfl = evolve(PICTURES, num_cells=1, protocol=protocol, model="relu-784-4-10")
     with pytest.raises(cosim.ConfigurationError):
         cosim.run(

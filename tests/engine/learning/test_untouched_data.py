@@ -10,10 +10,10 @@ from torch import nn
 
 import cosim
 from cosim.engine.learning.learner import Learner
-from cosim.papers.rawhfl.recurring_rows import RecurringRows
-from cosim.papers.vhfl.vertical import VerticalSgd
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
+from scenarios.papers.rawhfl.recurring_rows import RecurringRows
+from scenarios.papers.vhfl.vertical import VerticalSgd
 
 RNG = np.random.default_rng(1)
 NUM_FEATURES, NUM_CLASSES = 12, 4

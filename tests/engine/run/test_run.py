@@ -42,7 +42,6 @@ from cosim.ends import AfterUpdates, EvaluationTimes, EveryVersions
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.row_groups import RowGroups
 from cosim.jobs.job import Job
-from cosim.papers import RawHfl, Vhfl
 from cosim.radio import RedividedShares
 from cosim.records.rows import DONE, Span
 from cosim.testing import small_system
@@ -51,6 +50,8 @@ from cosim.training.local_steps import SameSteps
 from cosim.waiting import FirstK, Waiting
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import catalogue, find
+from scenarios.papers.rawhfl import RawHfl
+from scenarios.papers.vhfl import Vhfl
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 

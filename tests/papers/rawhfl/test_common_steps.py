@@ -7,8 +7,8 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim.papers.rawhfl.plans import common_steps, exact
-from cosim.papers.rawhfl.plans.problem import Problem
+from scenarios.papers.rawhfl.plans import common_steps, exact
+from scenarios.papers.rawhfl.plans.problem import Problem
 
 
 def a_problem(**changes: Any) -> Problem:

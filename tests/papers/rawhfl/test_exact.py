@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from cosim.papers.rawhfl.plans import exact
-from cosim.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.papers.rawhfl.plans import exact
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 REAL_ZETA = 2e-28
 

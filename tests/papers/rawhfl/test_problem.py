@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 

@@ -35,7 +35,12 @@ from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
-from cosim.papers import (
+from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget, NoFading, ResourceBlocks
+from cosim.recording.recorder import Recorder
+from cosim.topology import Topology
+from cosim.training.local_steps import SameSteps
+from cosim.training.programs.sgd_steps import mini_batches
+from scenarios.papers.rawhfl import (
     Algorithm2,
     CommonSteps,
     ExactSolver,
@@ -44,11 +49,6 @@ from cosim.papers import (
     Unconstrained,
     VideoRequests,
 )
-from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget, NoFading, ResourceBlocks
-from cosim.recording.recorder import Recorder
-from cosim.topology import Topology
-from cosim.training.local_steps import SameSteps
-from cosim.training.programs.sgd_steps import mini_batches
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 BASE = System(

@@ -15,9 +15,6 @@ from cosim.data.dataset import Dataset
 from cosim.engine.learning.cohorts import WORKING_SETS, cohorts
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import one_torch_thread
-from cosim.papers.rawhfl import recurring_rows
-from cosim.papers.rawhfl.recurring_rows import RecurringRows, draws, train_on_rows
-from cosim.papers.vhfl.vertical import VerticalSgd
 from cosim.tasks.classification import Classification
 from cosim.training.programs.descents import SgdStep
 from cosim.training.programs.of_rule import program_of
@@ -26,6 +23,9 @@ from cosim.training.sgd import Sgd
 from cosim.training.training_set import TrainingSet
 from cosim.values.combinations import accumulate, mean
 from cosim.values.pending import PendingModel, PendingUpdate
+from scenarios.papers.rawhfl import recurring_rows
+from scenarios.papers.rawhfl.recurring_rows import RecurringRows, draws, train_on_rows
+from scenarios.papers.vhfl.vertical import VerticalSgd
 
 NUM_FEATURES, NUM_CLASSES, NUM_ROWS = 12, 5, 60
 TABLE_ND = np.random.default_rng(2).standard_normal((NUM_ROWS, NUM_FEATURES), np.float32)

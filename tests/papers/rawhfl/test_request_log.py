@@ -7,7 +7,7 @@ import pytest
 
 from analysis.intervals.statistics import binomial
 from cosim import ConfigurationError, Simulation, evolve
-from cosim.papers import VideoRequests
+from scenarios.papers.rawhfl import VideoRequests
 
 SMALL = VideoRequests(
     num_users=4, num_genres=3, contents_per_genre=4, num_past_requests=10, num_test_requests=5

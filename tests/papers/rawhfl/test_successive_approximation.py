@@ -9,10 +9,15 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.papers.rawhfl.plans import exact
-from cosim.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point, first_order
-from cosim.papers.rawhfl.plans.problem import Plan, Problem
-from cosim.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation, mended, rounded, start
+from scenarios.papers.rawhfl.plans import exact
+from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point, first_order
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.papers.rawhfl.plans.successive_approximation import (
+    SuccessiveApproximation,
+    mended,
+    rounded,
+    start,
+)
 
 NUM_CLIENTS = 24
 CELL = np.repeat([0, 1], 12)

@@ -8,8 +8,8 @@ from scipy import stats
 
 from analysis.closed_forms.request_model import RequestPrediction
 from cosim.configuration import ConfigurationError, from_dict, to_dict
-from cosim.papers.rawhfl.videos.request_model import RequestModel, Users, feature_table
-from cosim.papers.rawhfl.videos.video_requests import VideoRequests
+from scenarios.papers.rawhfl.videos.request_model import RequestModel, Users, feature_table
+from scenarios.papers.rawhfl.videos.video_requests import VideoRequests
 
 PREFERENCES = (0.5, 0.3, 0.15, 0.05)
 NORMAL_999 = 3.29

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.papers.vhfl.traffic.table_files import read, write
-from cosim.papers.vhfl.traffic.traffic import Traffic, TrafficTable, generate
+from scenarios.papers.vhfl.traffic.table_files import read, write
+from scenarios.papers.vhfl.traffic.traffic import Traffic, TrafficTable, generate
 
 TRAFFIC = """\
 time,cell,users,load,target

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
-from cosim.papers.vhfl.traffic.traffic import (
+from scenarios.papers.vhfl.traffic.traffic import (
     FEATURES,
     Traffic,
     TrafficTable,
@@ -16,7 +16,7 @@ from cosim.papers.vhfl.traffic.traffic import (
     generate,
     nearest_neighbours,
 )
-from cosim.papers.vhfl.traffic.traffic_samples import samples
+from scenarios.papers.vhfl.traffic.traffic_samples import samples
 
 EXACTLY = {"rtol": 1e-12, "atol": 0.0}
 STILL = Traffic(level_spread=0.0, drift=0.0, bursts_per_day=0.0, noise=0.0)

@@ -12,10 +12,10 @@ import models
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.papers.vhfl.vertical import VerticalSgd
-from cosim.papers.vhfl.vertical_program import epoch_orders
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
+from scenarios.papers.vhfl.vertical import VerticalSgd
+from scenarios.papers.vhfl.vertical_program import epoch_orders
 
 NUM_GLOBAL, NUM_LOCAL = 4, 3
 VERTICAL, HORIZONTAL = "vertical-4-3-8-5", "horizontal-3-8-5"

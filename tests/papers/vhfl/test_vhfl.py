@@ -32,8 +32,6 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.jobs.job import Job
-from cosim.papers import CellTraffic, Traffic, Vhfl
-from cosim.papers.vhfl.vertical import VerticalSgd
 from cosim.queues import Deterministic, EmptyStart, OwnPaths, Paths, SharedPath
 from cosim.radio import NoFading
 from cosim.recording.recorder import Recorder
@@ -41,6 +39,8 @@ from cosim.training.local_steps import SameSteps
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
 from cosim.waiting import UploadDeadline
+from scenarios.papers.vhfl import CellTraffic, Traffic, Vhfl
+from scenarios.papers.vhfl.vertical import VerticalSgd
 
 SIZES = (10, 25, 25)
 SHARED = SharedPath()

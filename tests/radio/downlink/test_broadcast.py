@@ -14,6 +14,8 @@ from cosim.jobs.payload import Payload
 from cosim.links.port import Cell
 from cosim.records.rows import DOWN
 from cosim.testing import small_system
+from scenarios.papers.rawhfl import RawHfl
+from scenarios.papers.vhfl import Vhfl
 
 BITS = 32 * (12 * 8 + 8 * 4)
 BANDWIDTH_HZ = 1e5
@@ -135,10 +137,10 @@ def test_who_leaves_does_not_shorten_it():
             r"clients get their jobs one by one, and .*Broadcast sends one transmission",
         ),
         (
-            {"protocol": cosim.papers.Vhfl()},
+            {"protocol": Vhfl()},
             r"Vhfl: each client is sent something of its own, and .*Broadcast sends.*Unicast",
         ),
-        ({"protocol": cosim.papers.RawHfl()}, r"downloads_count = false"),
+        ({"protocol": RawHfl()}, r"downloads_count = false"),
     ],
 )
 def test_protocols_that_want_no_broadcast_are_refused(changes, message):

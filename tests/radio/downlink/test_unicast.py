@@ -8,6 +8,7 @@ import pytest
 import cosim
 from cosim import ConfigurationError, Never, run
 from cosim.testing import small_system
+from scenarios.papers.rawhfl import RawHfl
 
 BITS = 32 * (12 * 8 + 8 * 4)
 BANDWIDTH_HZ = 1e5
@@ -94,7 +95,7 @@ def test_a_round_may_begin_when_all_have_received():
 def test_a_round_that_does_not_count_it_counts_its_energy_in_no_budget():
     """A client with a budget for training and sending alone does both, and receives for more."""
     devices = cosim.DrawnDevices(receive_w=1000.0)
-    protocol = cosim.papers.RawHfl(deadline_s=5.0, num_edge_rounds=1, local=cosim.Sgd(batch_size=5))
+    protocol = RawHfl(deadline_s=5.0, num_edge_rounds=1, local=cosim.Sgd(batch_size=5))
     system = attrs.evolve(small_system(), devices=devices, protocol=protocol)
     plain, with_down = timed(system), timed(system, downlink=STILL, downloads_count=False)
     assert set(plain.fates["outcome"]) == set(with_down.fates["outcome"]) == {"done"}
@@ -131,7 +132,7 @@ def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
             cosim.HFedAvg(),
             r"downloads_count = False: has no effect with downlink = Instantaneous",
         ),
-        ({}, cosim.papers.RawHfl(), r"Unicast: no plan knows how long a download takes, and .*RawHfl plans"),
+        ({}, RawHfl(), r"Unicast: no plan knows how long a download takes, and .*RawHfl plans"),
     ],
 )
 def test_protocols_that_cannot_are_refused(changes, protocol, message):

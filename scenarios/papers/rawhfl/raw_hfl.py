@@ -1,7 +1,7 @@
 """RawHFL: resource-aware hierarchical federated learning (Algorithm 1 of the RawHFL paper).
 
 In every edge round the edge servers plan who trains, how many local rounds, at which CPU frequency and
-transmit power (`planning`, `cosim.papers.rawhfl.plans`). A local round is one SGD step on the mean gradient
+transmit power (`planning`, `plans`). A local round is one SGD step on the mean gradient
 of n mini-batches. Clients send accumulated gradients; when the deadline has come the edge takes those that
 arrived, each divided by its success probability (eq. 15), and after E edge rounds the cloud takes the mean of
 the edge models (eq. 17). An edge round always lasts until its deadline, also when all have arrived: a user
@@ -38,9 +38,6 @@ from cosim.configuration import (
 from cosim.configuration.going_together import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS
 from cosim.devices.load import Load
 from cosim.jobs.job import Job
-from cosim.papers.rawhfl.planning import Planner, Share, Terms
-from cosim.papers.rawhfl.plans import exact
-from cosim.papers.rawhfl.plans.port import Policy, ResourceAware
 from cosim.protocols.assignment import Assignment
 from cosim.protocols.port import Protocol
 from cosim.protocols.servers import Cloud, EdgeServer
@@ -51,6 +48,9 @@ from cosim.values.pending import PendingModel
 from cosim.waiting.counts import AtLeast
 from cosim.waiting.deadlines import Deadline
 from cosim.waiting.port import WaitForAll, Waiting
+from scenarios.papers.rawhfl.planning import Planner, Share, Terms
+from scenarios.papers.rawhfl.plans import exact
+from scenarios.papers.rawhfl.plans.port import Policy, ResourceAware
 
 
 @part

@@ -37,7 +37,7 @@ from cosim.configuration import ConfigurationError
 from cosim.files.tables.faults import fault
 from cosim.files.tables.table import Table
 from cosim.files.tables.text import table_of_text
-from cosim.papers.vhfl.traffic.traffic import TrafficTable
+from scenarios.papers.vhfl.traffic.traffic import TrafficTable
 
 if TYPE_CHECKING:
     import networkx as nx

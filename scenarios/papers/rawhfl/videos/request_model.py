@@ -45,7 +45,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.papers.rawhfl.videos.catalog import Catalog
+from scenarios.papers.rawhfl.videos.catalog import Catalog
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

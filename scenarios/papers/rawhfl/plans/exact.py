@@ -43,7 +43,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.papers.rawhfl.plans.problem import Array, Plan, Problem
+from scenarios.papers.rawhfl.plans.problem import Array, Plan, Problem
 
 GUARD = 1e-9
 """Share of the deadline and of the budget that a plan leaves unused."""

@@ -37,9 +37,9 @@ from cosim.configuration import (
 )
 from cosim.data.dataset import Dataset
 from cosim.data.port import Data
-from cosim.papers.rawhfl.videos.catalog import Catalog
-from cosim.papers.rawhfl.videos.request_log import MOST_SLOTS, RequestLog
-from cosim.papers.rawhfl.videos.request_model import RequestModel, Users, feature_table, user_name
+from scenarios.papers.rawhfl.videos.catalog import Catalog
+from scenarios.papers.rawhfl.videos.request_log import MOST_SLOTS, RequestLog
+from scenarios.papers.rawhfl.videos.request_model import RequestModel, Users, feature_table, user_name
 
 if TYPE_CHECKING:
     from cosim.training.programs.batching import Batching
@@ -200,6 +200,6 @@ class VideoRequests(Data):
 
 def _distinct_rows() -> "Batching":
     """A client's requests repeat a few dozen rows, each with several labels."""
-    from cosim.papers.rawhfl.recurring_rows import RecurringRows
+    from scenarios.papers.rawhfl.recurring_rows import RecurringRows
 
     return RecurringRows()

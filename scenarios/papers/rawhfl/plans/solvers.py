@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.configuration import Port, at_least, knob, part, positive
-from cosim.papers.rawhfl.plans import exact
-from cosim.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.papers.rawhfl.plans import exact
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 Solve = Callable[[Problem], Plan]
 """Solves one edge round."""
@@ -62,6 +62,6 @@ class Algorithm2(Solver):
     def solve_for(self, cell: NDArray[np.int64]) -> Solve:
         """Solves one edge round after another."""
         # cvxpy takes half a second to import, and only this needs it
-        from cosim.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation
+        from scenarios.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation
 
         return SuccessiveApproximation(cell, rho=self.penalty, max_iterations=self.num_iterations).plan

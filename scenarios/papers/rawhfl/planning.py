@@ -30,11 +30,11 @@ from cosim.configuration.client_values import in_range
 from cosim.jobs.cell import Client
 from cosim.jobs.job import Job
 from cosim.links.port import KnownLink
-from cosim.papers.rawhfl.plans import exact
-from cosim.papers.rawhfl.plans.port import Policy
-from cosim.papers.rawhfl.plans.problem import Plan, Problem
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.records.rows import Allotment
+from scenarios.papers.rawhfl.plans import exact
+from scenarios.papers.rawhfl.plans.port import Policy
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 
 class Share(NamedTuple):

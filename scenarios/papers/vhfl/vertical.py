@@ -35,7 +35,7 @@ class VerticalSgd(LocalTraining):
     @override
     def program(self) -> "Program":
         """Many clients in one program."""
-        from cosim.papers.vhfl.vertical_program import VerticalProgram
+        from scenarios.papers.vhfl.vertical_program import VerticalProgram
 
         return VerticalProgram(self.central_learning_rate)
 

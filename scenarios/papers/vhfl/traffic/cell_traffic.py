@@ -8,8 +8,8 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import between, knob, part
 from cosim.data.dataset import Dataset
 from cosim.names import CLOUD
-from cosim.papers.vhfl.traffic.traffic import Traffic, generate
-from cosim.papers.vhfl.traffic.traffic_data import TrafficData
+from scenarios.papers.vhfl.traffic.traffic import Traffic, generate
+from scenarios.papers.vhfl.traffic.traffic_data import TrafficData
 
 
 @part

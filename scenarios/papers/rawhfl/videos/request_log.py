@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cosim.clock.instants import duration_between, num_periods
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
-from cosim.papers.rawhfl.videos.request_model import RequestModel, user_name
+from scenarios.papers.rawhfl.videos.request_model import RequestModel, user_name
 
 MOST_SLOTS = 100_000
 """Slots of 48 users take about a tenth of a millisecond each. [no source]"""

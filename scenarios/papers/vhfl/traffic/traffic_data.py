@@ -12,8 +12,8 @@ from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.data.splits.natural import Natural
 from cosim.data.splits.port import Split
-from cosim.papers.vhfl.traffic.traffic import TrafficTable
-from cosim.papers.vhfl.traffic.traffic_samples import samples
+from scenarios.papers.vhfl.traffic.traffic import TrafficTable
+from scenarios.papers.vhfl.traffic.traffic_samples import samples
 
 
 @part

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.papers.vhfl.traffic.traffic import DAY_S, WEEK_S, TrafficTable
+from scenarios.papers.vhfl.traffic.traffic import DAY_S, WEEK_S, TrafficTable
 
 NUM_LAGS = 4
 

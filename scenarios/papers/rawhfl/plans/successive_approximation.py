@@ -9,7 +9,7 @@ selected, and their steps rounded down.
 Scope and limitations: the solution is local and depends on the start. In the paper's setting the first
 program settles the selection: with rho = 1 each exchange of two clients costs 2 from then on and gains at
 most (theta L_max + (1 - theta) e_bd) / (B Z) = 1.3. Clients whose feasible f and P fall between the points of
-the start's grid take no part. `cosim.papers.rawhfl.plans.exact` has the optimum; `benchmarks/allocation.py`
+the start's grid take no part. `exact` has the optimum; `benchmarks/allocation.py`
 compares.
 
 (40) alone does not converge: 1 / f and 1 / log(1 + g P) are convex, so their lines promise that at 0 Hz
@@ -43,8 +43,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point, places
-from cosim.papers.rawhfl.plans.problem import Array, Plan, Problem
+from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point, places
+from scenarios.papers.rawhfl.plans.problem import Array, Plan, Problem
 
 GRID = 24
 """Frequencies, and powers for each, among which the start is sought."""

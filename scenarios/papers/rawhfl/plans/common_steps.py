@@ -16,8 +16,8 @@ Source: RawHFL paper, Section V-C.
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.papers.rawhfl.plans.exact import GUARD
-from cosim.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.papers.rawhfl.plans.exact import GUARD
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 
 def all_or_nothing(problem: Problem) -> Plan:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cosim.papers.rawhfl.plans.problem import Array, Problem
+from scenarios.papers.rawhfl.plans.problem import Array, Problem
 
 MARGIN = 1e-9
 """Share of the deadline and of the budget that plans leave unused, against rounding."""

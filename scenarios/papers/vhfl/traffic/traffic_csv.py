@@ -7,8 +7,8 @@ from typing_extensions import override
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
 from cosim.data.dataset import Dataset
-from cosim.papers.vhfl.traffic.table_files import read
-from cosim.papers.vhfl.traffic.traffic_data import TrafficData
+from scenarios.papers.vhfl.traffic.table_files import read
+from scenarios.papers.vhfl.traffic.traffic_data import TrafficData
 
 
 @part

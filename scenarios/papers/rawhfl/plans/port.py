@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, Port, at_least, between, knob, not_negative, part
-from cosim.papers.rawhfl.plans import common_steps
-from cosim.papers.rawhfl.plans.problem import Problem
-from cosim.papers.rawhfl.plans.solvers import ExactSolver, Solve, Solver
 from cosim.units import db_to_linear, dbm_to_w, w_to_dbm
+from scenarios.papers.rawhfl.plans import common_steps
+from scenarios.papers.rawhfl.plans.problem import Problem
+from scenarios.papers.rawhfl.plans.solvers import ExactSolver, Solve, Solver
 
 
 @part

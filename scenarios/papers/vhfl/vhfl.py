@@ -32,13 +32,13 @@ from cosim.configuration.going_together import ONE_BY_ONE_ASKED, ONE_MODEL
 from cosim.devices.load import Load
 from cosim.jobs.cell import Clients
 from cosim.jobs.job import Job
-from cosim.papers.vhfl.vertical import VerticalSgd
 from cosim.protocols.assignment import Assignment
 from cosim.protocols.port import Protocol
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.waiting.port import WaitForAll, Waiting
+from scenarios.papers.vhfl.vertical import VerticalSgd
 
 
 @part

@@ -1,5 +1,0 @@
-"""Papers: what only one paper uses."""
-
-from cosim.doors import door as _door
-
-__getattr__, __dir__, __all__ = _door(__name__)

@@ -1,1 +1,0 @@
-"""RawHFL: resource-aware hierarchical federated learning."""

@@ -1,1 +1,0 @@
-"""VHFL: vertical-horizontal federated learning."""

@@ -1,0 +1,18 @@
+"""RawHFL: resource-aware hierarchical federated learning."""
+
+from scenarios.papers.rawhfl.plans.port import CommonSteps, Policy, ResourceAware, Unconstrained
+from scenarios.papers.rawhfl.plans.solvers import Algorithm2, ExactSolver, Solver
+from scenarios.papers.rawhfl.raw_hfl import RawHfl
+from scenarios.papers.rawhfl.videos.video_requests import VideoRequests
+
+__all__ = [
+    "Algorithm2",
+    "CommonSteps",
+    "ExactSolver",
+    "Policy",
+    "RawHfl",
+    "ResourceAware",
+    "Solver",
+    "Unconstrained",
+    "VideoRequests",
+]
