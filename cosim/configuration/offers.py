@@ -2,13 +2,9 @@
 
 An installed package is trusted, as every import of it is. A file names nothing that is not installed.
 
-Usage, in the pyproject.toml of a package::
-
-    [project.entry-points."cosim.parts"]
-    Fastest = "my_package.rules:Fastest"  # a class below `@part`, by the name it has in files
-
-    [project.entry-points."cosim.networks"]
-    resnets = "my_package.networks:build"  # a function of a name, such as resnet-18
+An entry point is a line in the pyproject.toml of a package, such as `Fastest = "my_package.rules:Fastest"`. In the
+group of parts (`kinds.GROUP`) its name is that of a class, as files have it; in that of networks
+(`engine.networks.named.GROUP`) it stands for a function of a network's name.
 """
 
 from functools import cache

@@ -1,1 +1,1 @@
-"""Papers: what only one paper uses, offered to cosim by entry points as a package of somebody else is."""
+"""Papers: what only one paper uses, offered to cosim by entry points, as any installed package does."""

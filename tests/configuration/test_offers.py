@@ -15,7 +15,7 @@ GROUP = "cosim.parts"
 
 @pytest.fixture
 def offered(monkeypatch):
-    """Offers of one installed package, beside those that are there."""
+    """Offers of one more installed package."""
     there = kinds.offers(GROUP)
 
     def offer(*pairs):

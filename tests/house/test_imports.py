@@ -180,6 +180,8 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
     code = (
         "import sys, cosim, cosim.values.combinations, cosim.studies.executors\n"
         "from cosim.configuration import from_dict, to_dict\n"
+        "from scenarios.papers.rawhfl import RawHfl\n"
+        "from scenarios.papers.vhfl import Vhfl\n"
         "for protocol in (cosim.Hist(), cosim.HFedAvg(), RawHfl(), Vhfl()):\n"
         "    system = cosim.System(protocol=protocol)\n"
         "    assert from_dict(cosim.System, to_dict(system)) == system\n"
