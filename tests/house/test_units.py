@@ -36,7 +36,7 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 PACKAGES = ("cosim", "models", "analysis", "scenarios")
 
 NO_UNIT = {
-    "Met": {"factor"},
+    "Met": {"factor", "gain"},
     "SlottedAloha": {"transmit_probability"},
     "SlottedAlohaLaw": {"transmit_probability"},
     "Found": {"least", "most", "targets"},
