@@ -2,8 +2,8 @@
 
 An installed package is trusted, as every import of it is. A file names nothing that is not installed.
 
-An entry point is a line in the pyproject.toml of a package, such as `Fastest = "my_package.rules:Fastest"`. In
-the group of parts (`kinds.GROUP`) its name is that of a class, as files have it; in that of networks
+An entry point is a line in the pyproject.toml of a package, such as `Fastest = "my_package.rules:Fastest"`.
+In the group of parts (`kinds.GROUP`) its name is that of a class, as files have it; in that of networks
 (`engine.networks.named.GROUP`) it stands for a function of a network's name.
 """
 
