@@ -1,1 +1,1 @@
-"""Recording: what happens in a run is written down as rows, at one place, on both clocks."""
+"""Recording: the one place where the events of a run are recorded as rows, on both clocks."""

@@ -1,13 +1,13 @@
-"""Digest: a number of all rows of a run so far, by which a replay is known again.
+"""Digest: a number for all rows of a run so far, by which a replay is checked.
 
-Per kind, the sum of a hash of each row, modulo 2^64, and how many they are. So it depends on every value of
-every row, a float by its bits, and neither on the order in which rows are recorded, nor on how they are
-grouped, kept or handed over. Two different sets of rows agree by chance, once in 2^64; it is no protection
-against intent. [mixing: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014]
+For each kind, it has the sum of a hash of each row, modulo 2^64, and the number of rows. So it depends on
+every value of every row, a float by its bits, and neither on the order in which rows are recorded, nor on how
+they are grouped, kept or handed over. Two different sets of rows agree by chance once in 2^64; it is no
+protection against intent. [mixing: Steele, Lea and Flood, "Fast splittable pseudorandom number generators",
+2014]
 
-Rows are digested once they are whole (`KeptRows.moment`): those that ended before the instant of a version,
-and of that very instant those of the global rounds that have ended. Weights and their scores are no part of
-it.
+Rows are digested once they are final (`KeptRows.moment`): rows that ended before the instant of a version,
+and, at that instant, rows of the global rounds that have ended. Weights and their scores are not part of it.
 
 Validation: tests/recording/test_digest.py.
 """
@@ -36,10 +36,10 @@ Sums = Mapping[str, tuple[int, int]]
 
 
 class Digest:
-    """The digest of the rows of one run, which grows with them.
+    """Digest of the rows of one run, which grows with them.
 
     Args:
-        kept: Its rows; what takes some over lets them go here first.
+        kept: Its rows; rows are given to the digest here before they are forgotten.
     """
 
     def __init__(self, kept: KeptRows) -> None:
@@ -49,13 +49,13 @@ class Digest:
         self._of_marked: dict[str, str] | None = None
 
     def mark(self, moment: Moment) -> None:
-        """Keep what the digest of a moment is made of, until another is marked."""
+        """Keep the state of a moment's digest, until another is marked."""
         with interrupts_deferred():
             self._kept.complete(math.nextafter(moment.before_s, -math.inf))
             self._marked, self._of_marked = moment, None
 
     def at(self, moment: Moment) -> dict[str, str]:
-        """Digest of the rows that are whole at a moment, by table.
+        """Digest of the rows that are final at a moment, by table.
 
         Args:
             moment: The marked one, or one that is no earlier than all that were asked for.
@@ -75,13 +75,13 @@ class Digest:
         return {name: f"{num} {total:016x}" for name, (num, total) in sums.items() if num}
 
     def let_go(self, before_s: float) -> None:
-        """Take in the rows that ended before an instant, and are going to be forgotten."""
+        """Add the rows that ended before an instant, and are going to be forgotten."""
         if self._marked is not None and self._of_marked is None:
             self._of_marked = self.at(self._marked)
         self._advance(before_s)
 
     def _advance(self, before_s: float) -> None:
-        """Take in the rows that ended before an instant; all of them or, where it fails, none."""
+        """Add the rows that ended before an instant: all of them or, on an error, none."""
         if before_s <= self._from_s:
             return
         with interrupts_deferred():
@@ -91,7 +91,7 @@ class Digest:
             self._from_s, self._sums = before_s, self._sums | sums
 
     def _between(self, from_s: float, before_s: float) -> dict[str, Columns]:
-        """Columns of the tables that have rows that ended in a time."""
+        """Columns of the tables with rows that ended in a time."""
         group = self._kept.between(from_s, before_s)
         found = {}
         for name, kind in TABLES.items():
@@ -102,7 +102,7 @@ class Digest:
 
 
 def _added(sums: tuple[int, int], columns: Columns) -> tuple[int, int]:
-    """Number and sum with some more rows."""
+    """Number and sum after some more rows."""
     values = [_bits(column) for column in columns.values()]
     hashes = np.zeros(len(values[0]), dtype=np.uint64)
     with np.errstate(over="ignore"):
@@ -118,7 +118,7 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _bits(column: Any) -> NDArray[np.uint64]:
-    """64 bits of each value, shape (rows,)."""
+    """Values as 64 bits each, shape (rows,)."""
     if isinstance(column, Words):
         hashes = np.array([_of_word(word) for word in column.words], dtype=np.uint64)
         return hashes[column.codes] if len(column) else hashes[:0]
@@ -129,5 +129,5 @@ def _bits(column: Any) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=1_000_000)
 def _of_word(word: str) -> int:
-    """The same in every process, unlike `hash`."""
+    """Hash of a word that is the same in every process, unlike `hash`."""
     return int.from_bytes(hashlib.blake2b(word.encode(errors="surrogatepass"), digest_size=8).digest())

@@ -1,10 +1,10 @@
-"""History: what has become of the jobs of each client that are over, as sums by client.
+"""History: sums over the ended jobs of each client.
 
-It is kept where a part says that it reads it (`Port.reads_history`), from what the recorder is told, on both
-clocks alike; so it is there without rows (`records = "rounds"`), with rows in a folder, and after a resume.
+It is kept if a part says that it reads it (`Port.reads_history`), from the events that the recorder is told,
+on both clocks; so it is there without rows (`records = "rounds"`), with rows in a folder, and after a resume.
 
 Scope and limitations: a job counts when its edge round is over, or when an asynchronous job is; until then a
-rule sees what was before it. Rest is no part of a job.
+rule sees the state before it. Rest is not part of a job.
 """
 
 from collections.abc import Mapping
@@ -20,16 +20,16 @@ from cosim.records.rows import DONE
 
 
 class Past(NamedTuple):
-    """What has become of the jobs of some clients that are over; arrays have shape (clients,).
+    """Sums over the ended jobs of some clients; arrays have shape (clients,).
 
     Attributes:
-        num_jobs: How many there were.
-        num_arrived: Those whose update counted.
-        energy_j: What all of them took.
-        lasted_s: How long all of them lasted, until they had ended or were cut.
-        last_j: What the last one took; 0 without one.
-        last_s: How long the last one lasted; 0 without one.
-        outcomes: What became of jobs -> how many.
+        num_jobs: Number of jobs.
+        num_arrived: Number of jobs whose update counted.
+        energy_j: Energy of all jobs.
+        lasted_s: Total duration of all jobs, until they had ended or were cut.
+        last_j: Energy of the last job; 0 without one.
+        last_s: Duration of the last job; 0 without one.
+        outcomes: Outcome of jobs -> their number.
     """
 
     num_jobs: NDArray[np.int64]
@@ -42,10 +42,10 @@ class Past(NamedTuple):
 
 
 class History:
-    """That of all clients of a run.
+    """History of all clients of a run.
 
     Args:
-        num: How many they are.
+        num: Number of clients.
     """
 
     def __init__(self, num: int) -> None:
@@ -56,7 +56,7 @@ class History:
         self._became: dict[str, str] = {}
 
     def of(self, which: Any) -> Past:
-        """That of some clients, by their numbers, as it is now."""
+        """Current history of some clients, by their numbers."""
         outcomes = {outcome: np.array(counts[which]) for outcome, counts in self._outcomes.items()}
         return Past(
             num_jobs=np.array(self._num_jobs[which]),
@@ -71,17 +71,17 @@ class History:
     # One client, by events.
 
     def spent(self, node: str, energy_j: float) -> None:
-        """A node has taken energy in a job."""
+        """Add energy of a node's job."""
         if (number := client_number(node)) is not None:
             self._open_j[number] += energy_j
 
     def ended(self, client: str, lasted_s: float, outcome: str) -> None:
-        """A job of a client is over."""
+        """Add the end of a client's job."""
         self._became[client] = outcome
         self._add(_number(client), lasted_s, outcome)
 
     def overruled(self, client: str, outcome: str) -> None:
-        """The last job of a client has come to another end."""
+        """Change the outcome of a client's last job."""
         self._outcomes[self._became[client]][_number(client)] -= 1
         self._counts(outcome)[_number(client)] += 1
         self._became[client] = outcome
@@ -89,11 +89,11 @@ class History:
     # Many clients, on arrays.
 
     def spent_by(self, spent: Spent) -> None:
-        """Clients have taken energy in their jobs."""
+        """Add energy of clients' jobs."""
         self._open_j[spent.of.clients.which] += spent.power_w * spent.cut.lasts_s(spent.from_s, spent.to_s)
 
     def ended_by(self, ended: Ended) -> None:
-        """Jobs of clients are over."""
+        """Add the ends of clients' jobs."""
         of, _, ends_s, counts, cut = ended
         is_given_up = ~counts & (False if cut.is_given_up is None else cut.is_given_up)
         became = [(DONE, counts), (GIVEN_UP, is_given_up), (cut.reason, ~counts & ~is_given_up)]
@@ -114,7 +114,7 @@ class History:
 
 
 def unread() -> ConfigurationError:
-    """The error of a part that reads a history which is not kept."""
+    """Error for a part that reads a history which is not kept."""
     return ConfigurationError(
         "history: what has become of the jobs of clients is kept only where a part says that it reads it. "
         "Use reads_history = True in the class that does."

@@ -3,7 +3,7 @@
 The instants at which the global model had a new version divide a run into *stretches*, each with its last
 instant: global rounds, where there are rounds. A row belongs to the stretch in which it ended, a plan to the
 one that it begins. Whole stretches are handed over together when they have enough rows, so that memory does
-not grow with the length of a run; those around an edge round that is open stay, since their jobs may yet be
+not grow with the length of a run; stretches around an open edge round are kept, since their jobs may still be
 overruled, or recorded with the round.
 """
 
@@ -31,12 +31,12 @@ from cosim.records.rows import (
 
 
 class Group(NamedTuple):
-    """Rows of whole stretches, but for evaluations.
+    """Rows of whole stretches, without evaluations.
 
     Attributes:
-        rows: Those that were kept one by one.
-        columns: Those that were kept many at a time.
-        ends_s: Last instants of the stretches, rising; what ended later is in one more.
+        rows: Rows that were kept one by one.
+        columns: Rows that were kept many at a time.
+        ends_s: Last instants of the stretches, rising; later rows are in one more stretch.
     """
 
     rows: Mapping[type[Row], Sequence[Row]]
@@ -45,13 +45,13 @@ class Group(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """Which rows are whole when the global model has a new version, however events of an instant are ordered.
+    """Rows that are final when the global model has a new version, for any order of the events of an instant.
 
     Attributes:
-        before_s: Rows that ended before it are.
-        now_s: The instant of the version. Where no edge round is open, rows of global rounds that have ended
-            are whole then, too.
-        num_global_rounds: Those that have ended.
+        before_s: Time before which rows that ended are final.
+        now_s: The instant of the version. If no edge round is open, rows of global rounds that have ended are
+            final then, too.
+        num_global_rounds: Number of these rounds.
     """
 
     before_s: float = -math.inf
@@ -60,20 +60,20 @@ class Moment(NamedTuple):
 
 
 class _Ended(NamedTuple):
-    """A stretch that has ended, and how many rows there were by then."""
+    """A stretch that has ended, and the number of rows by then."""
 
     end_s: float
     num_rows: int
 
 
 class KeptRows:
-    """The rows of one run that were not handed over yet, a list per kind, in the order in which they ended.
+    """Rows of one run that were not handed over yet, a list for each kind, in the order in which they ended.
 
     Evaluations are never handed over.
 
     Attributes:
         num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
-        many: Those that are kept many at a time.
+        many: Rows that are kept many at a time.
     """
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ class KeptRows:
 
     @property
     def num_rows(self) -> int:
-        """About how many rows there are."""
+        """Approximate number of rows."""
         return sum(map(len, self._lists.values())) + self.many.num_rows
 
     def record(self, row: Row) -> None:
@@ -119,7 +119,7 @@ class KeptRows:
             self.num_arrived += row.of_client
 
     def overrule(self, reasons: Mapping[tuple[str, int], str]) -> None:
-        """Say of jobs that have just ended why their servers have dropped them, by client and number."""
+        """Set the reasons why servers dropped jobs that have just ended, by client and number."""
         left = dict(reasons)
         for place in reversed(range(len(self.fates))):
             if not left:
@@ -130,7 +130,7 @@ class KeptRows:
 
     @contextmanager
     def open_round(self, start_s: float) -> Iterator[None]:
-        """Keep the rows that end after this time, until the edge round that began then is written down."""
+        """Keep the rows that end after this time, until the edge round that began then is recorded."""
         key = object()
         self._open_rounds[key] = start_s
         try:
@@ -139,19 +139,19 @@ class KeptRows:
             del self._open_rounds[key]
 
     def complete(self, until_s: float) -> None:
-        """Record what ended by an instant and is not recorded yet."""
+        """Record activities that ended by an instant and are not recorded yet."""
 
     def end_stretch(self, now_s: float) -> None:
-        """Let a stretch end with this instant."""
+        """End a stretch at this instant."""
         if self._ended and self._ended[-1].end_s == now_s:
             self._ended.pop()
         self._ended.append(_Ended(now_s, self._num_handed_over + self.num_rows))
 
     def whole_until_s(self, num_rows: int) -> float | None:
-        """The last instant of whole stretches that have a number of rows together; None: they have fewer."""
+        """Last instant of whole stretches that have a number of rows together; None if they have fewer."""
         if not self._ended or self._ended[-1].num_rows - self._num_handed_over < num_rows:
             return None
-        # At the last instant more may end.
+        # More rows may end at the last instant.
         num_whole = bisect_left(self._ended, self._whole_before_s(self._ended[-1].end_s), key=_end_s)
         if not num_whole:
             return None
@@ -159,14 +159,14 @@ class KeptRows:
         return until_s if num_by_then - self._num_handed_over >= num_rows else None
 
     def moment(self, now_s: float, num_global_rounds: int) -> Moment:
-        """Which rows are whole at this instant."""
+        """Rows that are final at this instant."""
         return Moment(self._whole_before_s(now_s), now_s, num_global_rounds)
 
     def _whole_before_s(self, now_s: float) -> float:
         return min(now_s, *self._open_rounds.values(), math.inf)
 
     def forget(self, until_s: float) -> None:
-        """Let go of the rows that ended by then."""
+        """Forget the rows that ended by then."""
         num_rows = self.num_rows
         for kind, rows in self._lists.items():
             del rows[: _num_ended(kind, rows, until_s)]
@@ -175,7 +175,7 @@ class KeptRows:
         self._num_handed_over += num_rows - self.num_rows
 
     def group(self, until_s: float = math.inf) -> Group:
-        """The rows that ended by then."""
+        """Rows that ended by then."""
         return Group(
             {kind: rows[: _num_ended(kind, rows, until_s)] for kind, rows in self._lists.items()},
             self.many.columns(until_s),
@@ -183,7 +183,7 @@ class KeptRows:
         )
 
     def between(self, from_s: float, before_s: float) -> Group:
-        """The rows that ended in a time, its end excluded."""
+        """Rows that ended in a time, its end excluded."""
         rows = {}
         for kind, kept in self._lists.items():
             ends_s = attrgetter(ENDS[kind])

@@ -1,4 +1,4 @@
-"""Many rows: those of rounds on arrays, and of rest, made many at a time when they are handed over."""
+"""Many rows: rows of rounds on arrays, and of rest, made many at a time when they are handed over."""
 
 import math
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ class ManyRows:
             self.num_rows += len(rested.numbers)
 
     def columns(self, until_s: float, from_s: float = -math.inf) -> dict[type[Row], Columns]:
-        """The rows that ended by then, and no earlier than from another time, by column."""
+        """Rows that ended by then, and no earlier than from another time, by column."""
         rounds = [of for of in self._rounds if of.of.start_s <= until_s and from_s <= of.end_s]
         rested = [of for of in self._rested if from_s <= of.until_s]
         found = columns_of(rounds) if rounds else {}
@@ -47,7 +47,7 @@ class ManyRows:
         return found
 
     def forget(self, until_s: float) -> None:
-        """Let go of the rows that ended by then; nothing that ended so early may be added later."""
+        """Forget the rows that ended by then; no row that ended so early may be added later."""
         self._rounds = [of for of in self._rounds if of.end_s > until_s]
         self._rested = [of for of in self._rested if of.until_s > until_s]
         of_rest = sum(len(of.numbers) for of in self._rested)

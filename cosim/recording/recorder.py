@@ -1,9 +1,9 @@
-"""Recorder: the one place where what happens in a run is written down.
+"""Recorder: the one place where the events of a run are recorded.
 
-A simulation makes it, and it is handed to all. What one client or server does is told by `spent`, `carried`
-and `ended`; what all clients of an edge round on arrays do by the same verbs of what `begin_round` gives,
-with an array for each number (`cosim.recording.told_round`): rows, or sums where only a tally of each is
-kept.
+A simulation makes it, and passes it to all parts. Activities of one client or server are told by `spent`,
+`carried` and `ended`; activities of all clients of an edge round on arrays by the same methods of the result
+of `begin_round`, with an array for each number (`cosim.recording.told_round`). They are kept as rows, or as
+sums if only a tally of each round is kept.
 """
 
 from bisect import insort
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 
 class Recorder(KeptRows):
-    """What happens in one run.
+    """Recorder of one run.
 
     Args:
-        clock: On which it happens.
+        clock: Clock of the run.
         recording: What is kept.
 
     Attributes:
-        history: What has become of the jobs of each client; None: no part reads it.
-        rest: What clients do between their activities; None: they take no power then.
+        history: Sums over the ended jobs of each client; None if no part reads them.
+        rest: Clients' rest between their activities; None if they take no power then.
     """
 
     def __init__(self, clock: "Clock", recording: Recording = NOTHING_ELSE) -> None:
@@ -44,7 +44,7 @@ class Recorder(KeptRows):
         self.history = History(num) if num else None
         self.rest = None if recording.rest is None else recording.rest(clock, self._insert)
         self._tallied = recording.tallied
-        self._tallies_rest = False  # until the first edge round of which a tally is kept
+        self._tallies_rest = False  # until the first edge round with a tally
 
     @property
     def keeps_tallies(self) -> bool:
@@ -54,7 +54,7 @@ class Recorder(KeptRows):
     # One client or server.
 
     def began(self, node: str, now_s: float, power_w: float) -> None:
-        """An activity of a node begins, which takes a power; where clients rest."""
+        """Begin an activity of a node, with its power, if clients have rest."""
         assert self.rest is not None
         self._insert(self.rest.begin(node, now_s, power_w))
 
@@ -68,7 +68,7 @@ class Recorder(KeptRows):
         outcome: str,
         job: int = NO_JOB,
     ) -> None:
-        """A node has done something, which took time and power."""
+        """Record an activity of a node, which took time and power."""
         if self.rest is not None:
             self.rest.end(node, end_s)
         if end_s > start_s:
@@ -78,11 +78,11 @@ class Recorder(KeptRows):
                 self.history.spent(node, energy_j)
 
     def carried(self, transfer: Transfer) -> None:
-        """An upload or download of a client has ended."""
+        """Record an upload or download of a client that has ended."""
         self.transfers.append(transfer)
 
     def ended(self, fate: Fate) -> None:
-        """A job of a client has ended."""
+        """Record a job of a client that has ended."""
         self.fates.append(fate)
         if self.history is not None:
             self.history.ended(fate.client, fate.end_s - fate.start_s, fate.outcome)
@@ -96,14 +96,14 @@ class Recorder(KeptRows):
 
     @override
     def complete(self, until_s: float) -> None:
-        """Record the idling of clients that sleep now, and fell asleep by an instant."""
+        """Record the idling of clients that are asleep now, and fell asleep by an instant."""
         if self.rest is not None and not self._tallies_rest:
             self.many.add_rest(self.rest.fall_asleep(until_s))
 
     # The clients of an edge round on arrays.
 
     def begin_round(self, of: RoundOf) -> ToldRound:
-        """Let an edge round begin, whose clients end their rest; returns what its story is told to."""
+        """Begin an edge round, which ends its clients' rest; returns the object that is told its events."""
         rest = self.rest
         rested = None if rest is None else rest.begin_many(of.clients.which, of.start_s)
         if self._tallied:
@@ -114,18 +114,18 @@ class Recorder(KeptRows):
         return RoundRows(of, self.history)
 
     def let_rest(self, which: NDArray[np.int64] | slice, ends_s: NDArray[np.float64]) -> None:
-        """Let the rest of clients begin, of each at its own time."""
+        """Begin the rest of clients, each at its own time."""
         if self.rest is not None:
             self.rest.end_many(which, ends_s)
 
     def end_round(self, told: ToldRound, now_s: float) -> None:
-        """Keep an edge round whose story is told."""
+        """Keep an edge round when all its events are told."""
         told.keep_in(self, now_s)
 
     # The end.
 
     def close(self, now_s: float) -> None:
-        """Let the run end, and with it the rest of all clients."""
+        """End the run, and with it the rest of all clients."""
         if self.rest is None:
             return
         self._insert(self.rest.close(now_s))
@@ -138,11 +138,11 @@ class Recorder(KeptRows):
             self.record(tally_of_rest(edge, start_s, now_s, rested.sums()))
 
     def rest_j(self, now_s: float) -> float:
-        """What all clients have taken at rest up to now."""
+        """Energy of all clients at rest up to now."""
         return 0.0 if self.rest is None else self.rest.energy_j(now_s)
 
     def _insert(self, spans: Iterable[Span]) -> None:
-        """Keep spans that may have ended before others that are kept."""
+        """Keep spans that may have ended before others that are already kept."""
         kept = self.spans
         for span in spans:
             if not kept or kept[-1].end_s <= span.end_s:

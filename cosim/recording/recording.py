@@ -1,4 +1,4 @@
-"""Recording: what the recorder of a run keeps beside the rows of what it is told, known before it is made."""
+"""Recording: what the recorder of a run keeps besides rows of the events that it is told."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from cosim.engine.clients.rest import Rest
 
 Write = Callable[[Iterable[Span]], None]
-"""Keeps spans that have ended, perhaps before others that are kept."""
+"""Function that keeps spans that have ended, perhaps before others that are already kept."""
 
 
 class CellClients(NamedTuple):
-    """The clients of a cell.
+    """Clients of a cell.
 
     Attributes:
         edge: Its edge server.
@@ -29,13 +29,13 @@ class CellClients(NamedTuple):
 
 @attrs.frozen(kw_only=True, eq=False)
 class Recording:
-    """What a recorder keeps.
+    """Options of a recorder.
 
     Attributes:
-        rest: Makes what writes down what clients do between their activities; None: they take no power then.
-        num_remembered: Clients whose history parts read; 0: none reads it.
-        tallied: Cells of which a tally of each edge round on arrays is kept, in place of rows of its clients:
-            all, or none.
+        rest: Makes the recorder of clients' rest between their activities; None if they take no power then.
+        num_remembered: Number of clients whose history parts read; 0 if no part reads it.
+        tallied: Cells with a tally of each edge round on arrays, in place of rows of its clients: all, or
+            none.
     """
 
     rest: "Callable[[Clock, Write], Rest] | None" = None
@@ -44,4 +44,4 @@ class Recording:
 
 
 NOTHING_ELSE = Recording()
-"""Rows of all that is told, and of nothing else."""
+"""Rows of all events that are told, and no more."""

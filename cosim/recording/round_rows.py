@@ -1,6 +1,6 @@
 """Round rows: the rows of the clients of edge rounds on arrays, made many rounds at a time.
 
-What is told keeps references; columns are made when rows are handed over (`columns_of`).
+Events are kept by reference; columns are made when rows are handed over (`columns_of`).
 """
 
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class RoundRows(ToldRound):
-    """The rows of the clients of one edge round.
+    """Rows of the clients of one edge round.
 
     Attributes:
-        end_s: When the last of them ends.
+        end_s: End of the last client.
     """
 
     __slots__ = ("end_s", "fates", "spans", "transfers")
@@ -37,7 +37,7 @@ class RoundRows(ToldRound):
 
     @property
     def num_rows(self) -> int:
-        """About how many there are."""
+        """Approximate number of rows."""
         return self.of.num * (len(self.spans) + len(self.transfers) + len(self.fates))
 
     @override
@@ -59,7 +59,7 @@ class RoundRows(ToldRound):
 
 
 def columns_of(rounds: Sequence[RoundRows]) -> dict[type[Row], Columns]:
-    """The rows of edge rounds, at least one, by kind and column."""
+    """Rows of edge rounds, at least one, by kind and column."""
     names = rounds[0].of.names
     fates = [fate for of in rounds for fate in of.fates]
     words = [*dict.fromkeys([DONE, GIVEN_UP, *(fate.cut.reason for fate in fates)])]
@@ -140,7 +140,7 @@ def _jobs(told: Sequence[Carried | Ended], sizes: Sequence[int], names: Sequence
 
 
 def _each(values: Sequence[float | NDArray[np.float64]], sizes: Sequence[int]) -> NDArray[np.float64]:
-    """A value of each round, or of each of its clients, for every client."""
+    """Value of each round, or of each of its clients, for every client."""
     if any(isinstance(value, np.ndarray) and value.ndim for value in values):
         return np.concatenate([np.broadcast_to(of, size) for of, size in zip(values, sizes, strict=True)])
     return np.repeat(np.array(values, dtype=float), sizes)
@@ -153,7 +153,7 @@ def _numbers(told: Sequence[Spent | Carried | Ended]) -> NDArray[np.int64]:
 def _outcomes(
     is_cut: NDArray[np.bool_], told: Sequence[Spent | Ended], sizes: Sequence[int], words: Sequence[str]
 ) -> NDArray[np.int64]:
-    """What became of each, by its place among words."""
+    """Outcome of each client, by its place among words."""
     if not is_cut.any():
         return np.zeros(len(is_cut), dtype=np.int64)
     reasons = np.repeat([words.index(one.cut.reason) for one in told], sizes)

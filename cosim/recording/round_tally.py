@@ -1,4 +1,4 @@
-"""Round tally: sums over what the clients of an edge round on arrays do."""
+"""Round tally: sums over the activities of an edge round's clients on arrays."""
 
 import math
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cosim.recording.kept_rows import KeptRows
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "max": 1.0}
-"""Those of the time of an upload."""
+"""Quantiles of the time of an upload."""
 
 _UPLOADS = {f"upload_{name}_s": math.nan for name in QUANTILES}
 _NOTHING: dict[str, Any] = dict.fromkeys(Tally._fields, 0) | dict.fromkeys(
@@ -24,10 +24,10 @@ _NOTHING: dict[str, Any] = dict.fromkeys(Tally._fields, 0) | dict.fromkeys(
 
 
 class RoundTally(ToldRound):
-    """The tally of one edge round.
+    """Tally of one edge round.
 
     Args:
-        rest: Sums over what its clients did before it.
+        rest: Sums over its clients' rest before it.
     """
 
     __slots__ = ("_sums",)
@@ -67,7 +67,7 @@ class RoundTally(ToldRound):
         self._sums["num_arrived"] = int(ended.counts.sum())
 
     def at(self, now_s: float) -> Tally:
-        """The tally of a round that ends now."""
+        """Tally of a round that ends now."""
         of = self.of
         known: dict[str, Any] = {
             "edge": of.edge,
@@ -80,7 +80,7 @@ class RoundTally(ToldRound):
 
 
 def tally_of_rest(edge: str, start_s: float, end_s: float, rest: Mapping[str, float]) -> Tally:
-    """That of all clients of a cell at the end of a run, which belongs to no round."""
+    """Tally of the rest of a cell's clients at the end of a run, which belongs to no round."""
     known = {
         "edge": edge,
         "global_round": NO_ROUND,

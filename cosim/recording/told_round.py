@@ -1,7 +1,7 @@
-"""Told round: what the clients of an edge round on arrays do, told in the order of the story.
+"""Told round: the activities of an edge round's clients on arrays, told in order.
 
-The verbs are those that `cosim.recording.recorder` has for one client, with an array for each number:
-`spent`, `carried`, `ended`. What is told is kept as rows (`cosim.recording.round_rows`) or as their sums
+The methods are the same as for one client in `cosim.recording.recorder`, with an array for each number:
+`spent`, `carried`, `ended`. Events are kept as rows (`cosim.recording.round_rows`) or as their sums
 (`cosim.recording.round_tally`). A client whose activity would begin after it is cut has no row of it.
 """
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from cosim.recording.kept_rows import KeptRows
 
 GIVEN_UP = "deadline"
-"""The outcome of an upload that is given up after its time, as `Simulation.with_deadline` has it."""
+"""Outcome of an upload that exceeds its time limit, as in `Simulation.with_deadline`."""
 
 
 class Telling(Protocol):
-    """The clients of a round: a view of all clients of a run."""
+    """Clients of a round: a view of all clients of a run."""
 
     @property
     def numbers(self) -> NDArray[np.int64]:
@@ -30,12 +30,12 @@ class Telling(Protocol):
 
     @property
     def which(self) -> NDArray[np.int64] | slice:
-        """Their numbers, as an index of what has one element for each client of the run."""
+        """Their numbers, as an index of arrays with one element for each client of the run."""
         ...
 
 
 class Way(Protocol):
-    """Uploads or downloads, of one for each client of a round."""
+    """Uploads or downloads, one for each client of a round."""
 
     ends_s: NDArray[np.float64]
 
@@ -45,11 +45,11 @@ class Way(Protocol):
 
 
 class RoundOf(NamedTuple):
-    """Whose round it is.
+    """Clients and server of a round.
 
     Attributes:
-        num: How many clients.
-        names: Of all clients of the run, by their numbers.
+        num: Number of clients.
+        names: Names of all clients of the run, by their numbers.
         edge: Name of the edge server.
     """
 
@@ -64,12 +64,12 @@ class RoundOf(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """When clients are cut that have not ended.
+    """Cut of the clients that have not ended.
 
     Attributes:
-        at_s: Of all, or of each.
-        reason: Why they are cut with their round.
-        is_given_up: Whether each is cut before, by its own deadline; None: none has one.
+        at_s: Instant of the cut, for all clients or for each.
+        reason: Reason of a cut at the end of the round.
+        is_given_up: True for each client that is cut before, by its own deadline; None if none has one.
     """
 
     at_s: float | NDArray[np.float64]
@@ -77,17 +77,17 @@ class Cut(NamedTuple):
     is_given_up: NDArray[np.bool_] | None = None
 
     def lasts_s(self, from_s: NDArray[np.float64], to_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How long each does what it would do between two instants, shape (clients,)."""
+        """Duration of each client's activity between two instants, unless it is cut, shape (clients,)."""
         return np.maximum(np.minimum(to_s, self.at_s) - from_s, 0.0)
 
 
 class Spent(NamedTuple):
-    """Something that each client does, unless it is cut before; arrays have shape (clients,).
+    """Activity of each client, unless it is cut before; arrays have shape (clients,).
 
     Attributes:
-        from_s: When each would begin.
-        to_s: When each would end.
-        power_w: What it takes.
+        from_s: Instant at which each would begin.
+        to_s: Instant at which each would end.
+        power_w: Power of each.
     """
 
     of: RoundOf
@@ -102,7 +102,7 @@ class Carried(NamedTuple):
     """Bits that each client sends (`UP`) or receives (`DOWN`), unless it is cut before.
 
     Attributes:
-        opens_s: When each would open its upload or download, shape (clients,).
+        opens_s: Instant at which each would open its upload or download, shape (clients,).
     """
 
     of: RoundOf
@@ -114,12 +114,12 @@ class Carried(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The end of each client's part; arrays have shape (clients,).
+    """End of each client's part; arrays have shape (clients,).
 
     Attributes:
-        end_s: When the last of them has ended.
-        ends_s: When each has.
-        counts: Whose update counts.
+        end_s: Instant at which the last of them has ended.
+        ends_s: Instant at which each has ended.
+        counts: True for each client whose update counts.
     """
 
     of: RoundOf
@@ -130,10 +130,10 @@ class Ended(NamedTuple):
 
 
 class ToldRound(ABC):
-    """An edge round whose story is being told.
+    """An edge round whose events are being told.
 
     Args:
-        history: Hears of it, too; None: no part reads it.
+        history: History that is told of it, too; None if no part reads one.
     """
 
     __slots__ = ("_history", "of")
@@ -149,18 +149,18 @@ class ToldRound(ABC):
         power_w: NDArray[np.float64],
         cut: Cut,
     ) -> None:
-        """Each client does something (`Spent`)."""
+        """Add an activity of each client (`Spent`)."""
         spent = Spent(self.of, activity, from_s, to_s, power_w, cut)
         if self._history is not None:
             self._history.spent_by(spent)
         self._add_spent(spent)
 
     def carried(self, direction: str, opens_s: NDArray[np.float64], way: Way, bits: int, cut: Cut) -> None:
-        """Each client sends or receives (`Carried`)."""
+        """Add an upload or download of each client (`Carried`)."""
         self._add_carried(Carried(self.of, direction, opens_s, way, bits, cut))
 
     def ended(self, end_s: float, ends_s: NDArray[np.float64], counts: NDArray[np.bool_], cut: Cut) -> None:
-        """Each client has ended its part (`Ended`)."""
+        """Add the end of each client's part (`Ended`)."""
         ended = Ended(self.of, end_s, ends_s, counts, cut)
         if self._history is not None:
             self._history.ended_by(ended)
@@ -168,7 +168,7 @@ class ToldRound(ABC):
 
     @abstractmethod
     def keep_in(self, kept: "KeptRows", now_s: float) -> None:
-        """Keep it, now that its story is told."""
+        """Keep the round, now that all its events are told."""
 
     @abstractmethod
     def _add_spent(self, spent: Spent) -> None: ...

@@ -31,12 +31,12 @@ ENDS = {
     Applied: "applied_s",
     Evaluation: "time_s",
 }
-"""Kind of row -> when it ends."""
+"""Kind of row -> column of its end."""
 
 
 @attrs.frozen(eq=False)
 class Words:
-    """A column of words: row k has words[codes[k]]."""
+    """Column of words: row k has words[codes[k]]."""
 
     words: Sequence[str]
     codes: NDArray[np.int64]
@@ -48,11 +48,11 @@ class Words:
         return len(self.codes)
 
     def tolist(self) -> list[str]:
-        """The word of each row."""
+        """Word of each row."""
         return np.array(list(self.words), dtype=object)[self.codes].tolist()
 
     def isin(self, words: Collection[str]) -> NDArray[np.bool_]:
-        """Which rows have one of these."""
+        """True for each row that has one of these words, shape (rows,)."""
         return np.array([word in words for word in self.words], dtype=bool)[self.codes]
 
 
@@ -85,7 +85,7 @@ def stretch_of(
     """Number of the stretch that each row of a kind belongs to, shape (rows,).
 
     Args:
-        ends_s: Of the rows, shape (rows,).
+        ends_s: Ends of the rows, shape (rows,).
         stretches_s: Last instants of stretches, rising.
     """
     return np.searchsorted(np.array(stretches_s), ends_s, "right" if kind is Allotment else "left")

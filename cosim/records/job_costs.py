@@ -1,8 +1,7 @@
-"""Job costs: what the updates that a server has applied had cost their clients.
+"""Job costs: bits and energy of the updates that a server has applied.
 
 Bits and joules are summed job by job as rows are handed over, in the order of the tables, and forgotten when
-a job can no longer be applied. A cell that is applied has cost what those of its jobs took that had ended by
-then.
+a job can no longer be applied. The cost of an applied cell is the sum over its jobs that had ended by then.
 """
 
 import math
@@ -24,18 +23,18 @@ _NOTHING = (0.0, 0.0)
 
 @attrs.frozen
 class JobCosts:
-    """Costs of jobs that may yet be applied: whose and number -> bits sent, joules.
+    """Costs of jobs that may still be applied: owner and number -> bits sent, joules.
 
     Attributes:
-        of_clients: Those of clients; None: no server was asynchronous so far.
-        of_cells: Those of cells, by edge; None: the cloud was not, so far.
+        of_clients: Costs of clients' jobs; None if no server was asynchronous so far.
+        of_cells: Costs of cells' jobs, by edge; None if the cloud was not asynchronous so far.
     """
 
     of_clients: _Costs | None = None
     of_cells: _Costs | None = None
 
     def after(self, tables: Mapping[str, Columns]) -> "tuple[Columns, JobCosts]":
-        """Bits sent and joules of the updates among some more rows; and the costs after these rows."""
+        """Bits sent and joules of the updates among further rows, and the costs after these rows."""
         updates, versions = tables["updates"], tables["versions"]
         if self.of_clients is None and not len(versions["server"]):
             return {column: np.zeros(len(updates["client"])) for column in COLUMNS}, self

@@ -1,6 +1,6 @@
 """Records: the flat rows that a run writes.
 
-Everything reported about a run (latency, energy, dropped updates, bits) is read off these rows.
+Everything reported about a run (latency, energy, dropped updates, bits) is read from these rows.
 """
 
 import math
@@ -13,35 +13,35 @@ from typing import Any, NamedTuple, TypeVar
 from cosim.configuration import ConfigurationError
 
 DONE = "done"
-"""The outcome of what ran to its end; anything else is the reason why it was cut short."""
+"""Outcome of an activity that ran to its end; any other outcome is the reason why it was cut short."""
 
 END_OF_RUN = "end of the run"
-"""The outcome of what the end of the run has met."""
+"""Outcome of an activity that the end of the run cut short."""
 
 LEFT = "left"
-"""The outcome of what a client has left."""
+"""Outcome of a job that a client left."""
 
 REST = ("idle", "sleep", "empty")
-"""Activities of a client between its others, where devices take power then."""
+"""Activities of a client between its others, if devices take power then."""
 
 UP, DOWN = "up", "down"
-"""The directions of a transfer: from a client to its edge server, and back."""
+"""Directions of a transfer: from a client to its edge server, and back."""
 
 NO_JOB = -1
-"""The number of no job."""
+"""Number that stands for no job."""
 
 NO_ROUND = -1
-"""The number of no round, where a job belongs to none."""
+"""Number that stands for no round, if a job belongs to none."""
 
 ROWS_OF_A_JOB = 4
-"""Two spans, a transfer, a fate."""
+"""Rows of a job: two spans, a transfer, a fate."""
 
 
 class Span(NamedTuple):
-    """One activity of one node, the energy that it took, and the job that it belongs to.
+    """One activity of one node, its energy, and the job that it belongs to.
 
-    A job is what a client is asked to do once; client and job number together name it. The number is -1 for
-    what belongs to none.
+    A job is one task of a client; client and job number together identify it. The number is -1 for an
+    activity that belongs to no job.
     """
 
     node: str
@@ -70,7 +70,7 @@ class Transfer(NamedTuple):
 
 
 class Fate(NamedTuple):
-    """What became of one job of a client: its update has arrived (done), or why it was dropped."""
+    """Outcome of one job of a client: its update has arrived (done), or the reason why it was dropped."""
 
     client: str
     edge: str
@@ -83,7 +83,7 @@ class Fate(NamedTuple):
 
 
 class Allotment(NamedTuple):
-    """What a plan says of one client in one edge round; who is not selected has zeros."""
+    """Plan for one client in one edge round; a client that is not selected has zeros."""
 
     client: str
     edge: str
@@ -102,8 +102,8 @@ class Allotment(NamedTuple):
 class Round(NamedTuple):
     """One edge round of a cell, or (level "global", edge_round -1) one global round of the cloud.
 
-    `num_wanted` exceeds `num_participants` where too few clients were able to take part. Present is who was
-    there when it began; of a global round all cells are.
+    `num_wanted` exceeds `num_participants` if too few clients were able to take part. Clients are present if
+    they were there when the round began; for a global round all cells are.
     """
 
     level: str
@@ -121,11 +121,11 @@ class Round(NamedTuple):
 class Tally(NamedTuple):
     """One edge round in numbers, in a run that keeps no rows of its clients.
 
-    What is sent are uploads, what is received are downloads. Times and energies are sums over clients.
-    Quantiles of the time from a client's training to the end of its upload are over those whose upload has
-    ended, an order statistic each; NaN where none has. Rest (idle, sleep) is that of the participants since
-    their last activity; where devices take power at rest, a last row of each cell, of no round, has
-    everyone's until the end of the run.
+    Sends are uploads, receptions are downloads. Times and energies are sums over clients. Quantiles of the
+    time from the end of a client's training to the end of its upload are over the clients whose upload has
+    ended, an order statistic each; NaN if there are none. Rest (idle, sleep) is the participants' rest since
+    their last activity; if devices take power at rest, a last row of each cell, of no round, has the rest of
+    all its clients until the end of the run.
     """
 
     edge: str
@@ -164,8 +164,8 @@ WORKED_J, RESTED_J = ("receive_j", "train_j", "wait_j", "send_j"), ("idle_j", "s
 class Applied(NamedTuple):
     """One update that an asynchronous server has applied.
 
-    The client is another server where that trains a cell. Versions are those of the server's model; the
-    staleness is the number of versions between, 0 where the update started from the one before. The weight is
+    The client is another server if that trains a cell. Versions are versions of the server's model; the
+    staleness is the number of versions between, 0 if the update started from the one before. The weight is
     the factor of the client's change, or of its model, in the version that was made.
     """
 
@@ -183,15 +183,15 @@ class Applied(NamedTuple):
 
     @property
     def of_client(self) -> bool:
-        """Whether it is a client's, not a cell's."""
+        """True if the update is a client's, not a cell's."""
         return self.client != self.edge
 
 
 class Version(NamedTuple):
-    """One version of the model of an asynchronous server, beside the initial one.
+    """One version of the model of an asynchronous server, besides the initial one.
 
-    Without updates it is a model that the server has got from another. In flight is what had begun and was in
-    no version when this one was made, and is not in it: what it makes staler by one.
+    Without updates it is a model that the server has got from another one. Jobs in flight had begun and were
+    in no version when this one was made, and are not in it: this version makes them staler by one.
     """
 
     server: str
@@ -205,11 +205,11 @@ class Measure(NamedTuple):
     """Meaning of a value that a task reports.
 
     Attributes:
-        words: Its name for a reader, with its unit in brackets where it has one.
-        higher_is_better: Which way it is to go.
-        is_share: It lies from 0 to 1, and is shown in per cent.
-        can_be_nan: It is nan for some sound models or data too, as the accuracy on a class without samples
-            is; of any other measure nan says that training has diverged.
+        words: Its name for a reader, with its unit, if any, in brackets.
+        higher_is_better: True if higher values are better.
+        is_share: True if it lies from 0 to 1, and is shown in per cent.
+        can_be_nan: True if it may be nan for a sound model, like the accuracy on a class without samples; for
+            any other measure, nan means that training has diverged.
     """
 
     words: str
@@ -224,21 +224,21 @@ class Measure(NamedTuple):
 
     @property
     def factor(self) -> float:
-        """From a value to the number that is shown."""
+        """Factor from a value to the number that is shown."""
         return 100.0 if self.is_share else 1.0
 
     def shown(self, value: float) -> str:
-        """A value in words."""
+        """Value in words."""
         return f"{100 * value:.1f} %" if self.is_share else f"{value:.4g}"
 
     def is_as_good(self, values: Any, target: float) -> Any:
-        """Whether a value, or each of an array, is at least as good as a target."""
+        """True if a value, or each of an array, is at least as good as a target."""
         return values >= target if self.higher_is_better else values <= target
 
     def is_sound(self, values: Any) -> Any:
-        """Whether a value, or each of an array, is one of a model that has not diverged.
+        """True if a value, or each of an array, may come from a model that has not diverged.
 
-        One that is infinitely bad is none, and nan is none unless it `can_be_nan`.
+        An infinitely bad value does not, and nan does not unless it `can_be_nan`.
         """
         is_sound = values > -math.inf if self.higher_is_better else values < math.inf
         return is_sound | (values != values) if self.can_be_nan else is_sound  # only nan differs from itself
@@ -247,10 +247,10 @@ class Measure(NamedTuple):
         """Refuse a target that no value can have.
 
         Args:
-            where: It stands, for the message.
+            where: Name of the target, for the message.
 
         Raises:
-            ConfigurationError: A share beyond 0 and 1.
+            ConfigurationError: The target of a share is not between 0 and 1.
         """
         if self.is_share and not 0.0 <= target <= 1.0:
             in_percent = 10.0 <= target <= 100.0
@@ -259,10 +259,11 @@ class Measure(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What a task reports of a version of the global model.
+    """Scores of a version of the global model, as its task reports them.
 
-    The version is the global round where there are rounds; 0 is before the first. In the table each score is
-    a column. Rest is what all clients had taken between their activities when the version was made.
+    The version is the number of the global round, if there are rounds; 0 is before the first. In the table
+    each score is a column. Rest is the energy that all clients had taken between their activities when the
+    version was made.
     """
 
     time_s: float
@@ -278,22 +279,23 @@ class Evaluation(NamedTuple):
         return f"{measure.words} {measure.shown(self.scores[column])}"
 
     def reaches(self, target: float) -> bool:
-        """Whether the model has not diverged, and its first score is at least as good as a target."""
+        """True if the model has not diverged, and its first score is at least as good as a target."""
         return bool(are_as_good(self.measures, self.scores, target))
 
 
 def are_sound(measures: Mapping[str, Measure], scores: Mapping[str, Any]) -> Any:
-    """Whether the scores of an evaluation, or those in each row of columns, are those of a sound model.
+    """True if the scores of an evaluation, or in each row of columns, come from a sound model.
 
-    A model whose training has diverged reports at least one that is no finite number (`Measure.is_sound`).
+    A model whose training has diverged has at least one score that is not a finite number
+    (`Measure.is_sound`).
     """
     return reduce(and_, (measure.is_sound(scores[column]) for column, measure in measures.items()), True)
 
 
 def are_as_good(measures: Mapping[str, Measure], scores: Mapping[str, Any], target: float) -> Any:
-    """Whether the scores of an evaluation, or those in each row of columns, reach a target of the first one.
+    """True if the scores of an evaluation, or in each row of columns, reach a target of the first one.
 
-    Those of a model that has diverged never do (`are_sound`).
+    Scores of a model that has diverged never do (`are_sound`).
     """
     column, measure = next(iter(measures.items()))
     return measure.is_as_good(scores[column], target) & are_sound(measures, scores)
@@ -303,10 +305,10 @@ R = TypeVar("R")
 
 
 def from_json(kind: type[R], values: Any) -> R:
-    """A record that a JSON file holds as an object, or as a list of its values.
+    """Record from a JSON object, or from a JSON list of its values.
 
     Raises:
-        ValueError: A field without a default is missing, is none of its own, or has a value of another type.
+        ValueError: A field without a default is missing, is unknown, or has a value of another type.
     """
     kinds = typing.get_type_hints(kind)
     names = list(kinds)
@@ -320,7 +322,7 @@ def from_json(kind: type[R], values: Any) -> R:
 
 
 def _typed(kind: Any, value: Any, where: str) -> Any:
-    """The value, which must be of a type."""
+    """Value, which must be of a type."""
     if typing.get_origin(kind) is not None:
         _, inner = typing.get_args(kind)
         if isinstance(value, dict):

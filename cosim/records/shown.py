@@ -1,11 +1,11 @@
-"""Short tables of what a notebook shows: names and values, as HTML that means nothing but itself."""
+"""Short tables for a notebook: names and values, as HTML in which user text is escaped."""
 
 import html
 from collections.abc import Mapping
 
 
 def table(title: str, rows: Mapping[str, object]) -> str:
-    """A title, and a row per name."""
+    """Table with a title, and a row for each name."""
     lines = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
         f"<td style='text-align:left'>{html.escape(str(value))}</td></tr>"
@@ -15,5 +15,5 @@ def table(title: str, rows: Mapping[str, object]) -> str:
 
 
 def in_a_line(title: str, rows: Mapping[str, object]) -> str:
-    """The same in one line of text."""
+    """Title and rows in one line of text."""
     return f"{title}({', '.join(f'{name}: {value}' for name, value in rows.items())})"

@@ -1,4 +1,4 @@
-"""Summary: one run in one line, as summary.json has it beside the checksums of its tables."""
+"""Summary: one run in one line, as in summary.json, where the checksums of its tables are added."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,18 +11,18 @@ from cosim.records.totals import Totals
 
 SUMMARY, CHECKSUMS = "summary.json", "checksums"
 RUNNING, COMPLETE = "running", "complete"
-"""The status of a run that goes on, and of one that has come to its end."""
+"""Status of a run that is not over, and of one that is complete."""
 NO_VERSION = -1
-"""The version of no model."""
+"""Version that stands for no model."""
 
 
 class Summary(NamedTuple):
     """One run in one line.
 
-    `scores` are those of the last evaluation by column, `measures` what they mean; both are empty without
-    one. Updates are the clients' of all rounds that have ended, and of jobs that belong to none.
-    `bits_per_client` counts what was really sent, dropped uploads included; `received_bits_per_client` what
-    clients have really received. `kept_version` is that of the model whose weights the run keeps, or -1.
+    `scores` are the scores of the last evaluation by column, `measures` their meaning; both are empty without
+    one. Updates are the clients' updates of all rounds that have ended, and of jobs that belong to none.
+    `bits_per_client` counts the bits actually sent, dropped uploads included; `received_bits_per_client` the
+    bits actually received. `kept_version` is the version of the model whose weights the run keeps, or -1.
     """
 
     status: str
@@ -47,7 +47,7 @@ class Summary(NamedTuple):
         time_s: float,
         kept_version: int,
     ) -> "Summary":
-        """That of sums over rows."""
+        """Summary from sums over rows."""
         last = evaluations[-1] if evaluations else None
         return cls(
             status=status,
@@ -70,20 +70,20 @@ class Summary(NamedTuple):
 
     @property
     def is_diverged(self) -> bool:
-        """Whether training has diverged: a score of the last evaluation is no finite number (`are_sound`)."""
+        """True if training has diverged: a score of the last evaluation is not finite (`are_sound`)."""
         return not are_sound(self.measures, self.scores)
 
     @property
     def status_in_words(self) -> str:
-        """Its status, and whether training has diverged."""
+        """Status, and a remark if training has diverged."""
         return f"{self.status}, diverged" if self.is_diverged else self.status
 
 
 def summary_of(folder: Path) -> tuple[Summary, dict[str, str]]:
-    """What summary.json says of a run, and the checksum of each table's file.
+    """Summary of a run from its summary.json, and the checksum of each table's file.
 
     Raises:
-        ValueError: It cannot be read, or is none; says so in a few words.
+        ValueError: The file cannot be read, or is not a summary; the message says so in a few words.
     """
     values = read_json(folder / SUMMARY)
     checksums = values.pop(CHECKSUMS, None)

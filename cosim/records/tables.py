@@ -2,8 +2,8 @@
 
 Rows are in the order of the stretches of a run (`cosim.recording.kept_rows`: of global rounds, where there
 are rounds), in each by the number of the client, or of the node, and then by time; clients are numbered cell
-by cell. So the same seed gives the same files, bit for bit, and rows are written before a run is over. Who
-wants another order sorts. A file is known again by its checksum, which `summary.json` keeps.
+by cell. So the same seed gives the same files, bit for bit, and rows are written before a run is over. For
+another order, sort the table. A file is identified by its checksum, which `summary.json` keeps.
 """
 
 import typing
@@ -61,21 +61,21 @@ _ORDER = {
     "updates": ["server", "made_version", "client", "job"],
     "evaluations": ["version"],
 }
-"""Of the rows of a stretch."""
+"""Columns by which the rows of a stretch are ordered."""
 
 AT_EVALUATIONS = ("energy_j", "bits_per_client")
-"""Columns of the evaluations besides: totals of all clients up to then."""
+"""Further columns of the evaluations: totals of all clients up to then."""
 
 
 def file_of(folder: Path, name: str) -> Path:
-    """Where a table lies."""
+    """Path of a table."""
     return folder / f"{name}.parquet"
 
 
 def columns_of(
     name: str, rows: Sequence[Any], columns: Columns | None = None, stretches_s: Sequence[float] = ()
 ) -> Columns:
-    """The columns of a table of a trace's rows, those that were kept one by one and those by columns.
+    """Columns of a table of a trace's rows, both kept one by one and kept by columns.
 
     Args:
         stretches_s: Last instants of the stretches that the rows are in, rising.
@@ -90,7 +90,7 @@ def columns_of(
 
 
 def unordered(name: str, rows: Sequence[Any], columns: Columns | None = None) -> Columns:
-    """The columns of a table as `columns_of`, in the order in which the rows were recorded."""
+    """Columns of a table as from `columns_of`, in the order in which the rows were recorded."""
     scores = tuple(rows[0].scores) if rows and name == "evaluations" else ()
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
@@ -104,8 +104,8 @@ def unordered(name: str, rows: Sequence[Any], columns: Columns | None = None) ->
 
 
 def table_of(columns: Columns) -> "pd.DataFrame":
-    """The table that has these columns."""
-    import pandas as pd  # not before there is a table
+    """Table with these columns."""
+    import pandas as pd  # only when a table is needed
 
     frame = {
         column: _in_strings(values) if isinstance(values, Words) else values
@@ -115,7 +115,7 @@ def table_of(columns: Columns) -> "pd.DataFrame":
 
 
 def arrow_of(columns: Columns) -> "pa.Table":
-    """The same as Arrow has it, which is written without a way through pandas that takes as long again."""
+    """Table of Arrow with these columns, written without a detour through pandas that takes as long again."""
     import pyarrow as pa
 
     arrays = [
@@ -128,14 +128,14 @@ def arrow_of(columns: Columns) -> "pa.Table":
 
 @cache
 def _schema(names: tuple[str, ...], kinds: tuple[str, ...]) -> "pa.Schema":
-    """That of a table in pandas, which reads it again as it was.
+    """Schema of a pandas table, so that pandas reads the same table again.
 
     Args:
-        kinds: Of the columns, in numpy's words; of texts "".
+        kinds: Types of the columns, in numpy's words; "" for texts.
     """
     import pyarrow as pa
 
-    columns = {  # with a row, without which pandas 2 has no type for texts
+    columns = {  # with a row, because pandas 2 has no type for texts without one
         name: np.zeros(1, dtype=kind) if kind else Words([""], np.zeros(1, dtype=np.int64))
         for name, kind in zip(names, kinds, strict=True)
     }
@@ -143,19 +143,19 @@ def _schema(names: tuple[str, ...], kinds: tuple[str, ...]) -> "pa.Schema":
 
 
 def of_direction(transfers: "pd.DataFrame", direction: str) -> "pd.DataFrame":
-    """The transfers that go one way; all of them, where none goes the other."""
+    """Transfers in one direction; all of them, if there are none in the other."""
     is_of = (transfers["direction"] == direction).to_numpy()
     return transfers if is_of.all() else transfers[is_of]
 
 
 def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -> NDArray[Any]:
-    """Values one by one, and those by columns."""
+    """Values kept one by one, and values kept by columns."""
     one_by_one = np.array(singles, dtype=dtype)
     return one_by_one if many is None else np.concatenate([one_by_one, np.asarray(many, dtype=dtype)])
 
 
 def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
-    """Words one by one, and those by columns."""
+    """Words kept one by one, and words kept by columns."""
     place_of = {word: place for place, word in enumerate(dict.fromkeys(singles))}
     codes = np.array([place_of[word] for word in singles], dtype=np.int64)
     if many is None:
@@ -164,7 +164,7 @@ def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
 
 
 def _ranks(column: Words) -> NDArray[np.int64]:
-    """Numbers that sort as nodes do by theirs."""
+    """Numbers that sort as nodes do by their numbers."""
     rank_of = {word: rank for rank, word in enumerate(sorted(dict.fromkeys(column.words), key=by_number))}
     return np.array([rank_of[word] for word in column.words], dtype=np.int64)[column.codes]
 
@@ -182,29 +182,29 @@ def _strings(column: Words) -> "pa.Array":
 
 
 def dtype_of(column: "pd.Series[Any]") -> str:
-    """The type of a column by its name in pandas 3; that of texts is object in pandas 2."""
+    """Type of a column by its name in pandas 3; for texts, pandas 2 says object."""
     import pandas as pd
 
     return "str" if pd.api.types.is_string_dtype(column) else str(column.dtype)
 
 
 def read_table(folder: Path, name: str) -> "pd.DataFrame":
-    """The table in a run folder.
+    """Table in a run folder.
 
     Raises:
-        ValueError: It cannot be read, or has other columns or types than a run writes, in a few words.
+        ValueError: The table cannot be read, or has other columns or types than a run writes.
     """
     import pyarrow.parquet
 
     try:
-        # In half the time of pandas.read_parquet: a study has thousands of small files.
+        # Half the time of pandas.read_parquet: a study has thousands of small files.
         with pyarrow.parquet.ParquetFile(path := file_of(folder, name)) as file:
             check_parquet(path, file)
-            has_rows = file.num_row_groups > 0  # without any, pyarrow 18 reads nothing at all
+            has_rows = file.num_row_groups > 0  # without any row, pyarrow 18 reads nothing at all
             table = file.read(use_threads=False) if has_rows else file.schema_arrow.empty_table()
         frame = table.to_pandas(use_threads=False)
         found = {str(column): dtype_of(frame[column]) for column in frame.columns}
-    except Exception as error:  # there is hardly one that damaged bytes cannot raise
+    except Exception as error:  # damaged bytes can raise almost any error
         raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
     scores = tuple(found)[2:-2] if name == "evaluations" else ()
     beside = {"evaluations": AT_EVALUATIONS, "updates": COLUMNS}.get(name, ())

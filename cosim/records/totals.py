@@ -1,6 +1,6 @@
 """Totals: sums over the rows of a run that were handed over, in the order of its tables.
 
-Each is one running sum from the first row to the last, so that it hangs neither on the clock nor on the
+Each is one running sum from the first row to the last, so that it depends neither on the clock nor on the
 groups in which rows are handed over.
 """
 
@@ -15,7 +15,7 @@ from cosim.records.rows import DONE, END_OF_RUN, NO_ROUND, REST, RESTED_J, UP, W
 
 
 class Spent(NamedTuple):
-    """What clients and servers had spent by a time, at work and at rest, by rows and by tallies."""
+    """Bits and energy of clients and servers up to a time, at work and at rest, by rows and by tallies."""
 
     spans_j: float = 0.0
     rest_j: float = 0.0
@@ -28,22 +28,22 @@ class Spent(NamedTuple):
 
     @property
     def worked_j(self) -> float:
-        """Of all, but for what clients take at rest."""
+        """Energy of all nodes, without clients at rest."""
         return self.spans_j + self.tallied_j
 
     @property
     def energy_j(self) -> float:
-        """Of all."""
+        """Energy of all nodes."""
         return self.worked_j + self.rest_j + self.tallied_rest_j
 
     @property
     def sent_bits(self) -> float:
-        """Of all clients."""
+        """Bits sent by all clients."""
         return self.uploads_bits + self.tallied_up_bits
 
     @property
     def received_bits(self) -> float:
-        """Of all clients."""
+        """Bits received by all clients."""
         return self.downloads_bits + self.tallied_down_bits
 
 
@@ -51,10 +51,10 @@ class Totals(NamedTuple):
     """Sums over rows.
 
     Attributes:
-        spent: By the last of them.
-        at_evaluations: Spent by the time of each evaluation.
-        num_updates: Of edge rounds that have ended, and of jobs that belong to none.
-        num_dropped: Of these.
+        spent: Bits and energy up to the last row.
+        at_evaluations: Bits and energy up to each evaluation.
+        num_updates: Number of updates of edge rounds that have ended, and of jobs that belong to none.
+        num_dropped: Number of these that were dropped.
     """
 
     spent: Spent = Spent()
@@ -64,10 +64,10 @@ class Totals(NamedTuple):
     num_dropped: int = 0
 
     def after(self, tables: Mapping[str, Columns], times_s: Sequence[float]) -> "Totals":
-        """The sums with some more rows.
+        """Sums after some more rows.
 
         Args:
-            times_s: Of the evaluations among them, rising; each at the end of a stretch.
+            times_s: Times of the evaluations among them, rising; each at the end of a stretch.
         """
         spans, transfers, tallies = tables["spans"], tables["transfers"], tables["tallies"]
         rounds, fates, at_rest = tables["rounds"], tables["fates"], spans["activity"].isin(REST)
@@ -103,7 +103,7 @@ class Totals(NamedTuple):
 def _running(
     start: float, end_s: NDArray[np.float64], amount: NDArray[np.float64], times_s: Sequence[float]
 ) -> NDArray[np.float64]:
-    """A running sum by each time, and after all rows, which come stretch by stretch."""
+    """Running sum at each time, and after all rows, which come stretch by stretch."""
     sums = np.cumsum(np.concatenate(([start], amount)))
     num_rows = np.searchsorted(np.sort(end_s), times_s, side="right")
     return np.append(sums[num_rows], sums[-1])

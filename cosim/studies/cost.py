@@ -1,13 +1,14 @@
-"""Cost: how long the runs of a study will take, judged before they are played.
+"""Cost: estimated duration of the runs of a study, before they start.
 
-A round of the first design is played with its learning and its evaluation, and a few of every design without
-(a timing-only probe). That says what the events of a round cost in each design, what learning costs for an
-update in the first, and how many updates a round has in each. Where the first loses every update, the first
-design that does not says what learning costs; where all do, it costs the same for each round.
+A round of the first design runs with its learning and its evaluation, and a few rounds of every design
+without (a timing-only probe). This measures the cost of a round's events in each design, the cost of learning
+an update in the first, and the number of updates in a round of each. If the first design loses every update,
+the first design that does not gives the cost of learning; if all do, it is the same for each round.
 
-Scope and limitations: a guess. Networks, batches and data sets of other designs count as the first one's,
-rounds as alike and all evaluated, and cores as undisturbed by each other. A design whose clock cannot run
-without learning costs what the first one does. Where the first cannot be measured, nothing is said.
+Scope and limitations: an estimate. Networks, batches and data sets of other designs are assumed equal to the
+first one's, all rounds equal and evaluated, and cores undisturbed by each other. A design whose clock cannot
+run without learning is assumed to cost what the first one does. If the first cannot be measured, there is no
+estimate.
 """
 
 import time
@@ -30,13 +31,13 @@ _LEARNING_WALL_S = 1.0
 
 
 class Measured(NamedTuple):
-    """The beginning of a run.
+    """Beginning of a run.
 
     Attributes:
         begin_s: Wall time until its clock started.
-        per_unit_s: Wall time for one of what its end counts, such as a round.
+        per_unit_s: Wall time of one unit that its end counts, such as a round.
         updates_per_unit: Updates that arrived in it.
-        num_units: What its end counts.
+        num_units: Number of units until its end.
     """
 
     begin_s: float
@@ -46,16 +47,16 @@ class Measured(NamedTuple):
 
     @property
     def wall_s(self) -> float:
-        """Of the whole run."""
+        """Wall time of the whole run."""
         return self.begin_s + self.num_units * self.per_unit_s
 
 
 class Enough(Exception):
-    """The beginning of a run has been measured."""
+    """Signal that the beginning of a run has been measured."""
 
 
 def costs_s(systems: Sequence[System], data_dir: Path | None) -> list[float] | None:
-    """Wall time of a run of each system, on one core; None where the first cannot be measured."""
+    """Wall time of a run of each system, on one core; None if the first cannot be measured."""
     first, *_ = systems
     learnt = measured(first, data_dir, _LEARNING_WALL_S)
     if learnt is None:
@@ -83,7 +84,7 @@ def costs_s(systems: Sequence[System], data_dir: Path | None) -> list[float] | N
 
 
 def probed(system: System, data_dir: Path | None) -> Measured | None:
-    """The beginning of a run without learning; None where the system's clock needs it."""
+    """Beginning of a run without learning; None if the system's clock needs learning."""
     try:
         return measured(evolve(system, evaluation=Never()), data_dir, _PROBE_WALL_S)
     except ConfigurationError:
@@ -91,10 +92,10 @@ def probed(system: System, data_dir: Path | None) -> Measured | None:
 
 
 def measured(system: System, data_dir: Path | None, enough_wall_s: float) -> Measured | None:
-    """The beginning of a run; None where the run cannot begin.
+    """Beginning of a run; None if the run cannot begin.
 
     Args:
-        enough_wall_s: How long to play at least, if the run is that long; at least one round.
+        enough_wall_s: Least wall time to run, if the run is that long; at least one round.
     """
     if system.evaluation.learns:
         system = evolve(system, evaluation=EveryVersions())
@@ -112,7 +113,7 @@ def measured(system: System, data_dir: Path | None, enough_wall_s: float) -> Mea
         run(system, data_dir=data_dir, num_workers=1, listener=listener)
     except Enough:
         pass
-    except Exception:  # the study's own run will say what is wrong
+    except Exception:  # the study's own run will report the error
         return None
     if len(heard) < 2:
         return None

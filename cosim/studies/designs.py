@@ -1,10 +1,10 @@
 """Designs: systems with some fields changed, every combination of them.
 
-Systems have names (one alone is called base) and may be of different kinds. A design is called by what tells
-it from the others, in words, such as "HIST, 5 MHz, deadline 60 ms" (`cosim.studies.names`).
+Systems have names (one alone is called base) and may be of different kinds. A design is named, in words, by
+its differences from the others, such as "HIST, 5 MHz, deadline 60 ms" (`cosim.studies.names`).
 
-Scope and limitations: fields are named as in `cosim.configuration.changes`, and values are those of
-config.json. A combination that breaks a rule is a design too, one that cannot be run, and says why.
+Scope and limitations: fields are named as in `cosim.configuration.changes`, and values are as in config.json.
+A combination that breaks a rule is a design, too, which cannot be run and says why.
 
 Usage::
 
@@ -30,7 +30,7 @@ from cosim.system import System
 Grid = Mapping[str, Sequence[Any]]
 Systems = Mapping[str, System]
 BASE = "base"
-"""The name of a system that has none."""
+"""Name of a system without a name."""
 
 
 @attrs.frozen(kw_only=True)
@@ -38,10 +38,10 @@ class Design:
     """One combination.
 
     Attributes:
-        name: What tells it from the others, in words.
+        name: Its differences from the others, in words.
         base: Name of the system that is changed.
         values: Field -> its value, as in config.json.
-        system: The configuration, or None where it breaks a rule.
+        system: The configuration, or None if it breaks a rule.
         error: The rule that it breaks, or None.
     """
 
@@ -56,7 +56,7 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
     """Systems by their names; one alone is called base.
 
     Raises:
-        ConfigurationError: There is none, one is no system or has no name, or their seeds differ.
+        ConfigurationError: There is none, one is not a system or has no name, or their seeds differ.
     """
     systems = {BASE: given} if isinstance(given, System) else given
     if not isinstance(systems, Mapping):
@@ -82,10 +82,10 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
 
 
 def grid_of(given: Any) -> Grid:
-    """Fields and tuples of values, of which one alone may be given.
+    """Fields and tuples of their values; a single value may be given alone.
 
     Raises:
-        ConfigurationError: What is given is no mapping of fields.
+        ConfigurationError: The argument is not a mapping of fields.
     """
     if not (isinstance(given, Mapping) and all(isinstance(field, str) for field in given)):
         raise ConfigurationError(
@@ -104,7 +104,7 @@ def designs(systems: Systems, grid: Grid) -> tuple[Design, ...]:
     """Every combination, the last field changing fastest, the system slowest.
 
     Raises:
-        ConfigurationError: A field that there is not, one that is no single value, or one without values.
+        ConfigurationError: A field does not exist, is not a single value, or has no values.
     """
     for field, given in grid.items():
         if not len(given):
@@ -130,10 +130,10 @@ def designs(systems: Systems, grid: Grid) -> tuple[Design, ...]:
 
 
 def check_typed(systems: Systems, found: Sequence[Design]) -> None:
-    """Refuse what only a mistake can be: values that a field never takes, and files that are not there.
+    """Refuse probable mistakes: values that a field never takes, and files that are missing.
 
     Raises:
-        ConfigurationError: Field, value and the rule that is broken.
+        ConfigurationError: Names the field, the value and the rule that is broken.
     """
     can_be = {
         (field, exactly(value))
@@ -153,7 +153,7 @@ def check_typed(systems: Systems, found: Sequence[Design]) -> None:
 
 
 def _takes(base: System, values: Mapping[str, Any], field: str) -> bool:
-    """Whether a field is of a type that takes its value, and a kind is there; rules are another matter."""
+    """True if a field has a type that takes its value, and a kind exists; its other rules are not checked."""
     *outer, name = field.split(".")
     kinds = {path: kind for path, kind in values.items() if path.rpartition(".")[2] == KIND}
     try:

@@ -1,8 +1,8 @@
-"""Executors: where the runs of a study are played, and what becomes of those whose worker dies.
+"""Executors: processes in which the runs of a study run, and the handling of workers that die.
 
 Processes of this machine are forked from a server that has nothing but the engine loaded, so they start at
-once. They end with the process that asked for them, which alone hears of Ctrl-C. Any other
-`concurrent.futures.Executor` is used as it is.
+once. They end with the process that asked for them, and only that process handles Ctrl-C. Any other
+`concurrent.futures.Executor` is used unchanged.
 """
 
 import os
@@ -22,16 +22,16 @@ from cosim.files.interrupts import interrupts_deferred
 from cosim.files.on_disk import is_alive
 
 MOST_ATTEMPTS = 3
-"""How often a job is begun whose worker dies. [no source]"""
+"""Most attempts at a job whose worker dies. [no source]"""
 PRELOADED = ["cosim.engine.run.run", "cosim.engine.learning.learner", "torch._dynamo"]
-"""What worker processes share. The last is what torch imports at its first gradient, half as much again."""
+"""Modules that worker processes share; torch imports the last one at its first gradient, at great cost."""
 Key = tuple[int, int]
 """Design and seed."""
 
 
 @contextmanager
 def pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callable[[], Executor]]:
-    """What gives the executor, a fresh one after the last broke."""
+    """Function that gives the executor, a fresh one after the last broke."""
     if executor is not None:
         yield lambda: executor
         return
@@ -61,7 +61,7 @@ def pool(executor: Executor | None, num_workers: int | None) -> Iterator[Callabl
 
 
 class _Processes(ForkServerContext):
-    """Processes that know nothing of this one but what they are sent, and nothing of Ctrl-C."""
+    """Processes that know nothing of this one except what they are sent, and ignore Ctrl-C."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,14 +69,14 @@ class _Processes(ForkServerContext):
         self.set_forkserver_preload(PRELOADED)
 
     def Process(self, *args: Any, **kwargs: Any) -> BaseProcess:  # type: ignore[override]
-        """One that is still to be started."""
+        """Process that is not started yet."""
         process = ForkServerProcess(*args, **kwargs)
         self._started.append(process)
         return process
 
     def wait_for_server(self) -> None:
-        """Start what they are forked from; an interrupt meanwhile leaves nothing behind."""
-        resource_tracker.ensure_running()  # which lets signals through again
+        """Start the server that they are forked from; an interrupt meanwhile leaves nothing behind."""
+        resource_tracker.ensure_running()  # it unblocks signals
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             forkserver.ensure_running()
@@ -87,20 +87,20 @@ class _Processes(ForkServerContext):
         first.join()
 
     def kill(self) -> None:
-        """End them now. What they have saved is whole at every instant."""
+        """End the processes now; everything that they have saved is complete at every instant."""
         for process in self._started:
             if process.pid is not None:
                 process.kill()
 
 
 def _nothing() -> None:
-    """What the first process does."""
+    """Task of the first process."""
 
 
 def _begin(asker: int, environment: dict[str, str]) -> None:
-    """Let this process see the environment of the one that asked for it, and end when that one has.
+    """Give this process the environment of the process that asked for it, and end when that one has ended.
 
-    So nobody holds a run that a new study wants.
+    So no process holds a run that a new study needs.
     """
     os.environ.clear()
     os.environ.update(environment)
@@ -117,11 +117,11 @@ def _begin(asker: int, environment: dict[str, str]) -> None:
 def played(
     pool: Callable[[], Executor], play: Callable[[Any], dict[str, Any]], wanted: dict[Key, Any]
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
-    """What becomes of every wanted job, also of those that are wanted on the way.
+    """Outcome of every wanted job, including jobs that are added meanwhile.
 
     Args:
         pool: Gives an executor, a fresh one after the last broke.
-        play: Plays a job in a worker; returns what the table says of it.
+        play: Runs a job in a worker; returns its row of the table.
         wanted: Key -> job; emptied.
     """
     executor: Executor | None = None
@@ -151,7 +151,7 @@ def played(
 
 
 def _submitted(executor: Executor, play: Callable[[Any], dict[str, Any]], job: Any) -> Future[dict[str, Any]]:
-    """The job's future, also where the executor has broken since it was asked last."""
+    """Future of the job, even if the executor has broken since it was asked last."""
     try:
         with interrupts_deferred():  # no process is left half started
             return executor.submit(play, job)

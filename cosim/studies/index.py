@@ -1,9 +1,9 @@
-"""Index: what became of the runs of a study, so that going on with 1,000 of them reads one file.
+"""Index: outcomes of the runs of a study, so that resuming 1,000 of them reads one file.
 
 `index.jsonl` gets a line whenever a run has ended, with its outcome, its network and a stamp of its folder:
-sizes and times of the files that a reader would read. A line counts only where the stamp is still that of the
-folder (none, where a failed run has none); any other run is read, or played, again. Further lines have the
-checksums of the tables of runs that were written. A line that is damaged does not count.
+sizes and times of the files that a reader would read. A line counts only if the stamp still matches the
+folder (a failed run may have none); any other run is read, or run, again. Further lines have the checksums of
+the tables of runs that were written. A damaged line does not count.
 """
 
 import hashlib
@@ -19,14 +19,14 @@ from cosim.records.tables import TABLES
 _FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
 _TABLE = "table"
 _OF_A_RUN = ("design", "name", "base", "seed", "folder")
-"""Columns of the table of runs that an outcome leaves alone."""
+"""Columns of the table of runs that an outcome does not change."""
 
 
 class Index:
     """The index of a study folder.
 
     Attributes:
-        tables: Checksums of the tables of runs; empty: unknown.
+        tables: Checksums of the tables of runs; empty means unknown.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,23 +42,23 @@ class Index:
                     self.tables |= {found[_TABLE]} if _TABLE in found else set()
 
     def outcome(self, run: str) -> dict[str, Any] | None:
-        """What became of the run in a folder within the study's, as far as it still is; None: unknown."""
+        """Outcome of the run in a folder within the study's, if it still holds; None means unknown."""
         known = self._lines.get(run)
         return known["outcome"] if known and known["stamp"] == stamp(self._folder / run) else None
 
     def network(self, run: str) -> dict[str, str] | None:
-        """By what the network of a run is known again, as its config.json says; None: unknown."""
+        """Identity of a run's network, as in its config.json; None means unknown."""
         return self._lines.get(run, {}).get("network")
 
     def add(self, run: str, outcome: dict[str, Any], network: dict[str, str] | None = None) -> None:
-        """Note what became of a run; where that fails, it is read again."""
+        """Add the outcome of a run; if that fails, the run is read again."""
         known = {"outcome": outcome, "network": network, "stamp": stamp(self._folder / run)}
         if self._lines.get(run) != known:
             self._lines[run] = known
             self._write({run: known})
 
     def add_table(self, checksum: str) -> None:
-        """Note the checksum of a table of runs, before it is put in its place."""
+        """Add the checksum of a table of runs, before it is put in its place."""
         self.tables.add(checksum)
         self._write({_TABLE: checksum})
 
@@ -69,7 +69,7 @@ class Index:
 
 
 def _line(body: bytes) -> dict[str, Any]:
-    """What a line says; nothing where it says what no study writes."""
+    """Content of a line; empty if it has something that no study writes."""
     try:
         found = json.loads(body)
         return found if all(_is_known(*item) for item in found.items()) else {}
@@ -78,7 +78,7 @@ def _line(body: bytes) -> dict[str, Any]:
 
 
 def _is_known(run: str, known: Any) -> bool:
-    """Whether an outcome is of a study's types, and says nothing of which run it is."""
+    """True if an outcome has a study's types, and does not say which run it belongs to."""
     if run == _TABLE:
         return isinstance(known, str)
     texts, numbers = {"status": "", "error": ""}, dict(known["outcome"])
@@ -95,7 +95,7 @@ def _is_known(run: str, known: Any) -> bool:
 
 
 def stamp(folder: Path) -> str | None:
-    """Sizes and times of the files of a run; None where one is missing."""
+    """Sizes and times of the files of a run; None if one is missing."""
     try:
         found = [(path.st_size, path.st_mtime_ns) for path in map(Path.stat, map(folder.joinpath, _FILES))]
     except OSError:

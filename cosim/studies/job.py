@@ -1,4 +1,4 @@
-"""Job: one run of a study, as a worker is asked for it."""
+"""Job: one run of a study, as a worker gets it."""
 
 import warnings
 from collections.abc import Callable
@@ -24,20 +24,20 @@ from cosim.studies.watch import Note
 from cosim.system import System
 
 NETWORK = "network"
-"""What of an outcome is no column: by what the network of the run is known again."""
+"""Key of an outcome that is no column: the identity of the run's network."""
 
 
 @attrs.frozen(kw_only=True)
 class Job:
-    """One run, as a worker is asked for it.
+    """One run, as a worker gets it.
 
     Attributes:
-        system: Pickled, it brings along the modules of the classes that it is made of.
+        system: The system; pickled, it brings along the modules of its classes.
         build: Builds its network; pickled, it brings along its module.
-        note: Where it leaves how far it is; None: nowhere.
-        records: What its tables tell.
-        keep: Which model it keeps.
-        device: Where the learning is computed: cpu or cuda.
+        note: File in which it reports its progress; None means that it does not.
+        records: Detail of its tables.
+        keep: Model that it keeps.
+        device: Device of the learning: cpu or cuda.
     """
 
     system: System
@@ -54,7 +54,7 @@ class Job:
 
 
 def play(job: Job) -> dict[str, Any]:
-    """Play one run in this process, or go on with it, or read it.
+    """Run one run in this process, resume it, or read it.
 
     Returns:
         Its row in the table, its network (`NETWORK`), and its warnings.
@@ -75,7 +75,7 @@ def play(job: Job) -> dict[str, Any]:
 
 
 def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
-    """The run; one that is so damaged that it cannot go on is begun anew."""
+    """Run the job; a run too damaged to resume is started afresh."""
     folder = Path(job.folder)
     ask = partial(
         run,
@@ -101,7 +101,7 @@ def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
 
 
 def _damage(path: Path, job: Job) -> str | None:
-    """Why the config.json in a folder of this very study is not that of the run; None where it is."""
+    """Reason why the config.json in a folder of this study is not the run's; None if it is."""
     try:
         known = read_json(path)
     except ValueError as error:

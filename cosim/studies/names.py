@@ -1,6 +1,6 @@
-"""Names of designs: what tells them from the others, in words (`cosim.configuration.words`).
+"""Names of designs: their differences, in words (`cosim.configuration.words`).
 
-Fields that are the same in all designs are left out. Where two designs would be called alike, all are called
+Fields that are the same in all designs are left out. If two designs would have the same name, all are named
 by paths and values as files hold them, such as "num_cells=2".
 
 Usage::
@@ -19,7 +19,7 @@ from cosim.configuration.words import in_words, parts_of
 
 
 def names_of(systems: Mapping[str, Mapping[str, Any]], grid: Mapping[str, Sequence[Any]]) -> list[str]:
-    """The name of every design, the last field changing fastest, the system slowest.
+    """Name of every design, the last field changing fastest, the system slowest.
 
     Args:
         systems: The systems that are changed, as files hold them, by their names.
@@ -42,7 +42,7 @@ def names_of(systems: Mapping[str, Mapping[str, Any]], grid: Mapping[str, Sequen
 
 
 def shared_parts(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Path -> class of the parts that are of one class in all systems that have them."""
+    """Path -> class of the parts that have one class in all systems with them."""
     found: dict[str, set[str]] = {}
     for system in systems.values():
         for path, kind in parts_of(system).items():
@@ -51,7 +51,7 @@ def shared_parts(systems: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _with_kinds(parts: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, str]:
-    """The classes of a system's parts where a design asks for others."""
+    """Classes of a system's parts, with the changes of a design."""
     ending = ".kind"
     asked = {
         field.removesuffix(ending): str(kind) for field, kind in values.items() if field.endswith(ending)
@@ -60,6 +60,6 @@ def _with_kinds(parts: Mapping[str, str], values: Mapping[str, Any]) -> dict[str
 
 
 def exactly(value: Any) -> str:
-    """A value as a file holds it; numbers that are the same are alike."""
+    """Value as a file holds it; equal numbers are written alike."""
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 1e15
     return json.dumps(int(value) if is_whole else value, ensure_ascii=False)

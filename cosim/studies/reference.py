@@ -1,7 +1,7 @@
-"""Reference: the design of a study that differences are to.
+"""Reference: the design of a study with which the others are compared.
 
-It is the first that leaves its system as it is, else the first: so values of the grid may stand in any order,
-and what is compared is still compared with what the scenario has.
+It is the first design that leaves its system unchanged, else the first: so values of the grid may stand in
+any order, and designs are still compared with the scenario's own values.
 
 Usage::
 
@@ -18,7 +18,7 @@ from cosim.studies.names import exactly
 
 
 def reference_of(systems: Mapping[str, Mapping[str, Any]], grid: Mapping[str, Sequence[Any]]) -> int:
-    """The number of the reference, the last field changing fastest, the system slowest.
+    """Number of the reference, the last field changing fastest, the system slowest.
 
     Args:
         systems: The systems that are changed, as files hold them, by their names.
@@ -32,7 +32,7 @@ def reference_of(systems: Mapping[str, Mapping[str, Any]], grid: Mapping[str, Se
 
 
 def _has(system: Mapping[str, Any], field: str, value: Any) -> bool:
-    """Whether a field of a system has this value already."""
+    """True if a field of a system has this value already."""
     *outer, name = field.split(".")
     place: Any = system
     for part in outer:

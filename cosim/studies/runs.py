@@ -1,7 +1,7 @@
-"""Runs: those that a study asks for, what has become of each, and the table of them.
+"""Runs: the runs of a study, the outcome of each, and their table.
 
-With 1,000 runs, nothing here reads or writes all of them whenever one has ended: the table is written now and
-then, the index grows by a line, and more seeds are asked for in the design of that run only.
+With 1,000 runs, nothing here reads or writes all of them whenever one has ended: the table is written from
+time to time, the index grows by a line, and more seeds are asked for only in the design of that run.
 """
 
 import time
@@ -39,15 +39,15 @@ Key = tuple[int, int]
 
 _WRITE_EVERY_WALL_S = 2.0
 _MOST_WRITING = 0.05
-"""Share of a study's time that may go into its table on the way."""
+"""Largest share of a study's time for writing its table on the way. [no source]"""
 
 
 class Runs:
-    """What has become of each run, and which are still wanted.
+    """Outcome of each run, and the runs that are still wanted.
 
     Attributes:
         rows: Row of the table by design and seed.
-        wanted: Those that are to be played.
+        wanted: Runs that are still to be run.
     """
 
     def __init__(
@@ -84,24 +84,24 @@ class Runs:
 
     @property
     def table(self) -> pd.DataFrame:
-        """All rows."""
+        """Table of all rows."""
         return table_of(list(self.rows.values()), self._labels, self._parts, self._reference)
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many runs have ended, are asked for, and have failed."""
+        """Number of runs that have ended, are asked for, and have failed."""
         states = [row["status"] for row in self.rows.values()]
         return len(states) - states.count("waiting"), len(states), states.count("failed")
 
     def ended(self, key: Key, outcome: dict[str, Any]) -> None:
-        """Take note of what became of a run, and ask for more seeds where its design has not enough."""
+        """Add the outcome of a run, and ask for more seeds if its design does not have enough."""
         network = outcome.pop(NETWORK, None)
         self.rows[key] |= outcome
         self._index.add(self.rows[key]["folder"], outcome, network)
         self._ask_for_more(key[0])
 
     def write(self, *, now: bool) -> None:
-        """Write the table, unless that took place just now or takes too much of the study's time."""
+        """Write the table, unless that was done just now or takes too much of the study's time."""
         began = time.monotonic()
         wait_s = max(_WRITE_EVERY_WALL_S, self._writing_s / _MOST_WRITING)
         if now or not self._written or began - self._written >= wait_s:
@@ -110,7 +110,7 @@ class Runs:
             self._writing_s = self._written - began
 
     def cost(self, num_at_once: int) -> str:
-        """How many runs there are, and how long they will take."""
+        """Number of runs, and their estimated duration, in words."""
         playable = {design: self._designs[design].system for design, _ in self.wanted}
         found = costs_s([system for system in playable.values() if system is not None], self._data_dir)
         num_done = len(self.rows) - len(self.wanted)
@@ -125,7 +125,7 @@ class Runs:
         return f"{runs}, about {duration(wall_s)} on {in_words('num_cores', num_at_once)}"
 
     def _want(self, design: int) -> None:
-        """The next seed of a design."""
+        """Add the next seed of a design."""
         own, study = self._designs[design], self._study
         seed = study.first_seed + len(self._seeds[design])
         self._seeds[design].append(seed)
@@ -158,19 +158,19 @@ class Runs:
             )
 
     def _known(self, system: System, build: Builder, run: str) -> dict[str, Any] | None:
-        """What the index says of a run that is complete; None where it has to be looked at, or played."""
+        """Outcome of a complete run from the index; None if the run must be read, or run."""
         known = self._index.outcome(run)
         if known is None or known["status"] != COMPLETE:
             return None
-        is_own = ":" in system.model  # a function of the user's, which may build another network today
+        is_own = ":" in system.model  # a user's function, which may build another network today
         return None if is_own and self._index.network(run) != self._network(system, build) else known
 
     def _network(self, system: System, build: Builder) -> dict[str, str] | None:
-        """By what the network of a system is known again; None where it cannot be built."""
+        """Identity of the network of a system; None if it cannot be built."""
         key = system.model, system.initial_weights, system.evaluation.learns
         if key not in self._networks:
             self._networks[key] = None
-            with suppress(Exception):  # its run will say what is wrong
+            with suppress(Exception):  # its run will report the error
                 first = first_values_of(system, Named(system.model, build))
                 config = configuration_of(system, first, self._scenario)
                 self._networks[key] = config["network"]
@@ -181,7 +181,7 @@ class Runs:
         self._index.add_table(checksum(partial))
 
     def _ask_for_more(self, design: int) -> None:
-        """Further seeds, while those of a design have all ended and are not enough."""
+        """Add further seeds while all runs of a design have ended and are not enough."""
         while self._designs[design].system is not None and len(self._seeds[design]) < self._most_seeds:
             own = [self.rows[design, seed] for seed in self._seeds[design]]
             if any(row["status"] == "waiting" for row in own) or self._enough(table_of(own, self._labels)):

@@ -1,16 +1,16 @@
 """Studies: what if? Several systems, and every design of a grid, with the same seeds, in one folder.
 
-All designs meet the same users, places, channels, data and mini-batches, seed by seed, since randomness has
+All designs have the same users, places, channels, data and mini-batches, seed by seed, since randomness has
 names; so differences between designs are paired. Runs go to any `concurrent.futures.Executor`; the table does
-not depend on which, nor on the number of workers. A study that was stopped, however it ended, goes on with
-what is missing, also within a run (`cosim.engine.store.checkpoint`). A run that fails is a row with its
-error; one that is damaged is played again.
+not depend on the choice, nor on the number of workers. A study that was stopped, for any reason, resumes with
+the missing runs, even within a run (`cosim.engine.store.checkpoint`). A run that fails is a row with its
+error; a damaged run is run again.
 
 The folder holds `study.json` (what was asked, and the sources of a user's own parts), `runs/` (one run folder
-each), `runs.parquet` (one row per run, with its folder; written anew now and then, and at the end) and
+each), `runs.parquet` (one row for each run, with its folder; rewritten from time to time, and at the end) and
 `index.jsonl` (`cosim.studies.index`).
 
-Scope and limitations: one machine's processes know nothing of the one that asks, so a script that runs a
+Scope and limitations: worker processes import the script of the process that asks, so a script that runs a
 study needs `if __name__ == "__main__":`. Each run learns on one thread.
 
 Usage::
@@ -78,7 +78,7 @@ def _targets(given: Any) -> tuple[float, ...]:
 
 
 def _whole(given: Any) -> Any:
-    """A whole number of NumPy's as one of Python's; anything else as it is, to be refused."""
+    """Python's number for a whole number of NumPy's; anything else unchanged, to be refused."""
     return index(given) if hasattr(given, "__index__") and not isinstance(given, bool) else given
 
 
@@ -87,12 +87,12 @@ class Study:
     """Named systems, and a grid of designs of each.
 
     Attributes:
-        systems: What is compared or changed: one system, or several by their names, of whatever kinds.
+        systems: The systems that are compared or changed: one, or several of any kinds by their names.
         grid: Field -> its values, every combination of which is a design of every system. The end of a
-            field's path will do where it tells the field from the others.
-        seeds: How many seeds each design has, from the systems' on.
-        targets: Of the headline (such as accuracy), for what it takes to reach each.
-        held: Evaluations in a row at which a target must be reached to count.
+            field's path is enough if it identifies the field.
+        seeds: Number of seeds of each design, from the systems' seed on.
+        targets: Targets of the headline (such as accuracy), for the cost of reaching each.
+        held: Consecutive evaluations at which a target must be reached to count.
     """
 
     systems: Systems = attrs.field(converter=systems_by_name)
@@ -125,7 +125,7 @@ class Study:
         return table("Study", {**self._shown(), **designs, **rest})
 
     def _shown(self) -> dict[str, object]:
-        """What a reader wants to know first."""
+        """Facts that a reader wants first."""
         kinds = dict.fromkeys(type(system.protocol).__name__ for system in self.systems.values())
         return {"designs": len(self.designs), "seeds": self.seeds, "of": ", ".join(kinds)}
 
@@ -136,7 +136,7 @@ class Study:
 
     @property
     def first_seed(self) -> int:
-        """That of the systems."""
+        """First seed of the systems."""
         return next(iter(self.systems.values())).seed
 
     @checked_call
@@ -158,25 +158,26 @@ class Study:
         """Run what has not been run yet.
 
         Args:
-            out: Study folder, new or of this very study.
-            scenario: Name of the scenario, or module:function, which config.json says.
-            data_dir: Folder of the data set's files; None: the usual places.
-            executor: Where to run; None: processes of this machine.
-            num_workers: How many runs at a time; None: one per core.
-            enough: Whether the runs of a design, those of all its seeds so far, suffice; asked when they have
+            out: Study folder, new or of this study.
+            scenario: Name of the scenario, or module:function, for config.json.
+            data_dir: Folder of the data set's files; None means the usual places.
+            executor: Executor of the runs; None means processes of this machine.
+            num_workers: Number of runs at a time; None means one for each core.
+            enough: True if the runs of a design, with all its seeds so far, suffice; asked when they have
                 ended. If not, it gets another seed.
-            most_seeds: Seeds that a design gets at most; None: `seeds`.
-            progress: Whether to say what the study will cost, and to show how far it is; a text: so called.
-            listener: Hears the table whenever a run has ended, and how many runs there are to be.
-            records: What the tables of runs that are played tell (`cosim.run`).
-            keep: Which model each run keeps (`cosim.run`).
+            most_seeds: Most seeds of a design; None means `seeds`.
+            progress: True to print the estimated cost and to show the progress; a text is its title.
+            listener: Called with the table and the number of all runs whenever a run has ended.
+            records: Detail of the tables of runs (`cosim.run`).
+            keep: Model that each run keeps (`cosim.run`).
 
         Returns:
-            The table of runs, by design and seed.
+            Table of runs, by design and seed.
 
         Raises:
-            ConfigurationError: The folder holds another study, or one of other sources; a grid that cannot
-                be; a system of a class that another process would not find; a target that suits no headline.
+            ConfigurationError: The folder holds another study, or one of other sources; the grid is
+                impossible; a system has a class that another process would not find; a target does not suit a
+                headline.
         """
         folder, found = place(out), self.designs
         check_typed(self.systems, found)

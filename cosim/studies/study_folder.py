@@ -1,7 +1,7 @@
-"""Study folder: which study it holds, as its `study.json` says.
+"""Study folder: the study that a folder holds, by its `study.json`.
 
-A study goes on only in a folder of the same systems, grid and targets, whose parts have the same sources; it
-may be asked for other seeds. Where the file is lost, the configurations of the runs say whose they are.
+A study resumes only in a folder of the same systems, grid and targets, with the same sources of parts; other
+seeds may be asked for. If the file is lost, the configurations of the runs tell the study.
 """
 
 import json
@@ -19,20 +19,20 @@ from cosim.studies.designs import Design
 from cosim.studies.table import ASKED, RUN
 
 SEEDS, SOURCES = "seeds", "sources"
-"""What `study.json` says besides what was asked."""
+"""Keys of `study.json` besides what was asked."""
 
 
 def begin(
     folder: Path, asked: dict[str, Any], seeds: int, sources: Sources, designs: Sequence[Design]
 ) -> None:
-    """Make the folder of a study, or see that it is of this very one.
+    """Make the folder of a study, or check that it holds this study.
 
     Args:
-        asked: By what the study is known again.
-        seeds: Of each design; they may change.
+        asked: Identity of the study.
+        seeds: Seeds of each design; they may change.
 
     Raises:
-        ConfigurationError: It holds something else, or cannot be written or read.
+        ConfigurationError: The folder holds something else, or cannot be written or read.
     """
     path, asked = folder / ASKED, json.loads(json.dumps(asked))
     written = asked | {SEEDS: seeds, SOURCES: sources}
@@ -69,26 +69,26 @@ def begin(
 
 
 def keep_seeds(folder: Path, seeds: int) -> None:
-    """Write down how many seeds each design was asked for last."""
+    """Save the number of seeds that each design was asked for last."""
     known = read_json(folder / ASKED)
     if known.get(SEEDS) != seeds:
         write_json(folder / ASKED, known | {SEEDS: seeds})
 
 
 def _has_lost(path: Path) -> bool:
-    """Whether the file of a study is missing where there are runs of one."""
+    """True if the file of a study is missing although there are runs of one."""
     runs = [run.name for run in path.parent.glob("runs/*")]
     return not path.exists() and bool(runs) and all(map(RUN.fullmatch, runs))
 
 
 def _check_runs(folder: Path, designs: Sequence[Design]) -> None:
-    """Refuse runs of another study, whose file is lost."""
+    """Refuse runs of another study if the study's file is lost."""
     for path in folder.glob("runs/*/config.json"):
         number, seed = map(int, RUN.fullmatch(path.parent.name).groups())  # type: ignore[union-attr]
         try:
             known = read_json(path).get("system")
         except ValueError:
-            continue  # it is begun anew
+            continue  # it is started afresh
         system = designs[number].system if number < len(designs) else None
         if system is None or known != to_dict(evolve(system, seed=seed)):
             raise _another(folder, f"its {path.parent.name} is of another configuration")

@@ -1,9 +1,8 @@
-"""Table of runs: one row for each run of a study, what it was and what became of it.
+"""Table of runs: one row for each run of a study, with its design and its outcome.
 
-It says nothing that the index and the run folders do not say, so a damaged one is made anew from them. It
-needs nothing but results, so that whoever reads them may use it. The table's `attrs` say what its scores
-mean, which targets it has, of which classes the parts are, and which design differences are to; Parquet keeps
-them.
+It holds only what the index and the run folders hold, so a damaged table is rebuilt from them. It needs only
+results, so any reader of results may use it. The table's `attrs` have the meaning of its scores, its targets,
+the classes of the parts, and the design with which others are compared; Parquet keeps them.
 """
 
 import json
@@ -44,32 +43,32 @@ COLUMNS = {
     "last_version": "float64",
     "is_diverged": "bool",
 }
-"""Columns of the table of runs; what a run does not have is not a number.
+"""Columns of the table of runs; values that a run does not have are nan.
 
-Besides stand the scores of the last evaluation, as the tasks call them, four columns for each target, and the
-fields of the grid.
+Further columns are the scores of the last evaluation, as the tasks call them, four columns for each target,
+and the fields of the grid.
 """
 MEASURES = "measures"
-"""What of an outcome is no column: the meaning of its scores."""
+"""Key of an outcome that is no column: the meaning of its scores."""
 
 FILE, ASKED = "runs.parquet", "study.json"
 RUN = re.compile(r"design-(\d+)-seed-(\d+)")
-"""What the folder of a run is called, by design and seed."""
+"""Pattern of the name of a run's folder, by design and seed."""
 
 
 def run_folder(design: int, seed: int) -> str:
-    """Where a run lies in the folder of its study."""
+    """Folder of a run within the folder of its study."""
     return f"runs/design-{design:03d}-seed-{seed}"
 
 
 def table_in(folder: Path) -> pd.DataFrame:
-    """The table in a study folder.
+    """Table in a study folder.
 
     Raises:
-        ConfigurationError: It has to be made anew, and nobody knows of what.
+        ConfigurationError: The table is damaged, and there is nothing to rebuild it from.
 
     Warns:
-        UserWarning: It is made anew.
+        UserWarning: The table is rebuilt.
     """
     index = Index(folder)
     try:
@@ -78,7 +77,7 @@ def table_in(folder: Path) -> pd.DataFrame:
         with ParquetFile(folder / FILE) as file:
             check_parquet(folder / FILE, file)
         table = pd.read_parquet(folder / FILE)
-        if "is_diverged" not in table:  # before there was such a column
+        if "is_diverged" not in table:  # older tables have no such column
             return _made_anew(folder, index)
         if any(dtype_of(table[column]) != dtype for column, dtype in COLUMNS.items()):
             raise ValueError("its columns are of other types")
@@ -86,7 +85,7 @@ def table_in(folder: Path) -> pd.DataFrame:
             raise ValueError("it has rows without a value")
         for column in table.columns[table.columns.str.startswith("field.")]:
             table[column].map(json.loads)
-    except Exception as error:  # there is hardly one that damaged bytes cannot raise
+    except Exception as error:  # damaged bytes can raise almost any error
         where, why = shown(folder / FILE), " ".join(str(error).split())[:200]
         warnings.warn(f"{where}: damaged ({why}), so it is made anew from the runs.", stacklevel=2)
         return _made_anew(folder, index)
@@ -137,10 +136,10 @@ def _outcome_in(folder: Path, targets: Sequence[float], held: int) -> dict[str, 
 def row_of(
     number: int, name: str, base: str, values: Mapping[str, Any], seed: int, folder: str
 ) -> dict[str, Any]:
-    """The row of a run that waits.
+    """Row of a run that waits.
 
     Args:
-        number: Of its design.
+        number: Number of its design.
         base: Name of the system that the design changes.
         values: Field -> its value.
     """
@@ -150,12 +149,12 @@ def row_of(
 
 
 def target_label(target: float, held: int) -> str:
-    """A target in the names of its columns, such as 0.8, or 0.8_held_2."""
+    """Name of a target in its columns, such as 0.8, or 0.8_held_2."""
     return f"{target:.15g}" + (f"_held_{held}" if held > 1 else "")
 
 
 def target_columns(label: str) -> dict[str, str]:
-    """What a run has of a target -> the column that says how much it had taken by then."""
+    """Cost of reaching a target -> its column."""
     return {
         "time_s": f"time_to_{label}_s",
         "energy_j": f"energy_to_{label}_j",
@@ -165,7 +164,7 @@ def target_columns(label: str) -> dict[str, str]:
 
 
 def taken(result: Result, targets: Sequence[float], held: int) -> dict[str, float]:
-    """What a run took to the targets that it reached."""
+    """Cost of a run up to each target that it reached."""
     found = {}
     for target in targets:
         if (reached := result.at_target(target, held)) is not None:
@@ -175,7 +174,7 @@ def taken(result: Result, targets: Sequence[float], held: int) -> dict[str, floa
 
 
 def outcome_of(result: Result, targets: Sequence[float], held: int) -> dict[str, Any]:
-    """What the table says of a run that is complete."""
+    """Outcome of a complete run, as in the table."""
     summary = result.summary._asdict()
     found = {name: summary[name] for name in summary if name in COLUMNS} | summary["scores"]
     if len(result.evaluations):
@@ -185,7 +184,7 @@ def outcome_of(result: Result, targets: Sequence[float], held: int) -> dict[str,
 
 
 def _is_diverged(row: Mapping[str, Any]) -> bool:
-    """Whether the training of a run has diverged, by the scores of its last evaluation."""
+    """True if the training of a run has diverged, by the scores of its last evaluation."""
     measures = {column: Measure(*measure) for column, measure in row.get(MEASURES, {}).items()}
     return not are_sound(measures, row)
 
@@ -196,12 +195,12 @@ def table_of(
     parts: Mapping[str, str] | None = None,
     reference: int = 0,
 ) -> pd.DataFrame:
-    """The rows by design and seed.
+    """Table of the rows, by design and seed.
 
     Args:
         targets: Labels of the targets, each of which has its columns.
-        parts: Path -> class of parts, by which fields of the grid are called.
-        reference: Number of the design that differences are to.
+        parts: Path -> class of parts, by which fields of the grid are named.
+        reference: Number of the design with which others are compared.
     """
     table = pd.DataFrame(list(rows))
     table["is_diverged"] = list(map(_is_diverged, rows))

@@ -1,8 +1,8 @@
-"""Watch: how far a study has come, also within the runs that are being played.
+"""Watch: progress of a study, including the runs under way.
 
-Each run leaves how far it is in a small file beside the study, twice a second at most, and a thread of the
-asking process reads them. So it works wherever the study's folder is seen; where a file is missing or torn,
-that run counts as not begun. Nothing is left behind.
+Each run reports its progress in a small file beside the study, twice a second at most, and a thread of the
+asking process reads the files. So it works wherever the study's folder is visible; if a file is missing or
+torn, that run counts as not begun. Nothing is left behind.
 """
 
 import json
@@ -24,10 +24,10 @@ _MOST_TOLD = 4
 
 
 class Watch:
-    """What is known of a study's progress; shown twice a second.
+    """Progress of a study, shown twice a second.
 
     Attributes:
-        folder: Where its runs leave how far they are; None: nobody watches.
+        folder: Folder in which its runs report their progress; None if it is not shown.
     """
 
     def __init__(self, folder: Path | None, show: Show) -> None:
@@ -35,12 +35,12 @@ class Watch:
         self._counted: tuple[Counted, int] | None = None
 
     def tell(self, num_ended: int, num_wanted: int, num_failed: int) -> None:
-        """Take note of how many runs have ended."""
+        """Update the numbers of runs."""
         self._counted = Counted(num_ended, num_wanted, "runs"), num_failed
         self.look()
 
     def look(self) -> None:
-        """Show what there is."""
+        """Show the current progress."""
         if self._counted is None:
             return
         counted, num_failed = self._counted
@@ -55,11 +55,11 @@ class Watch:
 
 @contextmanager
 def watch(folder: Path, name: str | None) -> Iterator[Watch]:
-    """What shows the progress of a study.
+    """Watch that shows the progress of a study.
 
     Args:
-        folder: The study's.
-        name: What it is called; None: nothing is shown.
+        folder: The study's folder.
+        name: Title of the progress; None means that nothing is shown.
     """
     if name is None:
         with progress_of("", quiet=True) as show:
@@ -87,14 +87,14 @@ def watch(folder: Path, name: str | None) -> Iterator[Watch]:
 
 
 class Note:
-    """A listener that leaves how far a run is in a file."""
+    """Listener that reports the progress of a run in a file."""
 
     def __init__(self, system: System, path: Path) -> None:
         self._system, self._path = system, path
         self._last = 0.0
 
     def __call__(self, report: VersionReport) -> None:
-        """Leave it, unless that was done just now."""
+        """Write the report, unless that was done just now."""
         now = time.monotonic()
         if now - self._last >= _EVERY_WALL_S:
             self._last = now
@@ -103,13 +103,13 @@ class Note:
                 self._path.write_text(json.dumps([done / of, report.progress.time_s]))
 
     def over(self) -> None:
-        """Take it away."""
+        """Remove the file."""
         with suppress(OSError):
             self._path.unlink()
 
 
 def _running(folder: Path) -> Iterator[tuple[float, float]]:
-    """How far each run is that is being played: its share that is done, and its simulated time."""
+    """Progress of each run under way: its share that is done, and its simulated time."""
     for path in sorted(folder.glob("*")):
         with suppress(OSError, ValueError, TypeError):
             share, time_s = json.loads(path.read_text())
