@@ -25,7 +25,7 @@ USAGE = """\
 cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
 
   cosim init my_study                   a folder to start from: scenario, own part, tests, study, notebook
-  cosim list                            what there is
+  cosim list                            scenarios; cosim list waiting: kinds of a part; --all: everything
   cosim show hist                       a scenario's whole configuration, with units and sources
   cosim run quickstart                  run a scenario; --help names every field
   cosim run hist --num-cells 2 --bandwidth-hz 5e6 --seed 7 --out runs/a

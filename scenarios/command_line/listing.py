@@ -1,25 +1,112 @@
-"""`cosim list`: every scenario, reproduction and validation, and the question that it asks."""
+"""`cosim list`: scenarios and the questions that they ask; what else there is, by name.
 
+cosim list                   # scenarios
+cosim list validations       # or reproductions
+cosim list waiting           # the kinds of a part, which options and files name
+cosim list --all             # everything
+"""
+
+from importlib import import_module
+
+import attrs
 from rich.table import Table
 
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, Port, did_you_mean
+from cosim.configuration.forms import is_base
+from cosim.doors import FOLDER, STUB, everywhere, homes
+from scenarios.command_line.arguments import first_word, parse, usage
 from scenarios.command_line.catalogue import ROOMS, catalogue, question
 from scenarios.command_line.console import console
 
+QUESTIONS = {f"{room.noun}s": command for command, room in ROOMS.items()}
+"""What is listed with its question -> the command that runs it."""
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What is listed.
+
+    Attributes:
+        all: List everything.
+    """
+
+    all: bool = False
+
 
 def main(arguments: list[str]) -> int:
-    """Print them, scenarios first."""
-    if arguments in (["-h"], ["--help"]):
-        print(f"usage: cosim list\n\n{__doc__}")
-        return 0
-    if arguments:
-        raise ConfigurationError(f"cosim list: knows no {arguments[0]}. Leave it out.")
-    table = Table(show_edge=False)
-    for heading in ("command", "question"):
-        table.add_column(heading)
-    for command in ROOMS:
-        for name, module in catalogue(command).items():
-            table.add_row(f"cosim {command} {name}", question(module))
-        table.add_section()
-    console.print(table)
+    """Print what the arguments name; else the scenarios, and what else may be named."""
+    name, rest = first_word(arguments)
+    known = [*QUESTIONS, *rooms()]
+    if {"-h", "--help"} & {*arguments}:
+        return usage("list", "[NAME]", Options(), ["--help"], __doc__ or "", known, {})
+    options = parse(Options, "cosim list [NAME]", rest, Options())
+    if name is not None and name not in known:
+        raise ConfigurationError(f"nothing to list is called {name!r}.{_hint(name, known)}")
+    for listed in known if options.all else [name or "scenarios"]:
+        console.print(of_questions(QUESTIONS[listed]) if listed in QUESTIONS else of_kinds(listed))
+    if name in rooms():
+        console.print("\nOptions and files name a kind: cosim run quickstart --selection.kind Oort --help")
+    if name is None and not options.all:
+        console.print(f"\nMore: cosim list NAME, with {', '.join(known[1:])}; cosim list --all.")
     return 0
+
+
+def rooms() -> list[str]:
+    """Rooms that have kinds of parts."""
+    with_ports = {port.relative_to(FOLDER).parts[0] for port in FOLDER.glob("*/**/port.py")}
+    return [name for name in sorted(with_ports) if (FOLDER / name / STUB).is_file()]
+
+
+def of_questions(command: str) -> Table:
+    """Scenarios, reproductions or validations, each with the question that it asks."""
+    table = Table(show_edge=False)
+    table.add_column("command", no_wrap=True)
+    table.add_column("question")
+    for name, module in catalogue(command).items():
+        table.add_row(f"cosim {command} {name}", question(module))
+    return table
+
+
+def of_kinds(room: str) -> Table:
+    """The kinds of parts in a room, below the port of each."""
+    title = _first_line(import_module(f"cosim.{room}"))
+    table = Table(title=f"\n{title}", title_justify="left", show_edge=False)
+    table.add_column("kind", no_wrap=True)
+    table.add_column("what it is")
+    for port, kinds in kinds_in(room).items():
+        table.add_row(port.__name__, _first_line(port), style="bold")
+        for kind in kinds:
+            table.add_row(f"  {kind.__name__}", _first_line(kind))
+        table.add_section()
+    return table
+
+
+def kinds_in(room: str) -> dict[type, list[type]]:
+    """Port -> its kinds in a room, and in the base below all rooms; both in the order of their names."""
+    found: dict[type, list[type]] = {}
+    below = {name: home for name, home in homes("cosim").items() if home.startswith("cosim.configuration.")}
+    own = homes(f"cosim.{room}")
+    for name, home in {**own, **below}.items():
+        cls = getattr(import_module(home), name)
+        for port in (base for base in getattr(cls, "__mro__", ()) if Port in base.__bases__):
+            if not is_base(cls) and (name in own or port in found):
+                found.setdefault(port, []).append(cls)
+    return {port: sorted(found[port], key=_name) for port in sorted(found, key=_name)}
+
+
+def _name(cls: type) -> str:
+    return cls.__name__
+
+
+def _first_line(documented: object) -> str:
+    return (documented.__doc__ or "").strip().partition("\n")[0]
+
+
+def _hint(name: str, known: list[str]) -> str:
+    """What may have been meant, in a sentence after a space."""
+    for command in ROOMS:
+        if name in catalogue(command):
+            return f" Use cosim {command} {name}."
+    if name in (homes_of := everywhere()):
+        return f" Use cosim list {homes_of[name].split('.')[1]}."
+    return f"{did_you_mean(name, known)} Known: {', '.join(known)}."

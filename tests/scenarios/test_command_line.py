@@ -25,7 +25,7 @@ from cosim import (
     System,
     evolve,
 )
-from cosim.configuration import from_dict, is_configuration, to_dict
+from cosim.configuration import Port, from_dict, is_configuration, kinds_of, to_dict
 from cosim.data import Synthetic
 from cosim.data.pictures import fashion_mnist_files as fashion_mnist
 from cosim.devices import CyclesPerOperation
@@ -98,9 +98,28 @@ def test_help_names_every_command(cosim: Call, arguments: tuple[str, ...]) -> No
         assert f"cosim {command}" in output
 
 
-def test_list_names_everything_with_its_question(cosim: Call) -> None:
+def test_list_names_the_scenarios_and_what_else_can_be_listed(cosim: Call) -> None:
     code, output, errors = cosim("list")
     assert (code, errors) == (0, "")
+    assert re.findall(r"^ *cosim (.*?) +│", output, flags=re.MULTILINE) == [
+        f"run {n}" for n in catalogue("run")
+    ]
+    assert all(name in output for name in ("validations", "waiting", "cosim list --all"))
+
+
+def test_list_of_a_room_has_its_kinds_below_their_ports(cosim: Call) -> None:
+    code, output, errors = cosim("list", "radio")
+    assert (code, errors) == (0, "")
+    names = re.findall(r"^ +(\w+) +│", output, flags=re.MULTILINE)
+    assert names[names.index("Sharing") :][:3] == ["Sharing", "FixedShares", "OverTheAir"]
+    assert "Equal shares for all who take part" in output
+
+
+def test_list_all_names_everything_with_its_question(cosim: Call) -> None:
+    code, output, errors = cosim("list", "--all")
+    assert (code, errors) == (0, "")
+    kinds = {kind.__name__ for kind in kinds_of(Port)} - {"Port"}
+    assert kinds <= {*re.findall(r"^ +(\w+) +│", output, flags=re.MULTILINE)}
     for command in ROOMS:
         for name in catalogue(command):
             (line,) = [line for line in output.splitlines() if f"cosim {command} {name} " in line]
@@ -375,7 +394,10 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             (*QUICK, "--protocl.kind", "Hist"), ("no part 'protocl'", "Did you mean protocol?"), id="part"
         ),
         pytest.param((*QUICK, "--model", "relo-64-10"), ("Did you mean relu-64-10?",), id="family"),
-        pytest.param(("list", "hist"), ("knows no hist",), id="list"),
+        pytest.param(("list", "hist"), ("'hist'. Use cosim run hist.",), id="list-scenario"),
+        pytest.param(("list", "Oort"), ("'Oort'. Use cosim list selection.",), id="list-kind"),
+        pytest.param(("list", "wating"), ("Did you mean waiting? Known: scenarios,",), id="list"),
+        pytest.param(("list", "--al"), ("Did you mean --all?",), id="list-option"),
         pytest.param(
             (*QUICK, "--num-cells", "two"),
             ("--num-cells two: must be a whole number", "Use the default, 3."),
