@@ -2,7 +2,7 @@
 
 60 clients in 4 cells train submodels that are as large as their cell is fast; all clients of a cell send at
 once, and each edge server receives the mean of their updates, with noise. 25 global rounds; SNR 0 dB. The
-other defaults are those of the HIST journal paper, Section VI-D.
+other defaults come from the HIST journal paper, Section VI-D.
 
     cosim run aircomp
     cosim run aircomp --uplink.link.snr-db.values -20
@@ -52,7 +52,7 @@ def system() -> System:
 
 
 def report(result: Result) -> Table:
-    """Where the time of an edge round goes, cell by cell: mean over clients and edge rounds."""
+    """Time of an edge round by activity, cell by cell: mean over clients and edge rounds."""
     own = result.spans[result.spans["node"].str.startswith("client")]
     sizes = from_dict(System, result.config["system"]).sizes()
     edges = (edge_name(cell) for cell, size in enumerate(sizes) for _ in range(size))

@@ -1,4 +1,4 @@
-"""FedBuff on the quickstart's devices, band and digits: nobody waits for the slowest.
+"""FedBuff on the quickstart's devices, band and digits: no waiting for stragglers.
 
 24 clients are always at work; every ten updates the cloud moves its model along their mean, each weighted by
 how late it comes. Takes seconds.

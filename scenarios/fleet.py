@@ -1,4 +1,4 @@
-"""A fleet: how long do the rounds of a million devices last, what do they cost, and who comes too late?
+"""A fleet: how long do the rounds of a million devices last, what do they cost, how many come too late?
 
 1,000 cells of 1,000 devices, by timing only: 3GPP path loss and shadowing, fading in every edge round, times
 of training that vary, and a deadline. Tables keep a row for each edge round of a cell (--records rounds),

@@ -1,4 +1,4 @@
-"""Quickstart: who misses the deadline, and what does it cost?
+"""Quickstart: which clients miss the deadline, and what does it cost?
 
 24 clients in 3 cells learn scikit-learn's handwritten digits by HIST, over a narrow band and with a
 deadline that the slowest do not always meet. Takes seconds.

@@ -1,8 +1,8 @@
-"""Rates from a trace: who is out of reach when the round needs them?
+"""Rates from a trace: which clients are out of reach when the round needs them?
 
 Twelve people are carried past a base station (scenarios/walk.py makes their rates over time, and
 scenarios/walk.csv ships them); their devices learn scikit-learn's handwritten digits by federated averaging,
-with a deadline. Who has no link just then is too late, however fast the device. Takes seconds.
+with a deadline. A device without a link just then is too late, however fast it is. Takes seconds.
 
     cosim run trace
     cosim run trace --after-s 10
@@ -40,7 +40,7 @@ def system() -> System:
 
 
 def report(result: Result) -> Table:
-    """What became of each device's uploads."""
+    """Outcome of each device's uploads."""
     found = result.transfers
     found = found.assign(lasts_s=found["end_s"] - found["start_s"])
     found["wasted_bits"] = found["sent_bits"].where(~found["arrived"], 0.0)

@@ -65,7 +65,7 @@ def switched(option: str, arguments: list[str]) -> tuple[bool, list[str]]:
 
 
 def first_word(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """What a command is about, None where an option comes first, and the other arguments."""
+    """Subject of a command, None where an option comes first, and the other arguments."""
     if not arguments or arguments[0].startswith("-"):
         return None, arguments
     return arguments[0], arguments[1:]

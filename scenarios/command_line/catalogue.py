@@ -19,7 +19,7 @@ from cosim.configuration import ConfigurationError, did_you_mean
 
 
 class Room(NamedTuple):
-    """Where the modules of a command lie, what one is called, and the function that makes it one."""
+    """Room of a command's modules: where they lie, the word for one, and the function that makes it one."""
 
     folder: str
     noun: str
@@ -61,7 +61,7 @@ def find(command: str, name: str, others: Iterable[str] = ()) -> ModuleType:
         others: What might have been meant besides.
 
     Raises:
-        ConfigurationError: There is none; names those that are.
+        ConfigurationError: There is none of that name; names the known ones.
     """
     known = catalogue(command)
     if name not in known:

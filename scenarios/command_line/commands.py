@@ -96,7 +96,7 @@ def exit_code(arguments: list[str]) -> int:
             code = 2
     try:
         sys.stderr.flush()
-    except OSError:  # nobody reads what is said on the way, and all is done
+    except OSError:  # the reader has closed the pipe, and all is done
         _leave(sys.stderr)
     return code
 
@@ -136,7 +136,7 @@ def _shortened(message: str, typed: Sequence[str]) -> str:
 
 
 def _parts(word: str) -> Iterator[str]:
-    """A word that was typed, and names within it, those that are longer than is shown."""
+    """A word that was typed, and the names within it that are longer than is shown."""
     for sign in (None, "=", ":", ",", ";"):
         for part in (word,) if sign is None else word.split(sign):
             part = part.removeprefix("--").strip()

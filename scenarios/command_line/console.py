@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Console(rich.console.Console):
-    """A terminal that prints texts as they are, and goes on in silence where nobody reads any more."""
+    """A terminal that prints texts as they are, and goes on in silence when its reader is gone."""
 
     @override
     def on_broken_pipe(self) -> None:

@@ -4,7 +4,7 @@ import docstring_parser
 
 
 def described(cls: type) -> dict[str, str]:
-    """What the docstrings of a class and of those that it inherits from say of its fields."""
+    """Descriptions of a class's fields, from its docstring and its base classes' docstrings."""
     found = {}
     for owner in reversed(cls.__mro__):
         for parameter in docstring_parser.parse(owner.__doc__ or "").params:

@@ -72,7 +72,7 @@ def kind_shown(part: Any) -> str:
 
 
 def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
-    """Where another kind of a part would have a field: the path of the kind, and the kind.
+    """Parts of which another kind would have a field: the path of the kind, and the kind.
 
     Only the nearest ones: in the part that the path names, if there are any, rather not of a downlink, and
     with the field in the kind itself rather than in a part of it.
@@ -94,7 +94,7 @@ def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
 
 
 def _depth(cls: type, field: str) -> int | None:
-    """How deep in a class and the parts that it has by default a field is; None: nowhere."""
+    """Depth of a field in a class and its default parts; None if it is not there."""
     depths = [0] if field in attrs.fields_dict(cls) else []
     for attribute in attrs.fields(cls):
         inner = type(attribute.default)
@@ -104,7 +104,7 @@ def _depth(cls: type, field: str) -> int | None:
 
 
 def table_of_kinds(config: Any) -> Table:
-    """What every part is, and what else it may be."""
+    """Table of the kind of each part, and of the other kinds that it may be."""
     table = Table(
         title="Parts, and other kinds of them", title_justify="left", box=None, padding=(0, 2, 0, 1)
     )

@@ -29,13 +29,13 @@ from scenarios.command_line.targets import targets
 
 @attrs.frozen(kw_only=True)
 class ReportOptions:
-    """What the page shows.
+    """Content of the page.
 
     Attributes:
-        out: HTML file to write; none: report.html in the first folder.
-        global_round: Global round of the timeline; none: the first in which an update was dropped.
-        target: Of the headline, such as an accuracy of 0.8, for time and energy to it; several by commas;
-            none: those of the studies.
+        out: HTML file to write. None means report.html in the first folder.
+        global_round: Global round of the timeline. None means the first in which an update was dropped.
+        target: Target of the headline, such as an accuracy of 0.8, for time and energy to it; several by
+            commas. None means the studies' own.
         held: Evaluations in a row at which a target must be reached to count.
     """
 
@@ -47,7 +47,7 @@ class ReportOptions:
 
 @attrs.frozen(kw_only=True)
 class TraceOptions:
-    """Where the trace goes.
+    """Destination of the trace.
 
     Attributes:
         out: JSON file to write; none: trace.json in the run's folder.
@@ -133,14 +133,14 @@ def report(paths: list[Path], options: ReportOptions) -> int:
 
 
 class Found(NamedTuple):
-    """What there is in a folder.
+    """Runs found in a folder.
 
     Attributes:
-        runs: Itself, or those of a study that have ended, each with its design's name; None where it has
-            none, as a run that is no study's.
+        runs: The folder's own run, or the finished runs of a study, each with its design's name; None for a
+            run outside studies.
         remarks: What became of the others.
-        reference: A run of the design that a study's differences are to; None where it is no study.
-        targets: Those that a study was asked for.
+        reference: A run of the design that a study's differences are to; None outside studies.
+        targets: Targets that a study was asked for.
         held: Evaluations in a row at which one must be reached to count.
     """
 

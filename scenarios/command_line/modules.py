@@ -29,7 +29,7 @@ _NOT_OWN = tuple(
 
 
 def imported(arguments: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """What `--import` says, the names of its modules, which are loaded, and the other arguments.
+    """Words of `--import`, the names of its modules, which are loaded, and the other arguments.
 
     Raises:
         ConfigurationError: A module that is not there, or fails.

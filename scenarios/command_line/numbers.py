@@ -80,7 +80,7 @@ def _check(owner: Any, field: Any, value: Any, option: str) -> None:
 
 
 def _number_in(annotation: Any) -> type | None:
-    """What each word of an option must be, of int and float; None: something else."""
+    """Type of each word of an option, int or float; None for anything else."""
     kinds = options_of(annotation)
     arguments = [a for a in typing.get_args(annotation) if a not in (types.NoneType, Ellipsis, *kinds)]
     if not arguments:

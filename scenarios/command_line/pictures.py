@@ -29,19 +29,21 @@ _COLUMNS = {
 
 @attrs.frozen(kw_only=True)
 class PlotOptions:
-    """What is drawn, and how large.
+    """Kind and size of a picture.
 
     Attributes:
-        kind: What is drawn, of those above.
-        out: PDF, SVG or PNG file to write; none: the kind's name as PDF in the first folder.
-        width: Of the picture, in in, cm, mm or pt; a column of two is about 3.5in.
-        height: Of the picture; none: what the kind needs.
-        target: Of the headline, such as an accuracy of 0.8 (pareto), or several by commas (accuracy-time).
+        kind: One of the kinds above.
+        out: PDF, SVG or PNG file to write. None means the kind's name as PDF in the first folder.
+        width: Width of the picture, in in, cm, mm or pt; a column of two is about 3.5in.
+        height: Height of the picture. None means what the kind needs.
+        target: Target of the headline, such as an accuracy of 0.8 (pareto), or several by commas
+            (accuracy-time).
         held: Evaluations in a row at which the target must be reached to count (pareto).
-        field: Field along the axis (factor); none: that with most values.
-        metric: What is drawn over the field, by its column as in tables, or as much of its words as tells it
-            (factor); none: the headline.
-        global_round: Which one (timeline); none: the first in which an update was dropped, or else the first.
+        field: Field along the axis (factor). None means the field with most values.
+        metric: Metric that is drawn over the field, by its column as in tables, or by enough of its words
+            (factor). None means the headline.
+        global_round: Number of the global round (timeline). None means the first in which an update was
+            dropped, or else the first.
     """
 
     kind: str = "accuracy-time"
@@ -136,7 +138,7 @@ def _one_of(option: str, given: str, known: Sequence[str]) -> str:
 
 
 def _golden(designs: Sequence[Design], width_in: float) -> float:
-    """Height of a picture with a legend of designs; those with the longest names are reckoned with."""
+    """Height of a picture with a legend of designs, by their longest names."""
     names = sorted((design.name for design in designs), key=len, reverse=True)[:_MOST_NAMED]
     return 0.74 * width_in + (plots.legend_height_in(names, 0.8 * width_in) if len(names) > 1 else 0.0)
 

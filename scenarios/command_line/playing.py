@@ -1,4 +1,4 @@
-"""Playing: how a run shows itself in a terminal, whoever asks for it."""
+"""Playing: how a run shows itself in a terminal, whichever command asks for it."""
 
 import shlex
 import warnings
@@ -42,11 +42,12 @@ def play(
     """Run a system with progress, print its table, draw its picture.
 
     Args:
-        scenario: Under which its config.json is found again; None: none.
-        title: What folder, progress and table call it; None: as the scenario.
-        known_network: What the config.json of the run that is repeated says of its network; None: nothing.
+        scenario: Name of the scenario for its config.json. None means no scenario.
+        title: Name of it in folder, progress and table. None means the scenario's name.
+        known_network: Entry on the network in the config.json of the run that is repeated. None means no
+            entry.
         resume: Go on with the run in `options.out`, which was stopped.
-        to_go_on: Command by which the run goes on when it is interrupted, without --resume.
+        to_go_on: Command that resumes the run when it is interrupted, without --resume.
     """
     options, title = options or Options(), title or scenario or "run"
     wanted = targets(options.target, options.held)
@@ -94,7 +95,7 @@ def diverged(result: Result) -> str | None:
 def complete_before(folder: Path) -> Result | None:
     """The run of a folder that needs no more than its picture."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of damaged tables, which is said when they are made anew
+        warnings.simplefilter("ignore")  # of damaged tables, which is said when they are made again
         return complete_in(folder)
 
 
@@ -124,7 +125,7 @@ def played(
 
 
 def kept_in_words(result: Result, keep: str) -> str | None:
-    """Which model is kept, in a line; None: the last."""
+    """Line about the model that is kept; None if it is the last."""
     if not result.keeps_another:
         return None
     rows, version = result.evaluations, result.summary.kept_version
@@ -136,7 +137,7 @@ def kept_in_words(result: Result, keep: str) -> str | None:
 
 
 def reached_in_words(result: Result, target: float, held: int) -> str:
-    """What a run took to a target, in a line."""
+    """Line about the cost of a run up to a target."""
     label = target_label(target, held)
     reached, words = result.at_target(target, held), target_in_words(label)
     if reached is None:

@@ -8,12 +8,12 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 | kind | what it shows |
 |---|---|
 | accuracy-time | the headline, such as accuracy, over simulated time: means over runs |
-| energy | what the clients' energy was spent on, design by design |
-| bits | what a client has sent up and received, design by design |
-| presence | who was there when edge rounds began, whose battery was empty, who was away |
+| energy | clients' energy by activity, design by design |
+| bits | bits that a client has sent up and received, design by design |
+| presence | clients there when edge rounds began, with an empty battery, or away |
 | pareto | time and energy to a target |
 | factor | a number over a field that differs, a line for what else does |
-| timeline | who did what in a global round, or in a stretch of a run without rounds |
+| timeline | what each client did in a global round, or in a stretch of a run without rounds |
 | cdf | how many updates have arrived after how long |
 
 Of runs that keep rows of edge rounds alone (--records rounds), energy is drawn by activity, wasted or not;

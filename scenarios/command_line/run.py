@@ -51,20 +51,21 @@ class Options:
     """How a run is carried out; none of these changes its results.
 
     Attributes:
-        out: Run folder to make; none: the next free one under runs/.
-        data_dir: Folder with the data set's files; none: $COSIM_DATA, the cache folder, Debian's folder.
-        workers: Threads that learn; none: one per core.
+        out: Run folder to make. None means the next free one under runs/.
+        data_dir: Folder with the data set's files. None means $COSIM_DATA, the cache folder, Debian's folder.
+        workers: Threads that learn. None means one per core.
         device: Where the learning is computed: cpu or cuda.
-        checkpoint_every: Keep the model of an evaluation when so many global rounds have ended since the last
-            one that was kept, so that a killed run loses no more, besides every 15 seconds; None: only then.
+        checkpoint_every: Global rounds between kept checkpoints, so that a killed run loses no more, besides
+            every 15 seconds. None means every 15 seconds only.
         keep: Which model the folder keeps: last (of the last evaluation), best (with the best headline, such
             as accuracy), or a column of the evaluations, such as macro_f1: with the best value in that.
-        target: Of the headline, such as an accuracy of 0.8, for what it took to reach it; several by commas.
+        target: Target of the headline, such as an accuracy of 0.8, for the cost of reaching it; several by
+            commas.
         held: Evaluations in a row at which a target must be reached to count.
-        clock: How edge rounds are played: auto, events or arrays; auto: by events up to 100,000
-            client-rounds, on arrays above where all parts can.
-        records: What the tables tell: all (every client), or rounds (a row for each edge round; on arrays
-            only); auto: all, up to ten million rows.
+        clock: How edge rounds run: auto, events or arrays; auto means by events up to 100,000 client-rounds,
+            on arrays above where all parts can.
+        records: Rows of the tables: all (every client), or rounds (a row for each edge round; on arrays
+            only); auto means all, up to ten million rows.
         quiet: Print the table and the folder only.
     """
 
@@ -204,11 +205,11 @@ def started_with(folder: Path) -> Options:
 def read_config(
     path: Path, option: str, modules: list[str]
 ) -> "tuple[str | None, System, dict[str, Any] | None]":
-    """Scenario and system of a run's config.json, and what it says of the network; None: nothing.
+    """Scenario and system of a run's config.json, and its entry on the network, or None.
 
     Args:
-        option: What the user has given it to, for the message.
-        modules: Those that the user has named, whose functions it may name.
+        option: The option that names the file, for the message.
+        modules: Modules that the user has named, whose functions it may name.
 
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.

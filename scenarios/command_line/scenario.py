@@ -31,7 +31,7 @@ FOR_SCENARIOS = {
 
 @attrs.frozen
 class Scenario:
-    """Where a system comes from.
+    """Origin of a system.
 
     Attributes:
         name: What config.json calls it, such as hist or mine:system.
@@ -45,7 +45,7 @@ class Scenario:
 
     @property
     def question(self) -> str | None:
-        """What the module says of itself."""
+        """Question of the module's docstring."""
         return self.module.__doc__
 
     def system(self, *, paper_scale: bool = False) -> "System":
@@ -93,7 +93,7 @@ class Scenario:
 
 
 def known_scenarios() -> list[str]:
-    """What may be named."""
+    """Names of known scenarios."""
     return [*catalogue("run"), "FILE.py:FUNCTION", "MODULE:FUNCTION"]
 
 
@@ -116,8 +116,8 @@ def scenario_in(
     """The scenario that a config.json names; None where it names none that there is.
 
     Args:
-        named: The one that the user names.
-        modules: Those that the user names.
+        named: The scenario that the user names.
+        modules: Modules that the user names.
 
     Raises:
         ConfigurationError: The user names another, or does not name its module.

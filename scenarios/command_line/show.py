@@ -83,10 +83,10 @@ def rows(
     """Fields of a configuration, then its parts, each with its fields.
 
     Args:
-        own: The scenario's.
+        own: The scenario's value.
         usual: The default, where it is of the same class; else None.
-        unit: That of all fields; None: each has its own.
-        source: Likewise.
+        unit: Unit of all fields. None means that each has its own.
+        source: Source of all fields, likewise.
     """
     texts = described(type(config))
     fields, parts = [], []
@@ -112,7 +112,7 @@ def rows(
 
 
 def _origin(value: Any, own: Any, usual: Any, source: str) -> str:
-    """The source of a value that is the usual one, and otherwise who has chosen it."""
+    """Source of a default value; of any other, where it was chosen."""
     if value == usual:
         return source
     return "chosen in this scenario" if value == own else "chosen here"

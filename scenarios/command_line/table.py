@@ -27,17 +27,18 @@ from scenarios.command_line.targets import targets
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What the table shows.
+    """Content of the table.
 
     Attributes:
         format: text, to look at; latex (with booktabs), csv (every number of its own) or markdown, to paste.
-        metric: Column, such as accuracy, energy_j or time_to_0.8_s; several by commas; none: all.
-        target: Of the headline, for what it takes to reach it, besides those of a study; several by commas.
+        metric: Column, such as accuracy, energy_j or time_to_0.8_s; several by commas. None means all.
+        target: Target of the headline, for the cost of reaching it, besides a study's own targets; several by
+            commas.
         held: Evaluations in a row at which a target of --target must be reached to count.
-        reference: Name of the design that differences are to; none: the study's, the first that leaves its
-            system as it is, or else the first.
+        reference: Name of the design that differences are to. None means the study's, the first that leaves
+            its system as it is, or else the first.
         differences: In latex and markdown, show differences seed by seed in place of means.
-        out: File to write; none: the terminal.
+        out: File to write. None means the terminal.
     """
 
     format: Literal["text", "latex", "csv", "markdown"] = "text"

@@ -2,7 +2,7 @@
 
     python -m scenarios.reference
 
-writes it anew. Descriptions, units, defaults and sources are those of the classes; only what a column means
+writes it again. Descriptions, units, defaults and sources come from the classes; only the meaning of columns
 is said here, because a record's columns have no room for it.
 """
 
@@ -119,7 +119,7 @@ COLUMNS = {
     "bits_per_client_to_0.8": "bits sent up to then, mean over clients",
     "versions_to_0.8": "version that was evaluated then",
 }
-"""What each column of a table means, whichever table it is in."""
+"""Meaning of each column, whichever table it is in."""
 
 
 def page() -> str:
@@ -213,7 +213,7 @@ def _default(value: Any) -> str:
 
 
 def _described(cls: type, name: str) -> tuple[str, str]:
-    """What a docstring says of a field, its own or a base's, and the source in brackets."""
+    """Description of a field in a docstring, its own or a base's, and the source in brackets."""
     for owner in cls.__mro__:
         for param in docstring_parser.parse(owner.__doc__ or "").params:
             if param.arg_name == name:

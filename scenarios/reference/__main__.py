@@ -1,4 +1,4 @@
-"""Writes docs/reference.md anew, and the matrix of docs/parts.md."""
+"""Write docs/reference.md, and the matrix of docs/parts.md."""
 
 from scenarios.reference import PAGE, matrix, page
 

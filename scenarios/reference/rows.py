@@ -91,7 +91,7 @@ def _signature(function: Any) -> str:
 
 
 def first_line(value: Any) -> str:
-    """What a docstring says first."""
+    """First line of a docstring."""
     text = inspect.getdoc(value) or ""
     return " ".join(text.partition("\n\n")[0].split())
 

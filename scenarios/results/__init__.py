@@ -1,7 +1,7 @@
 """The results, docs/results: every figure that was played, beside what its paper says.
 
-    python -m scenarios.results figures       takes in what `cosim reproduce` has left in a folder
-    python -m scenarios.results               writes the pages anew from what is kept
+    python -m scenarios.results figures       takes in what `cosim reproduce` has left in a folder python -m
+    scenarios.results               writes the pages again from what is kept
 
 Kept are, of each figure, NAME.json (the claims with the value of every seed, the command, what it cost),
 NAME.csv (what its picture is made from) and NAME.png. The pages hold nothing else, so a number in them cannot
@@ -52,7 +52,7 @@ many; they count in no other column.
 ENDINGS = (".json", ".csv", ".png")
 
 Told = Mapping[str, Any]
-"""What a figure's NAME.json says."""
+"""Content of a figure's NAME.json."""
 
 
 def take_in(folder: Path) -> tuple[list[str], list[str]]:
@@ -62,7 +62,7 @@ def take_in(folder: Path) -> tuple[list[str], list[str]]:
     of most processor time. It replaces what is kept, but no quick form replaces a full one.
 
     Returns:
-        Names of the figures taken in, and of those that were left since a full form is kept.
+        Names of the figures taken in, and of figures that were left because a full form is kept.
 
     Raises:
         ConfigurationError: What a figure was played or told with is not what a commit holds.
@@ -101,7 +101,7 @@ def _is_kept_in_full(name: str) -> bool:
 
 
 def _check(path: Path, told: Told) -> None:
-    """Refuse a figure that nobody could play again, or that does not say whose its claims are."""
+    """Refuse a figure that cannot be repeated, or that does not say whose its claims are."""
     for commit in told["commits"]:
         if str(commit).endswith(CHANGES):
             raise cosim.ConfigurationError(
@@ -189,7 +189,7 @@ def page(paper: str, figures: Sequence[Told]) -> str:
 
 
 def caption(words: str) -> Iterator[str]:
-    """What a module says of its figure, without its commands."""
+    """Caption of a figure from its module's docstring, without its commands."""
     for paragraph in words.split("\n\n"):
         if paragraph.lstrip().startswith("cosim "):
             return

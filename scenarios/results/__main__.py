@@ -1,4 +1,4 @@
-"""Takes in figures, and writes the pages of docs/results anew."""
+"""Take in figures, and write the pages of docs/results."""
 
 import sys
 from pathlib import Path

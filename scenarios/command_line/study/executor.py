@@ -1,4 +1,4 @@
-"""Where the runs of a study are played: processes of this machine, or a Dask cluster."""
+"""Executor: where the runs of a study go, processes of this machine or a Dask cluster."""
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -12,7 +12,7 @@ _ANSWERS_WITHIN_WALL_S = 10.0
 
 @contextmanager
 def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, int]]:
-    """What runs go to (None: processes of this machine), and how many it plays at a time.
+    """Executor of runs (None means processes of this machine), and how many it runs at a time.
 
     Raises:
         ConfigurationError: There is no such executor, or it cannot be reached.

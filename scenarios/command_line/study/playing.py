@@ -37,8 +37,8 @@ def play(
     """Run what is missing, print the table; exit code 1 where runs failed.
 
     Args:
-        title: What folder and progress call it; None: as the scenario.
-        to_go_on: Command by which the study goes on when interrupted, without a folder that is chosen here.
+        title: Name of it in folder and progress. None means the scenario's name.
+        to_go_on: Command that resumes the study when interrupted, without a folder that is chosen here.
     """
     title = title or scenario
     study = asked(base, options)
@@ -140,7 +140,7 @@ def share(option: str, asked: Sequence[Design], data_dir: Path | None) -> tuple[
 
     Args:
         asked: The designs, whose tasks report metrics too, where they learn.
-        data_dir: Folder of the data set's files; None: the usual places.
+        data_dir: Folder of the data set's files. None means the usual places.
 
     Raises:
         ConfigurationError: It is none, or of a metric that no design has.
