@@ -1,4 +1,4 @@
-"""Doors: the names of a room, each imported when it is first asked for.
+"""Doors: the names of a room (a folder of cosim), each imported when it is first asked for.
 
 So nothing waits for what it does not use. The names and their modules stand in `__init__.pyi` beside a room's
 `__init__.py`, where type checkers read them too.

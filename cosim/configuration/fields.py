@@ -47,7 +47,7 @@ class Unchangeable(ConfigurationError, attrs.exceptions.FrozenInstanceError):
 
 
 def knob(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
-    """A field with rules.
+    """Field of a part, with rules that its values keep.
 
     None skips them, because None means "off"; so does a kind of number, whose numbers are held against them.
     """
@@ -155,7 +155,7 @@ def _by_known_names(cls: type) -> Callable[..., None]:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(knob, attrs.field))
 def part(cls: type[C]) -> type[C]:
-    """Make a frozen, keyword-only attrs class whose fields check their types and rules."""
+    """Make a class a part of a system: frozen, keyword-only, with fields that check their types and rules."""
     _check_body(cls)
     cls.__attrs_pre_init__ = _check_class  # type: ignore[attr-defined]
     made = attrs.frozen(cls, kw_only=True, field_transformer=_typed)

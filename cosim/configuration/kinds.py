@@ -1,4 +1,4 @@
-"""Kinds: the names by which files call configuration classes.
+"""Kinds: the names by which files and options call classes of parts.
 
 A class of ours, or of an installed package that offers it (`offers`), goes by its bare name, such as
 `HFedAvg`, and every other one by `module:Class`. A class of a script goes by its module name, also while the

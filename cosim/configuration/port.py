@@ -19,7 +19,7 @@ from cosim.configuration.kinds import is_configuration
 
 @part
 class Port(Claims, Forms):
-    """Base of the ports.
+    """Base of the ports; a port says what the engine asks of a part, and what the part is given.
 
     Attributes:
         lacks: What a class lacks that other parts may ask for (`cosim.configuration.asks`).

@@ -42,7 +42,7 @@ class Availability(Protocol):
 
 
 class Client(Protocol):
-    """A client: its device and its samples."""
+    """A device with its samples, which receives, trains and sends."""
 
     @property
     def alone(self) -> SomeClients:
@@ -125,7 +125,7 @@ class Clients(Sequence[Client], ABC):
 
 
 class Edge(Protocol):
-    """The edge server of a cell."""
+    """Server of a cell, between its clients and the cloud."""
 
     @property
     def name(self) -> str:

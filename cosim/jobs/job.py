@@ -10,7 +10,7 @@ Places = NDArray[np.int64] | slice
 
 
 class Job(NamedTuple):
-    """One task of a client.
+    """One task of a client, in an edge round or beside rounds: receive, train, send.
 
     Attributes:
         global_round: Number of the global round, from 1; `NO_ROUND` if there is none, as for the edge round.

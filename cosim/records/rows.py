@@ -100,7 +100,7 @@ class Allotment(NamedTuple):
 
 
 class Round(NamedTuple):
-    """One edge round of a cell, or (level "global", edge_round -1) one global round of the cloud.
+    """One edge round of a cell, or one global round of the cloud (level "global", edge_round -1).
 
     `num_wanted` exceeds `num_participants` if too few clients were able to take part. Clients are present if
     they were there when the round began; for a global round all cells are.

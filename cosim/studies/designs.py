@@ -35,7 +35,7 @@ BASE = "base"
 
 @attrs.frozen(kw_only=True)
 class Design:
-    """One combination.
+    """A system with one combination of values of a study's grid, run with every seed.
 
     Attributes:
         name: Its differences from the others, in words.

@@ -84,7 +84,7 @@ def _whole(given: Any) -> Any:
 
 @attrs.frozen
 class Study:
-    """Named systems, and a grid of designs of each.
+    """Named systems, a grid of designs of each, and seeds.
 
     Attributes:
         systems: The systems that are compared or changed: one, or several of any kinds by their names.

@@ -158,7 +158,7 @@ def _in_its_round(rule: "LocalTraining", update: Any) -> "LocalTraining":
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
 class PendingUpdate:
-    """One client's local training, on the samples it has at this instant.
+    """Result of one client's local training, on the samples that it has at this instant.
 
     Attributes:
         client: Name; sums go in the order of names.

@@ -57,7 +57,7 @@ def _sorted_units(units: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
 
 @attrs.frozen(eq=False)
 class Part:
-    """The units of one cell.
+    """Units of the network that one cell trains.
 
     Attributes:
         units: Group name -> unit indices in rising order, shape (units of the cell,).

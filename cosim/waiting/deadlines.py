@@ -8,7 +8,7 @@ from cosim.waiting.port import WaitForAll, Waiting
 
 @part
 class Deadline(Waiting):
-    """A time after which late updates are dropped; a round in which all arrive ends earlier.
+    """Time limit of an edge round: stragglers are dropped then; a round in which all arrive ends earlier.
 
     Attributes:
         after_s: Length of an edge round. [no source]

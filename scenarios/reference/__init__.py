@@ -29,6 +29,7 @@ from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
 from scenarios.command_line.scenario import FOR_SCENARIOS
 from scenarios.reference import matrix as matrix
+from scenarios.reference import words as words
 from scenarios.reference.rows import first_line, functions, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference.md"

@@ -697,13 +697,25 @@ def rows_of(heading: str) -> dict[str, list[str]]:
 
 def test_the_reference_is_what_the_code_says():
     assert reference.PAGE.read_text(encoding="utf-8") == reference.page(), (
-        f"make it anew: {reference.COMMAND}"
+        f"make it again: {reference.COMMAND}"
     )
 
 
 def test_the_matrix_is_what_the_parts_say():
     page = reference.matrix.PAGE.read_text(encoding="utf-8")
-    assert page == reference.matrix.with_matrix(page), f"make it anew: {reference.COMMAND}"
+    assert page == reference.matrix.with_matrix(page), f"make it again: {reference.COMMAND}"
+
+
+def test_the_words_are_what_the_code_says():
+    assert reference.words.PAGE.read_text(encoding="utf-8") == reference.words.page(), (
+        f"make them again: {reference.COMMAND}"
+    )
+
+
+def test_a_word_has_a_meaning_and_one_home():
+    meanings = {word: reference.words.meaning(word) for word in reference.words.HOMES}
+    assert [word for word, text in meanings.items() if not text.endswith(".")] == []
+    assert list(meanings) == sorted(meanings)
 
 
 def test_the_reference_has_every_field():

@@ -1,4 +1,4 @@
-"""The learner: what the clock's side asks of learning.
+"""Learner: computes the learning that the clock's side asks for.
 
 Models are computed when they are first read (`resolver`), and what the task reports of them is read off the
 test set (`evaluator`).
