@@ -1,4 +1,4 @@
-"""RawHFL on video requests: who should train what will be watched next, when energy and radio are scarce?
+"""RawHFL on video requests: which clients should train when energy and radio are scarce?
 
 48 users in 4 cells ask for videos; each cell selects as many clients as it has resource blocks, and how many
 local rounds they take, how fast they clock and how loudly they send, so that many steps cost few joules. An
@@ -64,7 +64,7 @@ def paper_scale() -> System:
 
 
 def predictions(system: System) -> list[RequestPrediction]:
-    """What can be known of each user's next request, by the closed form."""
+    """Predictions of each user's next request, by the closed form."""
     assert isinstance(system.data, VideoRequests)
     users = system.data.model(Simulation(system.seed)).users
     return [
@@ -74,7 +74,7 @@ def predictions(system: System) -> list[RequestPrediction]:
 
 
 def report(result: Result) -> Table | str:
-    """What the plans cost, and the accuracy beside that of the nearest and of the best possible guess."""
+    """Cost of the plans, and the accuracy beside the nearest and the best possible guess."""
     system = from_dict(System, result.config["system"])
     if not isinstance(system.data, VideoRequests) or result.plans.empty:
         return "No plans, or no video requests: nothing to compare."

@@ -55,7 +55,7 @@ def fill(folder: Path) -> None:
 
 
 def commands() -> list[str]:
-    """What the README of the template says to type, line by line."""
+    """Commands of the template's README, line by line."""
     readme = (TEMPLATE / _README).read_text(encoding="utf-8")
     found = re.search(r"```sh\n(.*?)```", readme, re.DOTALL)
     return found[1].splitlines() if found else []

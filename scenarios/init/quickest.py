@@ -11,7 +11,7 @@ class Quickest(cosim.selection.SomeClients):
     """Draws more clients than take part, and leaves the slowest of them out.
 
     Attributes:
-        num_spare: Clients drawn besides those that take part; 0: the draw alone decides. [no source]
+        num_spare: Clients drawn besides the participants; at 0 the draw alone decides. [no source]
     """
 
     num_spare: int = knob(at_least(0), default=4)

@@ -9,9 +9,9 @@ seed, a difference between two designs on the same seed where two are compared, 
 
 The intervals of a claim hold together at 95 % (Bonferroni). A claim of a sign has the range above or below 0.
 
-Scope and limitations: Student's t, so means over seeds, of ratios those of their logarithms, are taken as
-normal. Values that are the same with every seed decide by themselves, as do those that no seed can change,
-but not 0 of an event that all of them may have missed.
+Scope and limitations: Student's t, so means over seeds (for ratios, means of logarithms) are taken as normal.
+Values that are the same with every seed decide by themselves, as do values that no seed can change, but not 0
+of an event that all of them may have missed.
 """
 
 import math
@@ -58,7 +58,7 @@ class Found:
 
     @property
     def verdict(self) -> str:
-        """Where the interval lies."""
+        """Verdict, by where the interval lies."""
         if self.interval.too_noisy:
             return TOO_NOISY
         if self.least < self.interval.low and self.interval.high < self.most:
@@ -79,7 +79,7 @@ class Found:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Quantity:
-    """What a claim is about.
+    """Quantity that a claim is about.
 
     Attributes:
         words: Its name.
@@ -141,7 +141,7 @@ def interval_of(values: Floats, level: float = 0.95, *, is_exact: bool = False) 
 
 @attrs.frozen(kw_only=True)
 class Claim:
-    """What a paper says, and the quantities that it says it of.
+    """Claim of a paper, and the quantities that it is about.
 
     Attributes:
         paper: Its statement.
@@ -163,7 +163,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """That of all of them."""
+        """Verdict on all quantities together."""
         verdicts = {found.verdict for found in self.found}
         return next(v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts)
 
@@ -200,7 +200,7 @@ def rising(what: str, names: Sequence[str], values: Sequence[ArrayLike], unit: s
 
 @attrs.frozen(eq=False)
 class Reached:
-    """What it took each run of a design to reach a target.
+    """Cost of each run of a design up to a target.
 
     Attributes:
         taken: Infinite where it missed, shape (seeds,).
@@ -224,7 +224,7 @@ class Reached:
 
 
 def reached(curves: Sequence[tuple[ArrayLike, ArrayLike]], target: float, held: int = HELD) -> Reached:
-    """What it took runs until a score was at least a target, at so many evaluations in a row.
+    """Cost of runs until a score was at least a target, at `held` evaluations in a row.
 
     It counts from the first of them.
 

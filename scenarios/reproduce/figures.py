@@ -1,8 +1,8 @@
-"""What the reproductions of figures share: their options, their runs, and how claims are told.
+"""Figures: what their reproductions share: options, runs, and how claims are told.
 
 Every design is played with the same seeds, so differences are paired. Every run has a folder of its own below
 the figure's; a reproduction that was stopped goes on with what is missing, and one that is asked for more
-seeds plays those. Beside table and picture it leaves NAME.json: the command, the claims with their intervals,
+seeds runs these. Beside table and picture it leaves NAME.json: the command, the claims with their intervals,
 the processor time that the runs took, and where.
 """
 
@@ -45,14 +45,14 @@ class Options:
     """How much is run.
 
     Attributes:
-        full_seeds: Seeds where nobody says; of the class.
-        quick_seeds: Those of the quick form.
+        full_seeds: Seeds of the full form, unless --seeds says otherwise; set by the class.
+        quick_seeds: Seeds of the quick form.
         quick: Fewer curves, rounds and seeds, at most 3 minutes on 2 cores.
         seed: Names the runs' randomness; the first of several.
-        seeds: Seeds, one after another from --seed on; none: as many as the claims need.
-        out: Folder of the figure; none: figures/NAME, with the form behind.
-        data_dir: Folder with the data set's files; none: the usual places.
-        workers: Runs at a time; none: one per core.
+        seeds: Seeds, one after another from --seed on. None means as many as the claims need.
+        out: Folder of the figure. None means figures/NAME, with the form behind.
+        data_dir: Folder with the data set's files. None means the usual places.
+        workers: Runs at a time. None means one per core.
         device: Where the learning is computed: cpu or cuda.
     """
 
@@ -78,11 +78,11 @@ class Options:
         )
 
     def folder(self, figure: str) -> Path:
-        """Where the figure goes."""
+        """Folder of the figure."""
         return place(self.out or Path("figures") / (f"{figure}-quick" if self.quick else figure))
 
     def command(self, figure: str) -> str:
-        """What is typed for the same numbers on another machine."""
+        """Command for the same numbers on another machine."""
         words = ["cosim", "reproduce", figure]
         for field in attrs.fields(type(self)):
             value, option = getattr(self, field.name), f"--{field.name.replace('_', '-')}"
@@ -203,11 +203,11 @@ def _is_complete(folder: Path) -> bool:
 
 
 def _check_folder(job: Job) -> None:
-    """Refuse to begin a run anew where another one is."""
+    """Refuse to begin a run where another one is."""
     try:
         known = read_json(Path(job.folder) / CONFIG)
     except ValueError:
-        return  # there is none, or it is damaged and begun anew
+        return  # there is none, or it is damaged and begun again
     if known.get("system") != to_dict(job.system) or known.get("scenario") != job.scenario:
         raise cosim.ConfigurationError(
             f"{shown(Path(job.folder))}: holds a run of another configuration. Use another --out."
@@ -222,7 +222,7 @@ def known_costs(folder: Path) -> dict[str, float]:
 
 
 def every_run(runs: Runs) -> list[cosim.Result]:
-    """Those of all designs and seeds."""
+    """Runs of all designs and seeds."""
     return [result for results in runs.values() for result in results]
 
 

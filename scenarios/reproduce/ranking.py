@@ -1,9 +1,9 @@
-"""A ranking of twelve algorithms: who wins when a round costs what its bits, cycles and stragglers cost?
+"""A ranking of twelve algorithms: which wins when a round costs what its bits, cycles and stragglers cost?
 
 Three radio settings, in which the band, the processors, or single slow jobs limit a round. The step sizes of
-each algorithm are those of a grid that do best in each setting on other seeds; then all play on the same
-seeds, and are ranked by the rounds, bits, seconds and joules that the target accuracy takes. Ranks have
-intervals that hold for all pairs of algorithms at once.
+each algorithm are the best of a grid in each setting on other seeds; then all run on the same seeds, and are
+ranked by the rounds, bits, seconds and joules that the target accuracy takes. Ranks have intervals that hold
+for all pairs of algorithms at once.
 
     cosim reproduce ranking --quick
     cosim reproduce ranking --seeds 10 --target 0.85
@@ -72,7 +72,7 @@ class Options:
 
     @property
     def folder(self) -> Path:
-        """Where all goes."""
+        """Folder of all runs."""
         return place(self.out or Path("figures") / (f"{NAME}-quick" if self.quick else NAME))
 
     @property

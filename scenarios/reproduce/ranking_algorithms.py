@@ -20,8 +20,8 @@ class Rates(NamedTuple):
     """Step sizes that are tuned.
 
     Attributes:
-        local: Of the clients.
-        server: Of the server, or of signs; None: the algorithm has none.
+        local: Step size of the clients.
+        server: Step size of the server, or of signs. None means that the algorithm has none.
     """
 
     local: float
@@ -34,10 +34,10 @@ class Rates(NamedTuple):
 
 @attrs.frozen(kw_only=True)
 class Setting:
-    """What limits a round.
+    """Limits of a round.
 
     Attributes:
-        bandwidth_hz: Of the band, of which each of those who are chosen gets an equal share.
+        bandwidth_hz: Width of the band, of which each participant gets an equal share.
         step_cycles: Cycles of a local step.
         training_time: How long a job trains.
         round_s: How long a round lasts, about; what Oort wants.
@@ -65,7 +65,7 @@ Parts = dict[str, Any]
 
 @attrs.frozen(kw_only=True)
 class Algorithm:
-    """What sets an algorithm apart from FedAvg.
+    """Difference of an algorithm from FedAvg.
 
     Attributes:
         parts: Fields of the cell's training that are others, from its step sizes and the setting.
@@ -121,7 +121,7 @@ class Buffered(Algorithm):
 
     @override
     def protocol(self, rates: Rates, setting: Setting) -> cosim.Protocol:
-        """As many clients always at work as take part in a round."""
+        """Protocol with as many clients always at work as take part in a round."""
         return cosim.FedBuff(
             training=cosim.Clients(
                 num_local_steps=10, local=cosim.Sgd(batch_size=10, learning_rate=rates.local)

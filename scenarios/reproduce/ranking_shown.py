@@ -16,7 +16,7 @@ ByCost = Mapping[str, list[Ranked]]
 
 
 def show(title: str, by_cost: ByCost, rates: Mapping[str, Rates], runs: pd.DataFrame, label: str) -> None:
-    """Print the ranks of a setting, who differs from the reference, and which pairs change places.
+    """Print the ranks of a setting, the algorithms that differ from the reference, and the pairs that swap.
 
     Args:
         rates: Algorithm -> its step sizes.
@@ -40,7 +40,7 @@ def show(title: str, by_cost: ByCost, rates: Mapping[str, Rates], runs: pd.DataF
 
 
 def against(entries: Sequence[Ranked]) -> str:
-    """Who takes surely less and more than the reference, and who cannot be told apart from it."""
+    """Algorithms that surely take less or more than the reference, and the ones that cannot be told apart."""
     ranked_ones = [entry for entry in entries if entry.ratio is not None]
     less = [entry.name for entry in ranked_ones if entry.ratio and entry.ratio.high < 1.0]
     more = [entry.name for entry in ranked_ones if entry.ratio and entry.ratio.low > 1.0]
@@ -63,7 +63,7 @@ def rows(by_cost: ByCost) -> Iterable[list[str]]:
 
 
 def _behind(entry: Ranked) -> tuple[int, float]:
-    """What an algorithm is sorted by: runs that missed, then what it took."""
+    """Sort key of an algorithm: runs that missed, then its cost."""
     return entry.num_runs - entry.num_reached, entry.taken
 
 

@@ -34,8 +34,8 @@ def tell(
     """Write table, picture and claims, and print the claims beside the paper's.
 
     Args:
-        runs: Those that the claims are of.
-        folder: That of several figures; None: the figure's own.
+        runs: Runs that the claims are about.
+        folder: Folder of several figures. None means the figure's own.
 
     Returns:
         The exit code: 1 where a required claim does not come out.
@@ -51,7 +51,7 @@ def tell(
 
 
 def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Table:
-    """What the paper says, what came out here, and the verdict."""
+    """Table of the paper's claims, the values found here, and the verdicts."""
     num = len(options.every_seed)
     seeds = "one seed" if num == 1 else f"{num} seeds, means with 95 % intervals"
     printed = Table(title=f"{figure}: the paper and this run; {seeds}", title_justify="left")
@@ -69,7 +69,7 @@ def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Tabl
 def as_json(
     figure: str, options: Options, claims: Sequence[Claim], out: Path, runs: Iterable[cosim.Result]
 ) -> dict[str, Any]:
-    """Claims with their intervals; time and commits of their runs, without any those of this command."""
+    """Claims with their intervals; time and commits of their runs, or else of this command."""
     costs, played = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
     folders = [folder.relative_to(out).as_posix() for folder in played]
     cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else time.process_time()
@@ -114,7 +114,7 @@ def as_json(
 
 
 def commits_of(folders: Iterable[Path]) -> list[str | None]:
-    """Those that have played runs, each once, the first first; None outside a checkout."""
+    """Commits that have made runs, each once, the first first; None outside a checkout."""
     origins = sorted(map(noted, folders), key=lambda origin: origin.get("started", ""))
     played = (of for origin in origins for of in (origin, *origin.get("resumed", [])))
     return list(dict.fromkeys(of.get("commit") for of in played))

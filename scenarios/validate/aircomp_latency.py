@@ -36,7 +36,7 @@ BANDWIDTH_HZ = 20e6
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         clients_per_cell: Clients n_j, one validation each.
@@ -50,7 +50,7 @@ class Options:
 
 
 def systems(per_cell: int, options: Options) -> dict[str, cosim.System]:
-    """What is clocked, nothing learned; slow processors in the first half of the cells."""
+    """Systems that are clocked, nothing learned; slow processors in the first half of the cells."""
     return {
         name: cosim.System(
             seed=options.seed,

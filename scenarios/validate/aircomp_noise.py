@@ -3,11 +3,10 @@
 Cells of 15 clients and 10 antennas, channels redrawn in every edge round. The same updates are combined with
 noise and without; the difference over the learning rate is the noise of the received mean. Over all rounds
 and parameters it must have mean 0 (unbiased, eq. 26) and the variance of eq. 25, round by round; over the
-parameters of a model that adds up to eq. 28. Intervals are those of normal and chi-square laws, at a level at
-which all points together err with probability 5 % at most. Beams are taken as they are formed; how good
-they are is `benchmarks/beamforming.py`'s. Wrong theories (the other transmit power, the
-other part of the noise, the mean channel instead of the weakest, the learning rate left out) must come out as
-*disagrees*.
+parameters of a model that adds up to eq. 28. Intervals follow from normal and chi-square laws, at a level at
+which all points together err with probability 5 % at most. Beams are taken as they are formed; how good they
+are is `benchmarks/beamforming.py`'s. Wrong theories (the other transmit power, the other part of the noise,
+the mean channel instead of the weakest, the learning rate left out) must come out as *disagrees*.
 
     cosim validate aircomp-noise
 """

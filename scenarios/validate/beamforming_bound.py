@@ -60,7 +60,7 @@ class Relaxation:
 
 @attrs.frozen(kw_only=True)
 class Quality:
-    """What a beam reaches, beside what none exceeds.
+    """Quality of a beam, beside a bound that none exceeds.
 
     Attributes:
         achieved: min_i |a^H h_i|^2, in the channels' unit squared.
@@ -119,7 +119,7 @@ def relaxation(channels: ArrayLike) -> Relaxation:
 
 
 def bound(channels: ArrayLike, weights: ArrayLike) -> float:
-    """What no beam exceeds, by any weights of the clients; the nearer to the optimal ones, the tighter.
+    """Bound that no beam exceeds, by any weights of the clients; the nearer to the optimal ones, the tighter.
 
     Args:
         channels: Channel vectors h_i, complex, shape (clients, antennas).
@@ -140,7 +140,7 @@ def bound(channels: ArrayLike, weights: ArrayLike) -> float:
 
 
 def quality(channels: ArrayLike, beam: NDArray[np.complex128]) -> Quality:
-    """What a beam reaches, the certified bound and their ratio, of one problem.
+    """Value of a beam, the certified bound and their ratio, of one problem.
 
     Args:
         channels: Channel vectors h_i, complex, shape (clients, antennas).

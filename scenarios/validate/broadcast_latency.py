@@ -35,7 +35,7 @@ MARGIN = 0.05
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         num_antennas: Antennas of an edge server, a cell of each size with each.

@@ -13,7 +13,7 @@ from analysis.intervals.statistics import Interval
 from scenarios.validate.fleets import Array
 
 WARM_UP = 20
-"""The part of a series that is cut off is one of so many; many jobs of everybody."""
+"""Parts of a series; the first is cut off, which is many jobs of each client."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -21,12 +21,12 @@ class Check:
     """A number of a theory, and what the clock has.
 
     Attributes:
-        law: Which law of staleness.
-        fleet: Whose times.
-        quantity: As printed.
+        law: Law of staleness.
+        fleet: Fleet with the times.
+        quantity: Name of the quantity, as printed.
         theory: The number.
         found: One number, or a series whose long-run mean it is.
-        margin: Half width at which a series decides; None: one number, which must be the same.
+        margin: Half width at which a series decides. None means one number, which must be the same.
         wrong: Wrong theories of the same quantity, by name.
     """
 

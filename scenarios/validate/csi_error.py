@@ -81,7 +81,7 @@ POINTS = (
 
 
 def system(point: Point, options: Options, place: int = 0) -> cosim.System:
-    """12 clients of one cell who take part in every edge round, over gains that never change.
+    """System of 12 clients of one cell that take part in every edge round, over gains that never change.
 
     Points have seeds of their own, so that their errors are independent.
     """
@@ -225,7 +225,7 @@ def mean_update(options: Options) -> dict[str, Interval]:
     }
 
     def change(names: list[str], coefficients: list[float]) -> np.ndarray:
-        """What an edge round's updates make of the start."""
+        """Change that an edge round's updates make to the start."""
         model = accumulate(start, [updates[name] for name in names], coefficients)
         moved, before = learner.weights(model), learner.weights(start)
         return np.concatenate([(moved[name] - before[name]).ravel() for name in before])

@@ -35,7 +35,7 @@ QUICK_SIZE = 0.18
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         laws: Names of laws; none: all. [no source]
@@ -66,7 +66,7 @@ class Options:
 
 
 def rows(law: Law, options: Options, level: float) -> Iterator[dict[str, object]]:
-    """Of each number the closed form's row, and those of wrong theories."""
+    """Rows of each number: the closed form's, and the wrong theories'."""
     theory, found = law.predict(), law.simulate(options.seed, options.size)
     intervals = law.compare(found, level)
     for quantity, number in theory.items():

@@ -71,7 +71,7 @@ class Fleet:
 
     @property
     def name(self) -> str:
-        """As printed."""
+        """Name as printed."""
         times = "equal" if len(set(self.planned_s)) == 1 else "unequal"
         return f"{self.law.name}, {times}{', radio' if self.upload_s > NO_TIME_S else ''}"
 
@@ -86,7 +86,7 @@ class Fleet:
         return tuple(computing_s + self.upload_s for computing_s in self.computing_s)
 
     def play(self, protocol: Asynchronous, num_updates: int, seed: int) -> cosim.Result:
-        """What they do until so many updates have arrived."""
+        """Run the fleet until a number of updates have arrived."""
         num_clients = len(self.planned_s)
         frequencies_hz = tuple(NUM_STEPS * STEP_CYCLES / planned_s for planned_s in self.planned_s)
         each = cosim.PerClient(values=frequencies_hz)
@@ -169,7 +169,7 @@ def shares_of_time(result: cosim.Result, num_clients: int, num_slices: int) -> A
 def jobs_aged(result: cosim.Result, client: str, num_jobs: int) -> Array:
     """How many jobs of a client each version of a closed network ages, shape (versions,).
 
-    Versions at which a job was at work that is not done at the end are left out, since nobody knows whose.
+    Versions at which a job was at work that is not done at the end are left out, since it is not known whose.
     """
     num_versions = int(np.flatnonzero(left_of_dispatched(result, num_jobs))[0])
     own = result.updates[result.updates["client"] == client]

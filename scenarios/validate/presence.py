@@ -1,11 +1,11 @@
 """Does presence on the clock keep the laws of renewal theory?
 
-A cell plays edge rounds of a fixed length, in each of which everyone who is there takes part, with a job of a
-fixed length, on resource blocks of their own. Clients come and go by three pairs of laws. Over clients, which
-are independent, the share of rounds at whose beginning one is there, and of rounds that it has met until its
-update has arrived, are compared with renewal theory, at a level at which all intervals together err with
-probability 5 % at most. Wrong theories must come out as *disagrees* for every pair of which they are asked:
-jobs that nobody leaves, and jobs that all meet a stay at its beginning.
+A cell plays edge rounds of a fixed length, in each of which every client that is there takes part, with a job
+of a fixed length, on resource blocks of their own. Clients come and go by three pairs of laws. Over clients,
+which are independent, the share of rounds at whose beginning one is there, and of rounds that it has met
+until its update has arrived, are compared with renewal theory, at a level at which all intervals together err
+with probability 5 % at most. Wrong theories must come out as *disagrees* for every pair of which they are
+asked: jobs that no client leaves, and jobs that all meet a stay at its beginning.
 
     cosim validate presence
     cosim validate presence --num-clients 60 --num-rounds 40      # in seconds
@@ -35,7 +35,7 @@ ROUND_S = 2.0
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         num_clients: Clients of the cell, which come and go independently. [no source]

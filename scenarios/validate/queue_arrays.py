@@ -52,7 +52,7 @@ class Packets:
 
     @property
     def found_idle(self) -> NDArray[np.bool_]:
-        """Which packets found the system empty, so that the queue began anew, shape (packets,)."""
+        """True for packets that found the system empty, so that the queue began again, shape (packets,)."""
         return self.waiting_s == 0.0
 
 

@@ -35,7 +35,7 @@ BANDWIDTH_HZ = 20e6
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         num_cells: Cells, one validation each.
@@ -62,7 +62,7 @@ def timing_only(num_cells: int, num_global_rounds: int, seed: int) -> cosim.Syst
 
 
 def blank_dataset(num_samples: int) -> Dataset:
-    """Samples of the right shape for a model that nobody trains: the validation needs no files."""
+    """Samples of the right shape for a model that is never trained: the validation needs no files."""
     x, y = np.zeros((num_samples, 784), dtype=np.float32), np.arange(num_samples) % 10
     return Dataset(name="blank", train_x=x, train_y=y, test_x=x, test_y=y, num_classes=10)
 

@@ -42,7 +42,7 @@ NUM_SLOTS = 50
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         num_replications: Of each number. [no source]

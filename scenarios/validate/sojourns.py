@@ -36,7 +36,7 @@ WEIGHT_BEYOND = 0.5
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         arrival_rate_per_s: Background packets per second, lambda_N. [VHFL, Section V-E]
@@ -148,7 +148,7 @@ def messages_in_time(
 def first_messages_in_time(
     options: Options, wait_s: float, after_s: float, num_paths: int = 4000
 ) -> tuple[int, int]:
-    """How many of so many first messages come in time, each on a path of its own that starts empty."""
+    """Number of first messages that come in time, and of all, each on a path of its own that starts empty."""
     sim = Simulation(options.seed)
     in_time = np.zeros(num_paths)
     law = options.service(WEIGHT_BEYOND)

@@ -33,7 +33,7 @@ FAMILY_ERROR = 0.05
 
 @part
 class Options:
-    """What is compared.
+    """Sizes of the comparison.
 
     Attributes:
         laws: Laws of the training times; some numbers are known of exponential ones only. [no source]

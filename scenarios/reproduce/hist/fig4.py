@@ -31,7 +31,7 @@ FIGURE = "hist-fig4"
 
 
 def numbers_of_cells(options: Options) -> tuple[int, ...]:
-    """Those that are run."""
+    """Numbers of cells that are run."""
     return (4,) if options.quick else (2, 4, 6)
 
 
@@ -41,7 +41,7 @@ def rounds(options: Options) -> int:
 
 
 def systems(options: Options) -> dict[str, cosim.System]:
-    """What is run."""
+    """Systems that are run."""
     return hist_and_hfedavg(options, numbers_of_cells(options), options.splits, rounds(options))
 
 

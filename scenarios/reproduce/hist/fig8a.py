@@ -1,6 +1,6 @@
 """Fig. 8a of the HIST journal paper: accuracy over global rounds with latency-optimal sizes and without.
 
-The runs are those of Fig. 8b. "Slightly" stands for up to 3 points of accuracy.
+The runs are Fig. 8b's. "Slightly" stands for up to 3 points of accuracy.
 
     cosim reproduce hist-fig8a --quick
 """

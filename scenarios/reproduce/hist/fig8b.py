@@ -37,7 +37,7 @@ ROUNDING = 1e-9
 
 
 def label(sizes: cosim.protocols.SubmodelSizes, num_steps: int) -> str:
-    """What a curve is called."""
+    """Name of a curve."""
     return f"{'w' if sizes == OPTIMAL else 'w/o'} optimised sizes, H={num_steps}"
 
 

@@ -39,7 +39,7 @@ CLEAN = "no noise (OMA)"
 UNDECIDED_DB = -10
 """The paper has it perform well above, and degrade at -20 dB."""
 LAST = 3
-"""Accuracies are means over the last rounds, since those with much noise oscillate."""
+"""Accuracies are means over the last rounds, since accuracies with much noise oscillate."""
 HARDLY = 3.0
 """Points of accuracy, up or down, that are hardly a difference. [no source]"""
 LARGE = 2.0
@@ -58,7 +58,7 @@ class Options(time_figures.Options):
 
 
 def label(snr_db: int) -> str:
-    """What a curve is called."""
+    """Name of a curve."""
     return f"AirComp, SNR {snr_db} dB"
 
 

@@ -2,8 +2,8 @@
 
 N = 4, H = 40, E = 5, processors of 2 to 4 GHz, equal sizes, grey levels in [0, 1] as in Fig. 9a. OMA learns
 the same at every SNR and is only clocked again. The text does not name the SNR; here they are Fig. 9a's. At
--10 and -20 dB HIST stays behind, so its runs are those of Fig. 9a and HFedAvg is played half as long as
-elsewhere. The quick form has two SNR and a target of 50 %.
+-10 and -20 dB HIST stays behind, so its runs are Fig. 9a's, and HFedAvg runs half as long as elsewhere. The
+quick form has two SNR and a target of 50 %.
 
     cosim reproduce hist-fig9b --quick
 """
@@ -110,7 +110,7 @@ def rounds(algorithm: str, options: Options, *, fewer: bool = False) -> int:
     """Global rounds, at most: half as many of HFedAvg, which learns the whole model in each.
 
     Args:
-        fewer: Half of those, in the full form.
+        fewer: Half as many rounds, in the full form.
     """
     few, full = (5, 200) if algorithm in HIST else (3, 100)
     return options.rounds(few, full // 2 if fewer else full)

@@ -55,7 +55,7 @@ class Options(time_figures.Options):
 
     Attributes:
         num_clients_per_cell: Clients in each cell with which is learned, of 10, 15, 20, 25 and 30; the others
-            are only clocked. None: all, in the quick form 15.
+            are only clocked. None means all, in the quick form 15.
     """
 
     num_clients_per_cell: tuple[int, ...] | None = None

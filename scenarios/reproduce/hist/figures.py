@@ -1,8 +1,8 @@
-"""What the reproductions of Figs. 4 to 7 of the HIST journal paper share: systems, uploads, curves.
+"""Figs. 4 to 7 of the HIST journal paper: what their reproductions share: systems, uploads, curves.
 
-Those of the conference paper have the same setting, with other N and H.
+The conference paper's figures have the same setting, with other N and H.
 
-Uploads are counted in whole models: the bits that a client has sent over those of one upload of the whole
+Uploads are counted in whole models: the bits that a client has sent over the bits of one upload of the whole
 model.
 """
 
@@ -29,9 +29,9 @@ from scenarios.reproduce.figures import Runs
 SPLITS = {"shards": "fully non-i.i.d.", "cell-iid": "cells i.i.d., clients non-i.i.d."}
 DEALT = {"shards": cosim.data.Shards(), "cell-iid": cosim.data.CellIid()}
 MEAN = "mean accuracy over the rounds"
-"""What `mean_accuracy` is called in claims."""
+"""Name of `mean_accuracy` in claims."""
 AT_EQUAL_UPLOAD = "mean accuracy at equal upload"
-"""What means over the levels of `at_equal_upload` are called."""
+"""Name of means over the levels of `at_equal_upload`."""
 
 
 @attrs.frozen(kw_only=True)
@@ -39,7 +39,7 @@ class Options(figures.Options):
     """How much is run.
 
     Attributes:
-        paper_scale: The paper's own, in hours: Figs. 4 to 7, and those of the conference paper, with the
+        paper_scale: The paper's own scale, in hours: Figs. 4 to 7, and the conference paper's, with the
             learning rate of the authors' public code, 0.01 instead of 0.05, and five times the rounds. Table
             I, in days: with N = 2 as well, and to 80 %.
     """
@@ -54,12 +54,12 @@ class Options(figures.Options):
 
     @override
     def folder(self, figure: str) -> Path:
-        """Where the figure goes."""
+        """Folder of the figure."""
         return super().folder(f"{figure}-paper-scale" if self.paper_scale else figure)
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Those that the figures are run with."""
+        """Splits that the figures are run with."""
         return ("shards",) if self.quick else tuple(SPLITS)
 
     def rounds(self, quick: int, full: int) -> int:
@@ -141,7 +141,7 @@ def uploads_to(results: Sequence[cosim.Result], accuracy: float) -> Reached:
 
 
 def accuracy_at(result: cosim.Result, num_uploads: float) -> float:
-    """Accuracy of the last evaluation within so many whole-model uploads."""
+    """Accuracy of the last evaluation within a number of whole-model uploads."""
     within = result.evaluations[uploads(result) <= num_uploads * (1 + 1e-9)]
     return float(within["accuracy"].iloc[-1])
 
@@ -150,7 +150,7 @@ def at_equal_upload(runs: Runs, cells: Sequence[int]) -> tuple[list[float], list
     """Accuracies of HIST and of HFedAvg after as many uploads each as HFedAvg's evaluations have had.
 
     Args:
-        runs: Those of a split.
+        runs: Runs of a split.
 
     Returns:
         Whole-model uploads, shape (levels,); of both, by N, accuracies in per cent, shape (seeds, levels).

@@ -32,7 +32,7 @@ TABLE = PaperTable(
 
 
 def setting(options: Options) -> Setting:
-    """What is run."""
+    """Setting that is run."""
     training = cosim.EdgeTraining(
         steps=cosim.SameSteps(num_local_steps=20 if options.quick else 40),
         local=cosim.Sgd(learning_rate=0.1 if options.quick else 0.01),

@@ -36,7 +36,7 @@ TABLE = PaperTable(
 
 
 def setting(options: Options) -> Setting:
-    """What is run."""
+    """Setting that is run."""
     if options.quick:
         training = cosim.EdgeTraining(
             steps=cosim.SameSteps(num_local_steps=5), local=cosim.Sgd(batch_size=20, learning_rate=0.05)
@@ -69,7 +69,7 @@ def setting(options: Options) -> Setting:
 
 
 def part_claims() -> list[Claim]:
-    """What HIST's entries are multiples of: an N-th of the network, not a part that keeps residual sums."""
+    """Claims that HIST's entries are multiples of an N-th of the network, not of a larger part."""
     shape = NetworkShape.of(COUNTED)
     claims = []
     for place, num_cells in ((0, 2), (2, 4)):

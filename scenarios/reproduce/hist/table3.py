@@ -33,7 +33,7 @@ TABLE = PaperTable(
 
 
 def setting(options: Options) -> Setting:
-    """What is run."""
+    """Setting that is run."""
     training = cosim.EdgeTraining(
         steps=cosim.SameSteps(num_local_steps=5 if options.quick else 40),
         local=cosim.Sgd(batch_size=8, learning_rate=QUICK_RATE if options.quick else 0.1),

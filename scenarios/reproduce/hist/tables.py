@@ -62,7 +62,7 @@ class PaperTable:
 
 @attrs.frozen
 class Setting:
-    """What is run of a table.
+    """Setting of a table: what is run.
 
     Attributes:
         base: The system of HIST; number of cells, split and rounds are replaced.
@@ -135,11 +135,11 @@ class Entry:
 
     @property
     def words(self) -> str:
-        """What it is called."""
+        """Name of the setting, in words."""
         return f"{SPLITS[self.split]}, N = {self.num_cells}, to {100 * self.accuracy:g} %"
 
     def uploads(self, name: str) -> Reached:
-        """What clients of an algorithm have sent when the accuracy holds, in the table's unit."""
+        """Uploads of an algorithm's clients when the accuracy holds, in the table's unit."""
         results = self.runs[label(name, self.num_cells, self.split)]
         unit_bits = self.table.unit_bits
         curves = [
@@ -195,7 +195,7 @@ def growing(few: Entry, many: Entry) -> Claim:
 
 
 def label(name: str, num_cells: int, split: str) -> str:
-    """What a run is called."""
+    """Name of a run."""
     return f"{name} N={num_cells}, {split}"
 
 

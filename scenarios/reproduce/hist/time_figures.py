@@ -1,4 +1,4 @@
-"""What the reproductions of Figs. 8 and 9 of the HIST journal paper share: systems, seeds, time to a target.
+"""Figs. 8 and 9 of the HIST journal paper: what their reproductions share: systems, seeds, time to a target.
 
 Learning rate 0.01 (the paper: none given), as in the authors' public code: noise of the air reaches the model
 through it. Comparisons are paired: the algorithms of one seed have the same data, processors and channels.
@@ -118,7 +118,7 @@ def play_tables(
 
 
 def at_snr(algorithm: str, snr_db: int) -> str:
-    """What an algorithm's runs at an SNR are called in Fig. 9."""
+    """Name of an algorithm's runs at an SNR in Fig. 9."""
     return f"{algorithm}, {snr_db} dB"
 
 
@@ -169,7 +169,7 @@ def table_of(tables: Tables, options: Options) -> pd.DataFrame:
 
 
 def table_of_times(times: Mapping[str, Reached], target: float, options: Options) -> pd.DataFrame:
-    """What every seed took to the target, infinite where it missed, and how long it lasted."""
+    """Time of every seed to the target, infinite where it missed, and how long it lasted."""
     return pd.DataFrame(
         [
             {"curve": label, "seed": seed, "target": target, "time_s": taken_s, "lasted_time_s": lasted_s}
@@ -212,6 +212,6 @@ def draw_times(axes: Axes, x: Sequence[float], times: Mapping[str, Sequence[Floa
 
 
 def drawn_as(options: Options) -> str:
-    """What `draw_times` draws, for a legend."""
+    """Content of `draw_times`, for a legend."""
     num = len(options.every_seed)
     return f"geometric mean and 95 % interval, {num} seeds" if num > 1 else "one seed"

@@ -24,7 +24,7 @@ def costs_of(runs: Runs, target: float) -> Costs:
 
 
 def by_cells(costs: Costs, name: str, cells: Sequence[int], split: str) -> dict[int, Reached]:
-    """Those of an algorithm and a split, by N."""
+    """Costs of an algorithm and a split, by N."""
     return {num_cells: costs[f"{name} N={num_cells}, {split}"] for num_cells in cells}
 
 

@@ -1,7 +1,7 @@
 """Fig. 10 of the RawHFL paper: how often the requested video is among the M likeliest guesses.
 
 The model of each run's last checkpoint guesses on the test requests of every user; the bands are standard
-deviations over users, as in the paper, here over those of all seeds.
+deviations over users, as in the paper, here over the users of all seeds.
 
 cosim reproduce rawhfl-fig10 --quick
 """
@@ -85,7 +85,7 @@ def main(options: Options) -> int:
 
 
 def claims_of(mean: Mapping[str, Floats]) -> list[Claim]:
-    """What the paper reads off its figure.
+    """Claims that the paper reads off its figure.
 
     Args:
         mean: Algorithm -> Top-M accuracy over users, shape (seeds, M).

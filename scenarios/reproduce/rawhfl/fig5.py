@@ -1,8 +1,8 @@
 """Fig. 5 of the RawHFL paper: how often clients are able to take part, and how often they are selected.
 
 Nothing is learned here. The paper calls a client eligible that can do one local round, and does not say at
-which speed and power; counted here are those who can at full ones (as H-FedAvg-M2 counts), and those who can
-at any, as problem (28) leaves both free.
+which speed and power; counted here are clients that can at full ones (as H-FedAvg-M2 counts), and clients
+that can at any, as problem (28) leaves both free.
 
 cosim reproduce rawhfl-fig5 --quick
 """

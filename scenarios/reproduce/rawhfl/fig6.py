@@ -150,18 +150,18 @@ def fluctuations(runs: Runs) -> Claim:
 
 
 def words_of(v: tuple[float, ...]) -> str:
-    """What users' v are."""
+    """Users' v in words."""
     least, most = min(v), max(v)
     return f"v from {least:g} to {most:g}" if len(v) > 1 else f"v = {least:g}"
 
 
 def users(options: Options, seed: int, v: tuple[float, ...]) -> list:
-    """What can be known of each user's next request."""
+    """Predictions of each user's next request."""
     return predictions(system_of("exact, Z=4", options, seed, v))
 
 
 def claims_of(runs: Runs, many: Sequence[int]) -> list[Claim]:
-    """Where the accuracy of RawHFL must lie with these users, and its plateau; in short runs nowhere.
+    """Claims on the accuracy of RawHFL with these users, and on its plateau; none in short runs.
 
     Args:
         many: Clients of a cell with which the paper sees a plateau.

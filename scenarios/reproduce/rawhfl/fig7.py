@@ -23,7 +23,7 @@ PAPER_J = {2: 3.77, 4: 7.12, 6: 10.34}
 SAVED = 4.85
 """Energy of H-FedAvg-UB over that of RawHFL, Z=4, after 100 rounds. [RawHFL, Section V-C]"""
 TEXT_J = {2: 3.7, 4: 7.1, 6: 10.3}
-"""What half of the base stations exceed, for Z. [RawHFL, Section V, on Fig. 7]"""
+"""Energy that half of the base stations exceed, for Z. [RawHFL, Section V, on Fig. 7]"""
 
 
 def main(options: Options) -> int:

@@ -1,6 +1,6 @@
 """Fig. 8 of the RawHFL paper: distribution of a client's energy in an edge round.
 
-Nothing is learned here; the runs are those of Fig. 7, and the picture has those of all seeds together.
+Nothing is learned here; the runs are Fig. 7's, and the picture has all seeds together.
 
 cosim reproduce rawhfl-fig8 --quick
 """

@@ -1,8 +1,9 @@
 """Fig. 9 of the RawHFL paper: accuracy and energy of RawHFL and its baselines over global rounds.
 
 Means over the seeds; bands are their 95 % intervals. What takes no energy is not on the logarithmic axis. The
-paper's energies after 50 rounds are 0.61 times those of Tables II to IV after 100, but for H-FedAvg-M1's, so
-they are more likely those after 61, as is its accuracy of FedAvg-UB, "after around 60" that of H-FedAvg-UB.
+paper's energies after 50 rounds are 0.61 times the energies of Tables II to IV after 100, but for
+H-FedAvg-M1's, so they are more likely energies after 61, as is its accuracy of FedAvg-UB, "after around 60"
+the accuracy of H-FedAvg-UB.
 
 cosim reproduce rawhfl-fig9 --quick
 """
@@ -128,7 +129,7 @@ def far_below(runs: Runs) -> list[Claim]:
 
 
 def trends(runs: Runs) -> list[Claim]:
-    """Who has reached a plateau, and when."""
+    """Claims on which algorithms have reached a plateau, and when."""
     behind = runs.accuracy("H-FedAvg-UB", 60) - runs.accuracy("FedAvg-UB", 60)
     return [
         Claim(

@@ -1,4 +1,4 @@
-"""What the reproductions of the RawHFL paper share: its algorithms, seeds, runs, and what is read off them.
+"""The RawHFL paper: what its reproductions share: algorithms, seeds, runs, and what is read off them.
 
 Figures and tables look at the same runs from several sides, so they all work in one folder, figures/rawhfl,
 and play only what is missing. Every comparison is paired: the algorithms of one seed have the same users,
@@ -82,7 +82,7 @@ def planned_by(
     policy: ResourceAware | CommonSteps | Unconstrained,
     num_blocks: int,
 ) -> Change:
-    """The scenario with a policy, and so many resource blocks in a cell."""
+    """The scenario with a policy, and a number of resource blocks in a cell."""
 
     def change(system: cosim.System) -> cosim.System:
         return cosim.evolve(

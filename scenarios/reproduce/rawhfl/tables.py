@@ -1,9 +1,9 @@
 """Tables II to IV of the RawHFL paper: test accuracy and energy of all algorithms, for one law of v each.
 
-The paper's captions say K = 400; their energies are those of 400 edge rounds, K = 100 with E = 4, so energies
+The paper's captions say K = 400; their energies belong to 400 edge rounds, K = 100 with E = 4, so energies
 are compared per edge round (FedAvg-UB has one in a global round). Accuracies are means over users, the
-numbers behind +- standard deviations over users, in the mean over the seeds; of what the paper's are it does
-not say, and those of its energies can only be over trials.
+numbers behind +- standard deviations over users, in the mean over the seeds; the paper does not say what its
+own are over, and for its energies they can only be over trials.
 """
 
 from typing import Any
@@ -94,7 +94,7 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
 
 
 def beyond_rawhfl(runs: Runs) -> list[Claim]:
-    """What the paper reads off all three tables, where it was played."""
+    """Claims that the paper reads off all three tables, where they were run."""
     learned = [name for name in runs.of if name not in ("central SGD", "exact, Z=4")]
     claims = [
         Claim(

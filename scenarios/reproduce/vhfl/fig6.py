@@ -103,7 +103,7 @@ def steadier(runs: Runs, least: str, most: str) -> Quantity:
 
 
 def faster_at_first(runs: Runs, curves: Sequence[str]) -> Quantity:
-    """What the first doubling gains over what the last one does."""
+    """Gain of the first doubling over the gain of the last one."""
     first, last = curves[:2], curves[-2:]
     return Quantity(
         words=f"mean training MSE, the ratio of {' to '.join(first)} over that of {' to '.join(last)}",
@@ -114,7 +114,7 @@ def faster_at_first(runs: Runs, curves: Sequence[str]) -> Quantity:
 
 
 def faster_by_epoch_at_first(runs: Runs, epochs: Sequence[int]) -> Quantity:
-    """What each epoch gains at first less what each does at last."""
+    """Gain of each epoch at first, less the gain of each at last."""
     gains = [
         100.0 * np.log(gain(runs, f"E_l = {few}", f"E_l = {many}")) / (many - few)
         for few, many in (epochs[:2], epochs[-2:])
@@ -129,7 +129,7 @@ def faster_by_epoch_at_first(runs: Runs, epochs: Sequence[int]) -> Quantity:
 
 
 def steadier_at_first(runs: Runs, curves: Sequence[str]) -> Quantity:
-    """What the first doubling steadies less what the last one does."""
+    """Steadying by the first doubling, less the steadying by the last one."""
     first, last = curves[:2], curves[-2:]
     return Quantity(
         words=f"relative change from round to round, the fall from {' to '.join(first)} "

@@ -32,7 +32,7 @@ MUCH = 1.5
 CONSTANT = 0.1
 """By which an exponential's rate may change. [no source]"""
 RATES = Points().success_rates
-"""Over which an exponential is looked for: those of Fig. 7a's points."""
+"""Success rates over which an exponential is looked for: the rates of Fig. 7a's points."""
 TENTHS = (0.9, 0.99, 0.999, 0.9999)
 """Success rates with a tenth of the failures of the one before."""
 LOGARITHM = 0.02
@@ -68,7 +68,7 @@ def main(options: Options) -> int:
 
 
 def claims(points: Points, measured: pd.DataFrame) -> list[Claim]:
-    """What the paper reads off its figure."""
+    """Claims that the paper reads off its figure."""
     needed_s = {weight: waits_s(points, weight, points.success_rates) for weight in points.fast_weights}
     steps = np.diff(RATES)
     growth = np.diff(np.log(waits_s(points, EQUAL, RATES))) / steps

@@ -1,8 +1,8 @@
-"""What the reproductions of Figs. 4 to 6 of the VHFL paper share: systems, seeds, curves, distances.
+"""Figs. 4 to 6 of the VHFL paper: what their reproductions share: systems, seeds, curves, distances.
 
 The paper's operator data is private; here everything runs on generated cell traffic, so numbers differ and
 only the comparison counts. Every comparison is paired: the systems of one seed see the same traffic, clients
-and queues, and those with the same network the same initial weights.
+and queues, and with the same network the same initial weights.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ def cloud_system(seed: int, num_global_rounds: int) -> cosim.System:
 
 
 def without_global_features(system: cosim.System) -> cosim.System:
-    """The same system where nobody has the server's observations."""
+    """The same system without the server's observations."""
     data = cosim.evolve(system.data, global_features=False)
     return cosim.evolve(system, model=vhfl.HORIZONTAL, data=data)
 

@@ -36,14 +36,14 @@ SIZES = {
         1.0 / 6.0,
     ),
 }
-"""What uploads take with the whole band, and the mean square of it in s^2; every mean is 0.25 s."""
+"""Times of uploads with the whole band, and their mean square in s^2; every mean is 0.25 s."""
 SHARED = ProcessorSharing(arrival_rate_per_s=2.0, mean_alone_s=0.25)
 
 
 def link_of(
     sim: Simulation, sharing: cosim.radio.Sharing, snrs: tuple[float, ...], fading: cosim.radio.Fading
 ) -> Way:
-    """What clients of these mean SNRs send over, in one cell."""
+    """Link that clients of these mean SNRs send over, in one cell."""
     given = cosim.GivenSnr(snr_db=cosim.PerClient(values=tuple(map(linear_to_db, snrs))))
     radio = cosim.Radio(sharing=sharing, link=given, fading=fading)
     num = len(snrs)
@@ -87,7 +87,7 @@ class SharedBand(Law):
 
     @override
     def wrong(self) -> Mapping[str, Numbers]:
-        """One after the other; nobody in the way."""
+        """Wrong theories: one upload after the other; each upload alone."""
         alone_s, rate_per_s = self.theory.mean_alone_s, self.theory.arrival_rate_per_s
         queue = {
             self.names(sizes)[0]: PollaczekKhinchine(
@@ -115,7 +115,7 @@ class SharedBand(Law):
         return samples
 
     def uploads(self, law: cosim.queues.ServiceLaw, seed: int, num: int) -> tuple[np.ndarray, Packets]:
-        """What each would take alone in s, shape (uploads,), and the uploads, as packets of messages."""
+        """Times of uploads alone in s, shape (uploads,), and the uploads, as packets of messages."""
         sim = Simulation(seed)
         link = link_of(
             sim, cosim.radio.RedividedShares(bandwidth_hz=BANDWIDTH_HZ), (1.0,) * num, cosim.radio.NoFading()
@@ -182,7 +182,7 @@ class Together(Law):
 
     @override
     def wrong(self) -> Mapping[str, Numbers]:
-        """The band of those that have ended lies idle."""
+        """Wrong theory: the band of uploads that have ended lies idle."""
         return {"fixed shares": self.named(len(self.snrs) * np.array(self.alone_s))}
 
     @override

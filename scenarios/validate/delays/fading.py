@@ -66,7 +66,7 @@ class FadedUploads(Law):
 
     @staticmethod
     def names(theory: FadedUpload) -> tuple[str, str]:
-        """Of the quantities with so many antennas."""
+        """Names of the quantities with a number of antennas."""
         return f"M = {theory.num_antennas}: {ARRIVED}", f"M = {theory.num_antennas}: {SENDING}"
 
     @override

@@ -27,13 +27,13 @@ class Law(ABC):
     """A law of delays.
 
     Attributes:
-        name: As an option.
-        title: As printed.
-        formula: In the symbols of its closed form.
-        symbols: Those of the formula, each with its meaning.
-        conditions: Under which it holds, in few words.
-        source: Where it is from.
-        module: Of the closed form, in `analysis.closed_forms`.
+        name: Name as an option.
+        title: Name as printed.
+        formula: Formula, in the symbols of its closed form.
+        symbols: Symbols of the formula, each with its meaning.
+        conditions: Conditions under which it holds, in few words.
+        source: Source of the law.
+        module: Module of the closed form, in `analysis.closed_forms`.
         shortest: Size of the shortest run whose intervals are not flagged, but now and then; for coverage.
     """
 
@@ -56,10 +56,10 @@ class Law(ABC):
 
     @abstractmethod
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
-        """What the clock has.
+        """Numbers by the clock.
 
         Args:
-            size: Length of the run, in those of a full validation.
+            size: Length of the run, as a multiple of a full validation's.
         """
 
     def compare(self, found: Mapping[str, Sample], level: float) -> dict[str, Interval]:

@@ -36,7 +36,7 @@ LAWS: dict[str, Law] = {
 
 
 def laws_of(names: Sequence[str]) -> list[Law]:
-    """Those of names, all where none is given.
+    """Laws by name, or all where none is given.
 
     Raises:
         ConfigurationError: A name of none.

@@ -196,7 +196,7 @@ class Patience(Law):
 
     @override
     def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
-        """Messages of one packet each, no public; those that are never done are lost."""
+        """Messages of one packet each, no other traffic; messages that are never done are lost."""
         rate_per_s = self.patient.arrival_rate_per_s
         sim, until_s = Simulation(seed), size * NUM_PACKETS / rate_per_s
         service = cosim.queues.HyperExponential(

@@ -21,10 +21,10 @@ class Packets:
     """Packets in the order of their arrivals.
 
     Args:
-        arrivals_s: In any order, shape (packets,).
-        departures_s: Infinite for who was lost, shape (packets,).
-        services_s: Shape (packets,).
-        of_messages: Which are messages', shape (packets,).
+        arrivals_s: Arrivals in any order, shape (packets,).
+        departures_s: Departures, infinite for lost packets, shape (packets,).
+        services_s: Services, shape (packets,).
+        of_messages: True for packets of messages, shape (packets,).
     """
 
     def __init__(self, arrivals_s: Array, departures_s: Array, services_s: Array, of_messages: Bools) -> None:
@@ -34,7 +34,7 @@ class Packets:
 
     @classmethod
     def of(cls, station: Station, until_s: float) -> "Packets":
-        """Those that a station has served, of those that had come by a time well before the end."""
+        """Packets that a station has served, of packets that had come by a time well before the end."""
         assert station.packets is not None
         rows = [
             (p.arrival_s, p.departure_s, p.service_s, p.sender != "")
@@ -57,12 +57,12 @@ class Packets:
 
     @property
     def found_empty(self) -> Bools:
-        """Which found nobody else."""
+        """True for packets that found the station empty."""
         gone_s = np.where(np.isfinite(self.departures_s), self.departures_s, 0.0)
         return self.arrivals_s >= np.append(0.0, np.maximum.accumulate(gone_s)[:-1])
 
     def begins(self, of_class: Bools) -> Bools:
-        """Of the packets of a class, the first since somebody found nobody else, shape (packets of it,)."""
+        """True for a class's packets that are the first since the station was empty, shape (its packets,)."""
         return np.diff(np.cumsum(self.found_empty)[of_class], prepend=-1) > 0
 
 
@@ -77,7 +77,7 @@ def of_the_public(
 
 
 def poisson(sim: Simulation, rate_per_s: float, until_s: float, come: Callable[[], object]) -> Process:
-    """Let somebody come in a Poisson stream; it leaves no spans, of which there would be too many."""
+    """Call `come` in a Poisson stream; it leaves no spans, of which there would be too many."""
     gaps = sim.stream("senders", "gaps")
     while sim.now_s <= until_s:
         for gap_s in gaps.standard_exponential(1024) / rate_per_s:

@@ -46,7 +46,7 @@ def page(points: pd.DataFrame, coverage: pd.DataFrame | None) -> str:
 
     Args:
         points: The rows of `delay_laws`.
-        coverage: Those of `benchmarks/delay_coverage.py`; None: without.
+        coverage: Rows of `benchmarks/delay_coverage.py`. None means none.
     """
     names = list(dict.fromkeys(points["law"]))
     contents = "\n".join(f"{place}. {LAWS[name].title}" for place, name in enumerate(names, start=1))
@@ -89,7 +89,7 @@ def _section(law: Law, points: pd.DataFrame, coverage: pd.DataFrame | None) -> s
 
 
 def _values(part: Any) -> Iterator[str]:
-    """Fields and their values, in those of its parts, and names of parts without any."""
+    """Fields and their values, in its parts too, and names of parts without any."""
     for field in attrs.fields(type(part)):
         value = getattr(part, field.name)
         each = value if isinstance(value, tuple) else (value,)

@@ -146,7 +146,7 @@ class AgeOfUpdates(Law):
 
 
 def mean_ages_s(made_s: Array, come_s: Array, per_window: int = 20) -> Array:
-    """Mean age between the first and the last coming, in windows of so many updates, shape (windows,).
+    """Mean age between the first and the last coming, in windows of `per_window` updates, shape (windows,).
 
     Args:
         made_s: When each update was made, in order, shape (updates,).

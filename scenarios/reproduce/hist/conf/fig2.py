@@ -33,12 +33,12 @@ NUM_EDGE_ROUNDS, NUM_LOCAL_STEPS = 5, 40
 
 
 def numbers_of_cells(options: Options) -> tuple[int, ...]:
-    """Those that are run."""
+    """Numbers of cells that are run."""
     return (2, 4) if options.quick else (2, 3, 4, 5)
 
 
 def systems(options: Options) -> dict[str, cosim.System]:
-    """What is run."""
+    """Systems that are run."""
     return hist_and_hfedavg(
         options,
         numbers_of_cells(options),
