@@ -15,7 +15,7 @@ from cosim.clock.simulation import Simulation
 from cosim.data.dataset import Dataset
 from cosim.names import CLOUD
 
-NOBODY = -1
+NO_CLIENT = -1
 
 
 def owners_by_class(
@@ -31,7 +31,7 @@ def owners_by_class(
     assert dataset.train_y is not None
     assert dataset.num_classes is not None
     held = np.stack([np.bincount(dataset.train_y[own], minlength=dataset.num_classes) for own in samples])
-    owners, rng = np.full(len(dataset.test_y), NOBODY), sim.stream(CLOUD, "test shares")
+    owners, rng = np.full(len(dataset.test_y), NO_CLIENT), sim.stream(CLOUD, "test shares")
     for label, counts in enumerate(held.T):
         found = rng.permutation(np.flatnonzero(dataset.test_y == label))
         if counts.any():

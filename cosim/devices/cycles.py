@@ -89,7 +89,7 @@ class CyclesPerStep(Cycles):
     @property
     @override
     def rule(self) -> str:
-        return _whatever_the_network(f"{self.step_cycles:g} cycles", "step_cycles")
+        return _for_any_network(f"{self.step_cycles:g} cycles", "step_cycles")
 
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> float:
@@ -114,7 +114,7 @@ class CyclesPerBit(Cycles):
     @override
     def rule(self) -> str:
         per_bit = " to ".join(f"{cycles:g}" for cycles in self.cycles_per_bit)
-        return _whatever_the_network(f"{per_bit} cycles for each bit of the mini-batch", "cycles_per_bit")
+        return _for_any_network(f"{per_bit} cycles for each bit of the mini-batch", "cycles_per_bit")
 
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
@@ -158,7 +158,7 @@ class CyclesPerOperation(Cycles):
         return self.cycles_per_flop * sample_flops * step.batch_size
 
 
-def _whatever_the_network(cycles: str, field_name: str) -> str:
+def _for_any_network(cycles: str, field_name: str) -> str:
     return (
         f"A local step takes {cycles}, whatever the network (cycles.{field_name}); on a submodel it takes "
         "the submodel's share of the trained parameters."

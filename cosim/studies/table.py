@@ -78,7 +78,7 @@ def table_in(folder: Path) -> pd.DataFrame:
             check_parquet(folder / FILE, file)
         table = pd.read_parquet(folder / FILE)
         if "is_diverged" not in table:  # older tables have no such column
-            return _made_anew(folder, index)
+            return _rebuilt(folder, index)
         if any(dtype_of(table[column]) != dtype for column, dtype in COLUMNS.items()):
             raise ValueError("its columns are of other types")
         if table[[column for column, dtype in COLUMNS.items() if dtype == "str"]].isna().any(axis=None):
@@ -88,11 +88,11 @@ def table_in(folder: Path) -> pd.DataFrame:
     except Exception as error:  # damaged bytes can raise almost any error
         where, why = shown(folder / FILE), " ".join(str(error).split())[:200]
         warnings.warn(f"{where}: damaged ({why}), so it is made anew from the runs.", stacklevel=2)
-        return _made_anew(folder, index)
+        return _rebuilt(folder, index)
     return table
 
 
-def _made_anew(folder: Path, index: Index) -> pd.DataFrame:
+def _rebuilt(folder: Path, index: Index) -> pd.DataFrame:
     try:
         asked = read_json(folder / ASKED)
         grid, targets, held = asked["grid"], asked["targets"], asked["held"]

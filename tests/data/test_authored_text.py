@@ -9,7 +9,7 @@ from data_sets import loaded
 
 import cosim
 from cosim.configuration import ConfigurationError
-from cosim.data.client_test_shares import NOBODY, owners_by_class
+from cosim.data.client_test_shares import NO_CLIENT, owners_by_class
 from cosim.data.synthetic import Synthetic
 from cosim.data.texts.authored_text import ARTICLES, CHARACTERS, NOUNS, VERBS
 from cosim.testing import check_data, check_task, small_system
@@ -92,7 +92,7 @@ def test_shares_of_the_test_set_are_in_proportion_class_by_class():
     ]
     owners = owners_by_class(cosim.Simulation(1), dataset, samples)
     counts = [
-        [int((owners[dataset.test_y == label] == client).sum()) for client in (0, 1, 2, NOBODY)]
+        [int((owners[dataset.test_y == label] == client).sum()) for client in (0, 1, 2, NO_CLIENT)]
         for label in range(4)
     ]
     assert counts == [[100, 0, 0, 0], [75, 25, 0, 0], [0, 0, 0, 100], [33, 34, 33, 0]]

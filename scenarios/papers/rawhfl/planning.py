@@ -1,18 +1,18 @@
-"""Planning: the edge servers' common plan of an edge round, and how often planned updates have arrived.
+"""Planning: the edge servers' common plan of an edge round, and success rates of planned updates.
 
 The planner knows the devices and the gains of the round, solves the allocation problem of all cells at once
 (RawHFL paper, Remark 6), and estimates each client's success probability p_sc from its past:
-(arrived + 1) / (planned + 1), which is 1 as long as nothing was lost. Of a client that arrives with the
-probability p and was planned n times before, the mean of 1 / estimate where it arrives is
-1 - (1 - p)^(n + 1): the correction of eq. 15 falls short at first, and soon no more.
+(arrived + 1) / (planned + 1), which is 1 as long as no update was lost. For a client that arrives with the
+probability p and was planned n times before, the mean of 1 / estimate over its arrivals is
+1 - (1 - p)^(n + 1): the correction of eq. 15 is too small at first, and soon exact.
 
 Scope and limitations: a plan counts on the share of the band that a cell's planned number of clients leaves
-each (fixed and redivided sharing), and baselines on a resource block at once; where fewer take part they end
-earlier than planned, where blocks are fewer than clients later.
+each (fixed and redivided sharing), and baselines on a resource block at once; if fewer take part they end
+earlier than planned, and if there are fewer blocks than clients, later.
 
-Who is away when a plan is made has no link for it, so it is not able.
+A client that is away when a plan is made has no link in it, so it is not able.
 
-Records written: `Allotment`, one per client and edge round.
+Records written: `Allotment`, one for each client and edge round.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 
 class Share(NamedTuple):
-    """What a plan asks of one client."""
+    """Task of one client in a plan."""
 
     client: Client
     num_steps: int
@@ -49,10 +49,10 @@ class Share(NamedTuple):
 
 @attrs.frozen(kw_only=True)
 class Terms:
-    """What a protocol asks of its plans.
+    """Requirements of a protocol on its plans.
 
     Attributes:
-        policy: Decides who trains, and how hard.
+        policy: Rule that selects clients and sets their work.
         batch_size: Samples in a local round.
         max_steps: Most local rounds.
         deadline_s: Length of an edge round.
@@ -66,12 +66,12 @@ class Terms:
     energy_budget_j: tuple[float, ...]
 
     def num_selected(self, cloud: Cloud) -> int:
-        """How many clients a cell is to select."""
+        """Number of clients that a cell is to select."""
         sizes = [len(edge.clients) for edge in cloud.edges]
         return self.policy.num_selected_of(sizes, known_link(cloud).num_at_once)
 
     def problem(self, cloud: Cloud) -> Problem:
-        """The problem of an edge round that begins now, with the highest budget for all, without gains."""
+        """Problem of an edge round that begins now, with the highest budget for all, without gains."""
         clients = [client for edge in cloud.edges for client in edge.clients]
         num_selected, load = self.num_selected(cloud), cloud.workload.of()
         plain = Problem(
@@ -99,19 +99,19 @@ class Terms:
         return self.policy.posed(plain)
 
     def known_snr_per_w(self, cloud: Cloud, job: Job) -> NDArray[np.float64]:
-        """SNR at 1 W of every client in what it will send in, as far as the policy trusts it."""
+        """SNR at 1 W of every client in the bandwidth of its upload, as far as the policy trusts it."""
         bandwidth_hz = known_link(cloud).share_hz(self.num_selected(cloud))
         known = [known_link(cloud, edge).snr_per_w(slice(None), bandwidth_hz, job) for edge in cloud.edges]
         return self.policy.trusted(np.concatenate(known))
 
 
 def known_link(cloud: Cloud, edge: EdgeServer | None = None) -> KnownLink:
-    """What a plan knows of the link of a cell; of None: of the first, since in bandwidth all are alike."""
+    """Knowledge of a cell's link; None means the first cell, since all have the same bandwidth."""
     return (edge or cloud.edges[0]).route.uplink.link.known_to("a plan")
 
 
 def _common(clients: Sequence[Client], name: str) -> float:
-    """What all processors have in common.
+    """Common value of all processors.
 
     Raises:
         ConfigurationError: They differ.
@@ -129,7 +129,7 @@ class Planned(NamedTuple):
     """The plan of an edge round.
 
     Attributes:
-        plan: Of all cells.
+        plan: Plan of all cells.
         places: Number of a client -> its place in the plan.
         budgets_j: Energy budgets of the clients, in the order of the plan.
     """
@@ -143,7 +143,7 @@ class Planned(NamedTuple):
         return bool(self.plan.is_selected[self.places[client.number]])
 
     def share_of(self, client: Client) -> Share:
-        """What a client is to do that is selected."""
+        """Task of a selected client."""
         place, plan = self.places[client.number], self.plan
         return Share(
             client,
@@ -155,7 +155,7 @@ class Planned(NamedTuple):
 
 
 class Planner:
-    """Plans the edge rounds of a run, all cells together; what it knows of clients goes by their numbers."""
+    """Planner of a run's edge rounds, for all cells together; it knows clients by their numbers."""
 
     def __init__(self, sim: Simulation, cloud: Cloud, terms: Terms) -> None:
         self._sim, self._cloud, self._terms = sim, cloud, terms
@@ -172,26 +172,26 @@ class Planner:
         self._plans: dict[Job, Planned] = {}
 
     def shares(self, edge: EdgeServer, job: Job) -> list[Share]:
-        """What the clients of a cell that are selected for an edge round are to do, by name."""
+        """Tasks of the clients of a cell that are selected for an edge round, by name."""
         planned = self._planned(job)
         return [planned.share_of(client) for client in edge.clients if planned.selects(client)]
 
     def num_wanted(self, edge: EdgeServer) -> int:
-        """How many clients of a cell an edge round is meant to have."""
+        """Number of clients of a cell that an edge round should have."""
         return min(self._num_selected, len(edge.clients))
 
     def success_probability(self, client: Client) -> float:
-        """Estimate of how often a client's planned update arrives."""
+        """Estimated probability that a client's planned update arrives."""
         number = client.number
         return (self._num_arrived[number] + 1) / (self._num_planned[number] + 1)
 
     def count(self, client: Client, arrived: bool) -> None:
-        """Take note of what became of a planned update."""
+        """Record the outcome of a planned update."""
         self._num_planned[client.number] += 1
         self._num_arrived[client.number] += int(arrived)
 
     def _planned(self, job: Job) -> Planned:
-        """The plan of an edge round, made when the first cell asks for it."""
+        """Plan of an edge round, made when the first cell asks for it."""
         if job not in self._plans:
             last = next(reversed(self._plans.values()), None)
             if job.edge_round == 0:
@@ -199,7 +199,7 @@ class Planner:
             clients = [client for edge in self._cloud.edges for client in edge.clients]
             there = np.concatenate([edge.clients.are_there for edge in self._cloud.edges])
             problem = attrs.evolve(
-                self._terms.problem(self._cloud),  # anew, for a step costs what it costs now
+                self._terms.problem(self._cloud),  # again, because the cost of a step may have changed
                 energy_budget_j=np.array([self._budgets_j[client.number] for client in clients]),
                 snr_per_w=self._terms.known_snr_per_w(self._cloud, job) * there,
             )

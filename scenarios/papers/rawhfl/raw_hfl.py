@@ -1,19 +1,19 @@
 """RawHFL: resource-aware hierarchical federated learning (Algorithm 1 of the RawHFL paper).
 
-In every edge round the edge servers plan who trains, how many local rounds, at which CPU frequency and
-transmit power (`planning`, `plans`). A local round is one SGD step on the mean gradient
-of n mini-batches. Clients send accumulated gradients; when the deadline has come the edge takes those that
-arrived, each divided by its success probability (eq. 15), and after E edge rounds the cloud takes the mean of
-the edge models (eq. 17). An edge round always lasts until its deadline, also when all have arrived: a user
-asks for a new video after watching the last one.
+In every edge round the edge servers plan which clients train, their local rounds, CPU frequencies and
+transmit powers ( `planning`, `plans`). A local round is one SGD step on the mean gradient of n mini-batches.
+Clients send accumulated gradients; at the deadline the edge takes the gradients that arrived, each divided by
+its success probability (eq. 15), and after E edge rounds the cloud takes the mean of the edge models (eq.
+17). An edge round always lasts until its deadline, even if all have arrived: a user asks for a new video
+after watching the last one.
 
 The paper's baselines are values of `policy`: H-FedAvg-M1 and -M2 (`CommonSteps`), H-FedAvg-UB
 (`Unconstrained`), FedAvg-UB (`Unconstrained` with one edge round).
 
-Scope and limitations: cells weigh the same, and so do the clients of a cell that were planned. A client stops
-when its energy budget is spent. If nothing arrived the edge model stays (num_arrived 0); a cell with too few
-able clients takes those that it has (num_participants below num_wanted), and where nobody is there an edge
-round passes without anybody.
+Scope and limitations: cells have equal weights, and so have the planned clients of a cell. A client stops
+when its energy budget is used up. If no update arrived the edge model stays (num_arrived 0); a cell with too
+few able clients takes all of them (num_participants below num_wanted), and if no client is there an edge
+round passes without participants.
 
 Source: RawHFL paper, Sections III-A and V.
 """
@@ -65,9 +65,9 @@ class RawHfl(Protocol):
         deadline_s: Length t_th of an edge round. [RawHFL, Section V-A]
         energy_budget_j: A client's budget for an edge round: one value for all, or lowest and highest of a
             uniform range. [RawHFL, Section V-A]
-        policy: Who trains, and how hard.
-        success_probability: p_sc of every client in eq. 15; none: estimated from past rounds. [RawHFL,
-            Section IV-A: close to 1]
+        policy: Rule that selects clients and sets their work.
+        success_probability: p_sc of every client in eq. 15; None means that it is estimated from past rounds.
+            [RawHFL, Section IV-A: close to 1]
     """
 
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, *PLANS)
@@ -84,18 +84,18 @@ class RawHfl(Protocol):
     @property
     @override
     def waiting(self) -> Waiting:
-        """Until the deadline, also when all have arrived; and for all, where the policy keeps no limits."""
+        """Wait until the deadline, even if all have arrived; or for all, if the policy keeps no limits."""
         rule = Deadline(after_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
         return AtLeast(lasting_s=self.deadline_s, rule=rule)
 
     @property
     def local_round(self) -> LocalTraining:
-        """The rule as it takes a step on all mini-batches of a local round."""
+        """Training rule with all mini-batches of a local round in one step."""
         return attrs.evolve(self.local, batch_size=self.num_mini_batches * self.local.batch_size)
 
     @property
     def terms(self) -> Terms:
-        """What plans must keep to."""
+        """Requirements on plans."""
         return Terms(
             policy=self.policy,
             batch_size=self.local_round.batch_size,
@@ -106,7 +106,7 @@ class RawHfl(Protocol):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse what this network cannot play, before the clock starts."""
+        """Refuse a network that does not suit, before the clock starts."""
         self.local_round.check(cloud.learner)
         problem = self.terms.problem(cloud)
         best_snr = 1e10 * self.terms.known_snr_per_w(cloud, Job.of_round(1, 0, self.num_edge_rounds))
@@ -121,14 +121,14 @@ class RawHfl(Protocol):
 
     @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Global rounds until the run is over; returns the global model."""
+        """Run global rounds until the run is over; returns the global model."""
         planner = Planner(sim, cloud, self.terms)
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud, planner))
 
     def global_round(
         self, sim: Simulation, cloud: Cloud, planner: Planner, model: PendingModel, number: int
     ) -> Process:
-        """What every cell plans and trains; returns the mean of the edge models."""
+        """Plan and train in every cell; returns the mean of the edge models."""
         cells = [self.cell(sim, cloud, edge, planner, model, number) for edge in cloud.edges]
         return mean_of_models((yield from sim.together(cells)))
 
@@ -141,7 +141,7 @@ class RawHfl(Protocol):
         model: PendingModel,
         global_round: int,
     ) -> Process:
-        """One cell's global round; returns the edge model as it reaches the cloud."""
+        """Run one cell's global round; returns the edge model as it reaches the cloud."""
         load = cloud.workload.of()
         yield from edge.receive(sim, load.model.bits)
         for edge_round in range(self.num_edge_rounds):
@@ -171,7 +171,7 @@ class RawHfl(Protocol):
         load: Load,
         job: Job,
     ) -> Assignment:
-        """What all clients do that are selected for an edge round."""
+        """Common part of the tasks of all clients that are selected for an edge round."""
         num_steps = {share.client.name: share.num_steps for share in shares}
         return Assignment(
             route=edge.route,
@@ -183,7 +183,7 @@ class RawHfl(Protocol):
         )
 
     def each(self, shares: Sequence[Share], load: Load) -> Mapping[str, Sequence[float | None]]:
-        """What differs from client to client."""
+        """Fields of the tasks that differ from client to client."""
         batch_size, limits = self.local_round.batch_size, self.policy.keeps_limits
         return {
             "cycles": [load.cycles(share.client, share.num_steps, batch_size) for share in shares],

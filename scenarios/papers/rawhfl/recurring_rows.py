@@ -1,20 +1,20 @@
 """Recurring rows: a client whose samples repeat a few feature rows trains on the distinct rows alone.
 
-The features of a request for a video say what was asked before, so a client has a few dozen distinct feature
+The features of a request for a video give the request before, so a client has a few dozen distinct feature
 rows, each seen with several labels. The gradient of a mini-batch's mean cross entropy needs every distinct
-row once: where the batch holds m_r samples of row r, m_rk of them with label k, and the network gives
+row once: if the batch holds m_r samples of row r, m_rk of them with label k, and the network gives
 probabilities p_rk, the error at the outputs is (m_r p_rk - m_rk) / B for a batch of B samples. 25 rows in
-place of 320 samples cost a thirteenth of the arithmetic, and the step is that of the whole batch up to
-float32 rounding.
+place of 320 samples take a thirteenth of the arithmetic, and the step equals the whole batch's up to float32
+rounding.
 
 A sample is the whole number row * num_classes + label (`datasets.Dataset` without train_y). Mini-batches are
-drawn as from any data set and then counted, so what a step takes is how often each distinct sample and each
-row of a client comes up.
+drawn as from any data set and then counted, so a step uses the counts of each distinct sample and each row of
+a client.
 
 Scope and limitations: classification by cross entropy; networks whose outputs for a row depend on that row
-only. Layers with ReLU between are trained by hand as in `sgd_steps`, other networks by torch.func.
-Clients of a cohort may differ in their numbers of steps; those with fewer leave it when they are done. A
-client with fewer rows than another gets copies of its first row, of which no batch has a sample.
+only. Layers with ReLU between are trained by hand as in `sgd_steps`, other networks by torch.func. Clients of
+a cohort may differ in their numbers of steps; clients with fewer steps leave it when they are done. A client
+with fewer rows than another gets copies of its first row, of which no batch has a sample.
 
 Usage: by `learner.Learner`, from such a data set with `batching=RecurringRows` and ordinary client updates.
 
@@ -49,20 +49,22 @@ from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 
 ROWS_APART = 4
-"""Clients train together when their numbers of rows, over this and rounded up, are equal: a matrix product
-costs by the row, so a client with 12 should not be filled up to another's 40. 48 clients with 10 to 40 rows
-each take a sixth more steps per second than with all in one program; 2 and 8 are as good."""
+"""Divisor of numbers of rows: clients train together if the quotients, rounded up, are equal.
+
+The cost of a matrix product grows with its rows, so a client with 12 should not be padded to another's 40. 48
+clients with 10 to 40 rows each take a sixth more steps per second than with all in one program; 2 and 8 are
+equally good.
+"""
 
 
 class RecurringRows:
     """Steps on the distinct rows of clients (`cosim.training.programs.batching`)."""
 
     def suits(self, task: Task) -> bool:
-        """Cross entropy alone."""
         return task.form == "cross_entropy"
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
-        """About the number of rows."""
+        """Number of rows, up to the size of a group."""
         assert data.num_classes is not None
         return program_on_rows(update, data.num_classes)
 
@@ -74,30 +76,30 @@ class RecurringRows:
         cohort: Sequence[PendingUpdate],
         begin: Begin,
     ) -> Sequence[Weights]:
-        """Train a cohort, in place on its clients' weights; returns the states that they leave."""
+        """Train a cohort, in place on its clients' weights; returns the clients' states."""
         assert data.num_classes is not None
         return train_on_rows(network, weights_C, data.x_ND, data.num_classes, cohort, begin)
 
 
 def program_on_rows(update: PendingUpdate, num_classes: int) -> int:
-    """What updates must share to be trained together on rows, beside their rule and their shapes.
+    """Properties that updates must share to be trained together on rows, besides their rule and shapes.
 
     Args:
-        update: With samples row * num_classes + label.
-        num_classes: Classes of the data set.
+        update: Update with samples row * num_classes + label.
+        num_classes: Number of classes of the data set.
     """
     num_rows = len(np.unique(update.samples // num_classes))
     return -(-num_rows // ROWS_APART)
 
 
 class Draws(NamedTuple):
-    """What the mini-batches of a client hold.
+    """Content of the mini-batches of a client.
 
     Attributes:
         rows_R: Its distinct rows, rising.
-        outputs_P: Of each distinct sample, the place of its row in rows_R times num_classes, plus its label.
-        row_counts_SR: How often the batch of a step holds each row.
-        sample_counts_SP: How often it holds each distinct sample.
+        outputs_P: For each distinct sample, the place of its row in rows_R times num_classes, plus its label.
+        row_counts_SR: Number of times that the batch of a step holds each row.
+        sample_counts_SP: Number of times that it holds each distinct sample.
     """
 
     rows_R: NDArray[np.int64]
@@ -107,11 +109,11 @@ class Draws(NamedTuple):
 
 
 def draws(update: PendingUpdate, num_classes: int) -> Draws:
-    """The mini-batches of an update, counted.
+    """Mini-batches of an update, counted.
 
     Args:
-        update: With samples row * num_classes + label.
-        num_classes: Classes of the data set.
+        update: Update with samples row * num_classes + label.
+        num_classes: Number of classes of the data set.
     """
     numbers_P, places = np.unique(update.samples, return_inverse=True)
     batches_SB = mini_batches(places, update.num_steps, update.training.batch_size, update.key)
@@ -144,12 +146,12 @@ class Stretch(NamedTuple):
 
 
 def stretches(cohort: Sequence[PendingUpdate], x_ND: Tensor, num_classes: int) -> Iterator[Stretch]:
-    """The steps of a cohort, from one client's end to the next one's.
+    """Steps of a cohort, from one client's end to the next one's.
 
     Args:
-        cohort: Updates, those with most steps first; a stretch has the first so many.
+        cohort: Updates with the most steps first; a stretch has a number of the first ones.
         x_ND: Table of feature rows.
-        num_classes: Classes of the data set.
+        num_classes: Number of classes of the data set.
     """
     drawn = [draws(update, num_classes) for update in cohort]
     size_CR = (len(cohort), max(len(d.rows_R) for d in drawn))
@@ -189,18 +191,19 @@ def train_on_rows(
     cohort: Sequence[PendingUpdate],
     begin: Begin,
 ) -> Sequence[Weights]:
-    """Steps on cross entropy of all clients of a cohort, in place on their weights.
+    """Take steps on cross entropy for all clients of a cohort, in place on their weights.
 
     Args:
-        network: Its forward pass, or its `relu_layers`; no other thread may use the same module meanwhile.
+        network: Network with its forward pass, or its `relu_layers`; no other thread may use the same module
+            meanwhile.
         weights_C: Tensor name -> the clients' values, shape (clients, ...).
         x_ND: Table of feature rows.
-        num_classes: Classes of the data set.
+        num_classes: Number of classes of the data set.
         cohort: Updates of one program, with samples row * num_classes + label.
-        begin: Makes what says what is made of the gradients.
+        begin: Makes the step that uses the gradients.
 
     Returns:
-        The state that each client leaves; none, where they leave none.
+        State that each client keeps; empty if they keep none.
     """
     order = sorted(range(len(cohort)), key=lambda client: -cohort[client].num_steps)
     in_order = [cohort[client] for client in order]

@@ -1,7 +1,7 @@
 """Vertical SGD: a client's own part of a network, and the gradient of the server's part from its samples.
 
-The rule alone; the program, and what it computes, are in `programs/vertical.py`. An update's steps are whole
-epochs of the client's samples.
+This is only the rule; its program is in `vertical_program`. An update's steps are whole epochs of the
+client's samples.
 """
 
 from typing import TYPE_CHECKING
@@ -29,19 +29,17 @@ class VerticalSgd(LocalTraining):
     central_learning_rate: Rate = knob(not_negative, default=0.05)
 
     def num_steps(self, num_samples: int, num_epochs: int) -> int:
-        """Steps of so many epochs."""
+        """Number of steps in `num_epochs` epochs."""
         return num_epochs * -(-num_samples // self.batch_size)
 
     @override
     def program(self) -> "Program":
-        """Many clients in one program."""
         from scenarios.papers.vhfl.vertical_program import VerticalProgram
 
         return VerticalProgram(self.central_learning_rate)
 
     @override
     def check(self, learner: Trainable) -> None:
-        """Refuse a network that this rule cannot train, before the clock starts."""
         super().check(learner)
         if learner.shape.moving:
             raise ConfigurationError(

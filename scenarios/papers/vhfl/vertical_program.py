@@ -1,19 +1,20 @@
-"""Vertical training: local epochs on a client's own features and on outputs of a model that it never sees.
+"""Vertical training: local epochs on a client's own features and on outputs of a model it never sees.
 
 A network in two parts has a `central` module, which turns the features that only the server sees into outputs
 u, and a `local` module, which takes (u, local features). Within a round a client keeps u fixed, trains the
-local part, and notes for every sample the gradient of its loss with respect to u, in every epoch; the mean of
-these over the epochs, back-propagated through the central part as it was at the start, is the central part's
-gradient (VHFL paper, eqs. 11 to 17 and Algorithm 1).
+local part, and records for every sample the gradient of its loss with respect to u, in every epoch; the mean
+of these over the epochs, back-propagated through the central part as it was at the start, is the central
+part's gradient (VHFL paper, eqs. 11 to 17 and Algorithm 1).
 
-The step of the central part is linear in what the clients send. So an update carries, beside the trained
-local weights, the central weights less rate times the gradient from this client's samples, and a weighted
+The step of the central part is linear in the clients' gradients. So an update contains, besides the trained
+local weights, the central weights minus rate times the gradient from this client's samples, and a weighted
 mean of updates is eq. 10 for the local part and eq. 17, weighted like eq. 10, for the central part. The
-server back-propagates once per client in place of once per round; the sum is the same up to rounding.
+server back-propagates once for each client instead of once for each round; the sum is the same up to
+rounding.
 
-Each batch's gradients are those before its step, from the one backward pass that the step needs as well. The
+Each batch's gradients are taken before its step, from the one backward pass that the step needs, too. The
 loss of a client is the mean over its samples (eq. 1; eq. 14 prints the sum), so its gradient with respect to
-one u is that of the sample's loss over the number of samples.
+one u is the gradient of the sample's loss over the number of samples.
 
 Scope and limitations: plain SGD; every sample once per epoch, in random order, the last batch of an epoch may
 be smaller. A network without a central part trains in the same epochs, as in horizontal federated learning.
@@ -38,7 +39,7 @@ from cosim.values.weights import Weights
 
 
 class VerticalProgram:
-    """Local epochs of many clients, each with the central part's gradient from its samples.
+    """Program of local epochs of many clients, each with the central part's gradient from its samples.
 
     Args:
         central_rate: Step size of the central part.
@@ -48,13 +49,13 @@ class VerticalProgram:
         self._central_rate = central_rate
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
-        """Epochs and samples."""
+        """Number of epochs and of samples."""
         return (update.num_steps, len(update.samples))
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:
-        """Train a cohort, in place on its clients' weights; no client leaves a state."""
+        """Train a cohort, in place on its clients' weights; no client keeps a state."""
         if data.y_N is None:
             raise ConfigurationError(
                 f"client {cohort[0].client!r} trains vertically on a data set without train_y, but central "
@@ -65,7 +66,7 @@ class VerticalProgram:
 
 
 def whole_epochs(update: PendingUpdate) -> int:
-    """The epochs of an update, whose steps must be whole ones.
+    """Number of epochs of an update, whose steps must be whole epochs.
 
     Raises:
         ConfigurationError: They are not.
@@ -80,7 +81,7 @@ def whole_epochs(update: PendingUpdate) -> int:
 
 
 def epoch_orders(num_samples: int, num_epochs: int, key: int) -> NDArray[np.int64]:
-    """The order in which every epoch takes the samples, shape (epochs, samples)."""
+    """Order of the samples in every epoch, shape (epochs, samples)."""
     rng = np.random.Generator(np.random.Philox(key=key))
     return np.stack([rng.permutation(num_samples) for _ in range(num_epochs)])
 
@@ -94,14 +95,14 @@ def train_vertically(
     loss: Callable[[Tensor, Tensor], Tensor],
     central_rate: float,
 ) -> None:
-    """Local epochs of all clients of a cohort, in place on their weights.
+    """Train local epochs of all clients of a cohort, in place on their weights.
 
     Args:
-        network: With `central`, `local` and `num_global_features`, or any network without a central part.
+        network: Network with `central`, `local` and `num_global_features`, or one without a central part.
         weights_C: Parameter name -> the clients' values, shape (clients, ...).
         x_ND: Training samples, the server's features first.
         y_N: Their targets.
-        cohort: Updates of one rule, with as many samples and whole epochs.
+        cohort: Updates of one rule, with equal numbers of samples and whole epochs.
         loss: Mean loss of a batch, from outputs and targets.
         central_rate: Step size of the central part.
     """
@@ -123,7 +124,7 @@ def train_vertically(
         module = network.get_submodule("local")
         local_C, central_C = part_of(weights_C, LOCAL), part_of(weights_C, CENTRAL)
         forward = vmap(lambda weights, x_MG: functional_call(central, weights, (x_MG,)))
-        u_CMU = forward(central_C, x_CMG.clone())  # it passes the samples again, and may change them
+        u_CMU = forward(central_C, x_CMG.clone())  # the forward pass may change the samples
 
     def batch_loss(weights: Weights, u_BU: Tensor, x_BL: Tensor, y_B: Tensor) -> Tensor:
         return loss(functional_call(module, weights, (torch.cat((u_BU, x_BL), -1),)), y_B)
@@ -153,5 +154,5 @@ def train_vertically(
 
 
 def part_of(weights: Weights, prefix: str) -> Weights:
-    """The weights of one part, the same tensors under their names within it."""
+    """Weights of one part, the same tensors under their names within it."""
     return {n.removeprefix(prefix): values for n, values in weights.items() if n.startswith(prefix)}

@@ -4,13 +4,14 @@ The server keeps a model of its own for features that only it observes, and send
 samples along with the federated weights. In every global round K_0 clients, drawn uniformly, train E_l local
 epochs on these outputs and their own features, then upload weights and, per sample, the gradient with respect
 to the outputs. The server waits T_p for each upload, takes the mean of the weights that arrived (eq. 10) and
-moves its own model along the gradients that came with them (eq. 17; `vertical` in `cosim.engine.learning`).
+moves its own model along the gradients that came with the weights (eq. 17; `vertical` in
+`cosim.engine.learning`).
 
-Clients that are away are not drawn; where all are, a global round begins when the next one comes. What is
-late, or of a client that has left, is lost; its packets stay in the network. Weights of clients are their
-numbers of samples, renormalised over those that arrived (eq. 10 is N / K times a part of weights that add up
-to 1, which is right on average only); if none arrived both models stay, and the round's record says so
-(num_arrived 0).
+Clients that are away are not drawn; if all are away, a global round begins when the next one comes. Late
+uploads, and uploads of clients that have left, are lost; their packets stay in the network. Clients are
+weighted by their numbers of samples, renormalised over the arrived updates (eq. 10 is N / K times a part of
+weights that add up to 1, which is right only on average); if none arrived both models stay, and the round's
+record has num_arrived 0.
 
 With a network that has no server's part this is horizontal federated learning in local epochs.
 
@@ -48,10 +49,11 @@ class Vhfl(Protocol):
     Attributes:
         num_local_epochs: Local epochs E_l in a global round. [VHFL, Section V-D: 20]
         local: The rule by which clients train. [VHFL, Algorithm 1]
-        num_senders: Clients K_0 that may upload in a global round, drawn uniformly; none: all. [no source]
-        num_needed: Updates K that a global round is meant to collect; only reported. None: as many as may
+        num_senders: Clients K_0 that may upload in a global round, drawn uniformly; None means all. [no
+            source]
+        num_needed: Updates K that a global round should collect; only reported. None means as many as may
             upload. [no source]
-        waiting: How long the server waits for them. [VHFL, Section IV: T_p for each upload]
+        waiting: Rule for how long the server waits for them. [VHFL, Section IV: T_p for each upload]
     """
 
     lacks = (*Protocol.lacks, Lack(ONE_MODEL))
@@ -65,7 +67,7 @@ class Vhfl(Protocol):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse rounds that its rule of waiting does not go with."""
+        """Refuse waiting rules that do not suit its rounds."""
         self.waiting.fit_round(self.num_senders or min(system.sizes()))
         if system.codec.form != "uncoded":
             kind = type(system.codec).__name__
@@ -74,7 +76,7 @@ class Vhfl(Protocol):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse what this network cannot play, before the clock starts."""
+        """Refuse a network that does not suit, before the clock starts."""
         if len(cloud.edges) != 1:
             raise ConfigurationError(
                 f"System.num_cells = {len(cloud.edges)}: VHFL has one server. Use num_cells = 1."
@@ -90,7 +92,7 @@ class Vhfl(Protocol):
         self.local.check(cloud.learner)
         self.loads(cloud)
         for client in cloud.edges[0].clients:
-            _ = client.samples  # their number decides an upload's size, so what is missing is missed now
+            _ = client.samples  # their number decides an upload's size, so missing samples are reported now
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
                 "System.model: has no server's part, so clients would see the server's features. Use "
@@ -99,16 +101,15 @@ class Vhfl(Protocol):
 
     @override
     def loads(self, cloud: Cloud) -> Sequence[Load]:
-        """The clients' part."""
         return [cloud.workload.of_clients_part(0)]
 
     @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Global rounds until the run is over; returns the global model."""
+        """Run global rounds until the run is over; returns the global model."""
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
-        """Whoever may send trains and sends; returns the next model, the server's part included."""
+        """Train and send at every client that may; returns the next model, with the server's part."""
         (server,) = cloud.edges
         yield from server.gathered(sim)
         senders = server.participants(sim, self.num_senders)
@@ -119,7 +120,7 @@ class Vhfl(Protocol):
         return self.moved(model, became.updates)
 
     def moved(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
-        """The model after a global round: the mean of what arrived (eqs. 10, 17), itself if nothing did."""
+        """Model after a global round: mean of the arrived updates (eqs. 10, 17); itself if none arrived."""
         if not updates:
             return model
         return mean(updates, weights=[len(update.samples) for update in updates])
@@ -127,7 +128,7 @@ class Vhfl(Protocol):
     def work(
         self, cloud: Cloud, server: EdgeServer, senders: Clients, model: PendingModel, job: Job
     ) -> Assignment:
-        """What all senders do in a global round."""
+        """Common part of the senders' tasks in a global round."""
         num_steps = dict(zip(senders.names, self._num_steps(senders), strict=True))
         load = cloud.workload.of_clients_part(0)
         return Assignment(
@@ -140,7 +141,7 @@ class Vhfl(Protocol):
         )
 
     def each(self, cloud: Cloud, senders: Clients) -> Mapping[str, Sequence[Any]]:
-        """What differs by a client's number of samples."""
+        """Fields of the tasks that depend on a client's number of samples."""
         loads = [cloud.workload.of_clients_part(len(client.samples)) for client in senders]
         work = zip(senders, loads, self._num_steps(senders), strict=True)
         return {

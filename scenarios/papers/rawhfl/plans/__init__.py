@@ -1,1 +1,1 @@
-"""Plans: who trains in an edge round, how many steps, at which frequency and power."""
+"""Plans: the clients that train in an edge round, with their steps, frequencies and powers."""

@@ -1,12 +1,12 @@
-"""Common steps: the baselines in which all who take part do as many steps, at full speed and power.
+"""Common steps: the baselines in which all participants do the same number of steps, at full speed and power.
 
-H-FedAvg-M1 takes the most steps that every client can do within its deadline and budget, and nobody trains
-in an edge round where somebody cannot do one. H-FedAvg-M2 first drops those who cannot. H-FedAvg-UB lets
-everyone do all steps, whatever it costs.
+H-FedAvg-M1 takes the most steps that every client can do within its deadline and budget, and no client trains
+in an edge round in which one cannot do a step. H-FedAvg-M2 first drops such clients. H-FedAvg-UB lets every
+client do all steps, at any cost.
 
-Scope and limitations: everyone takes part, so the number of places and the limit on repeated clients (C2, C3)
-play no role. The paper gives no frequencies and powers of the baselines; here they are the highest.
-Deadline and budget are taken to be smaller by GUARD, as for the exact optimum.
+Scope and limitations: all clients take part, so the number of places and the limit on repeated clients (C2,
+C3) have no effect. The paper gives no frequencies and powers of the baselines; here they are the highest.
+Deadline and budget are reduced by GUARD, as for the exact optimum.
 
 Usage: without_stragglers(problem)
 
@@ -21,25 +21,25 @@ from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 
 def all_or_nothing(problem: Problem) -> Plan:
-    """H-FedAvg-M1: the most steps that all clients of all cells can do; if that is none, nobody trains."""
+    """H-FedAvg-M1: the most steps that all clients of all cells can do; if that is 0, no client trains."""
     num_steps = int(_most_steps(problem).min(initial=problem.max_steps))
     return _plan(problem, np.full(problem.num_clients, num_steps > 0), num_steps)
 
 
 def without_stragglers(problem: Problem) -> Plan:
-    """H-FedAvg-M2: those who can do a step do the most steps that all of them can."""
+    """H-FedAvg-M2: clients that can do a step do the most steps that all of them can."""
     most_steps = _most_steps(problem)
     is_selected = most_steps > 0
     return _plan(problem, is_selected, int(most_steps[is_selected].min(initial=problem.max_steps)))
 
 
 def unconstrained(problem: Problem) -> Plan:
-    """H-FedAvg-UB: everyone does all steps, however late and costly; only who has no link is left out."""
+    """H-FedAvg-UB: all clients do all steps, however late and costly, except clients without a link."""
     return _plan(problem, np.isfinite(problem.send_s(problem.max_power_w)), problem.max_steps)
 
 
 def _most_steps(problem: Problem) -> NDArray[np.int64]:
-    """Most steps that each client can do at its highest frequency and power, shape (clients,); 0: none."""
+    """Most steps that each client can do at its highest frequency and power, shape (clients,); 0 if none."""
     num_steps = np.arange(1.0, problem.max_steps + 1.0)[:, None]
     frequency_hz, power_w = problem.max_frequency_hz, problem.max_power_w
     duration_s = problem.train_s(num_steps, frequency_hz) + problem.send_s(power_w)

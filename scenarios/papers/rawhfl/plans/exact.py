@@ -1,34 +1,33 @@
 """Exact optimum: the best clients, steps, frequencies and powers of an edge round, to rounding.
 
-Problem (28) with objective (29) is approximated in the paper. As its clients share nothing but places, it
-falls apart into problems of one variable.
+Problem (28) with objective (29) is approximated in the paper. As its clients share only places, it decomposes
+into problems of one variable.
 
 Clients. The objective is a sum over the selected clients, and C4 to C8 concern one client each. So each
-client, if selected, does what has its own least value -theta L + (1 - theta) E. All L are tried.
+client, if selected, minimises its own value -theta L + (1 - theta) E. All L are tried.
 
-Steps given. Only E is left, and the least E settles the budget too. Let y = L C be the cycles, t and u the
-times of computing and sending, a = s ln 2 / omega, and x = a / u the efficiency, in nat/s/Hz. Then
-E = zeta y^3 / (2 t^2) + u (e^x - 1) / snr_per_w + static power * (t + u), convex in (t, u), over a box (C5,
-C6) cut by t + u <= deadline (C7). With m(x) = 1 + (x - 1) e^x, a second more for t or u spares zeta f^3 or
-m(x) / snr_per_w joules and costs the static power.
-- Without C7 the optimum is where both equal the static power, each cut to its range. If it meets C7, it is
-  the optimum.
+Steps given. Only E is left, and the least E also decides the budget. Let y = L C be the cycles, t and u the
+times of computing and sending, a = s ln 2 / omega, and x = a / u the efficiency, in nat/s/Hz. Then E = zeta
+y^3 / (2 t^2) + u (e^x - 1) / snr_per_w + static power * (t + u), convex in (t, u), over a box (C5, C6) cut by
+t + u <= deadline (C7). With m(x) = 1 + (x - 1) e^x, a second more for t or u saves zeta f^3 or m(x) /
+snr_per_w joules and costs the static power.
+- Without C7 the optimum is where both equal the static power, each clipped to its range. If it meets C7, it
+  is the optimum.
 - If not, t + u = deadline: from any point on this side of that line to that optimum, E does not rise. On the
-  line E is convex, so its optimum is where both are equal, cut to the part of the line in the box. There
+  line E is convex, so its optimum is where both are equal, clipped to the part of the line in the box. There
   t = y (zeta snr_per_w / m(x))^(1/3). m is the integral of x e^x from 0, which is log-concave, so m is too,
-  and m^(-1/3) is convex. Hence the time in all, y (zeta snr_per_w / m(x))^(1/3) + a / x, is convex and falls
-  in x, and Newton's method for the x that meets the deadline, begun on its left, climbs to it and never
-  oversteps.
+  and m^(-1/3) is convex. Hence the total time, y (zeta snr_per_w / m(x))^(1/3) + a / x, is convex and falls
+  in x, and Newton's method for the x that meets the deadline, started on its left, rises to it and never
+  overshoots.
 
-Places. A selection that holds a repeated client but not one of the cell's Psi best repeated ones gets no
-worse by exchanging the two. So the other repeated clients can go, and then C3 holds whoever is selected: the
-Z of least value are best, or all where there are fewer.
+Places. A selection that contains a repeated client but lacks one of the cell's Psi best repeated ones gets no
+worse if the two are exchanged. So the other repeated clients can be left out, and then C3 holds for any
+selection: the Z clients of least value are best, or all if there are fewer.
 
-Scope and limitations: where fewer than Z can take part, C2 fails and as many as possible do. An optimum
-often meets the deadline with equality, and may so meet the budget; the rounding of sums would then put it
-beyond, so both are taken to be smaller by the share GUARD. Cycles, payload, bandwidth, deadline, highest
-frequency and highest power must be above 0 and no lower limit above the upper; everything else may be 0, and
-there may be no client at all.
+Scope and limitations: if fewer than Z can take part, C2 fails and as many as possible do. An optimum often
+meets the deadline, and may meet the budget, with equality; the rounding of sums might then exceed it, so both
+are reduced by the share GUARD. Cycles, payload, bandwidth, deadline, highest frequency and highest power must
+be above 0 and no lower limit above the upper; everything else may be 0, and there may be no client at all.
 
 Usage: plan(problem)
 
@@ -49,11 +48,11 @@ GUARD = 1e-9
 """Share of the deadline and of the budget that a plan leaves unused."""
 
 _LAST_STEP = 1e-7
-"""Newton ends after a relative step this small; the next is about its square, and E is flat there."""
+"""Relative step of Newton's method at which it ends; the next is about its square, and E is flat there."""
 
 
 def plan(problem: Problem) -> Plan:
-    """The optimum; of equal clients the one with the lower number, of equal steps the fewer."""
+    """Optimal plan; of equal clients the one with the lower number, of equal steps the fewest."""
     part, who = _within_reach(problem)
     num_steps = np.arange(1.0, problem.max_steps + 1.0)[:, None]
     is_possible, frequency_hz, power_w, energy_j = _options(part, num_steps)
@@ -86,7 +85,7 @@ def able(problem: Problem) -> NDArray[np.bool_]:
 
 
 def _within_reach(problem: Problem) -> tuple[Problem, NDArray[np.int64]]:
-    """The problem without those whose upload alone comes too late, and who is left."""
+    """Problem without clients whose upload alone is too late, and the clients that are left."""
     fastest_efficiency = np.log1p(problem.snr_per_w * problem.max_power_w)
     who = np.flatnonzero(fastest_efficiency * _deadline_s(problem) > _send_alone_s(problem))
     arrays = {
@@ -98,10 +97,10 @@ def _within_reach(problem: Problem) -> tuple[Problem, NDArray[np.int64]]:
 
 
 def _options(problem: Problem, num_steps: Array) -> tuple[NDArray[np.bool_], Array, Array, Array]:
-    """Whether so many steps are possible, and the frequency, power and energy that do them at least energy.
+    """Feasibility of numbers of steps, and the frequency, power and energy that do them at least energy.
 
-    Steps of shape (steps, 1) or (1,) give options of shape (steps, clients) or (clients,). Where steps are
-    not possible, the other values mean nothing.
+    Steps of shape (steps, 1) or (1,) give options of shape (steps, clients) or (clients,). For infeasible
+    steps, the other values have no meaning.
     """
     deadline_s, alone_s = _deadline_s(problem), _send_alone_s(problem)
     slowest_hz, fastest_hz = problem.min_frequency_hz, problem.max_frequency_hz
@@ -134,11 +133,11 @@ def _options(problem: Problem, num_steps: Array) -> tuple[NDArray[np.bool_], Arr
 def _unhurried(problem: Problem, lowest: Array, highest: Array) -> tuple[Array, Array]:
     """Best frequency and efficiency without a deadline, shape (clients,).
 
-    An efficiency at which sending alone takes longer than the deadline is replaced by the one that just
-    takes as long: no computing fits in beside either.
+    An efficiency at which sending alone takes longer than the deadline is replaced by the one that takes
+    exactly as long: neither leaves time for computing.
     """
     static_w = problem.static_power_w
-    # A processor that costs nothing but static power runs as fast as it can, and so it does at 1e-300.
+    # A processor that costs only static power runs at its highest speed, as it does at 1e-300.
     frequency_hz = np.cbrt(static_w / max(problem.capacitance_j_per_hz2, 1e-300))
     efficiency = np.clip(_send_alone_s(problem) / _deadline_s(problem), lowest, highest)
     if static_w > 0.0:
@@ -147,11 +146,11 @@ def _unhurried(problem: Problem, lowest: Array, highest: Array) -> tuple[Array, 
 
 
 def _newton(work: Array, alone_s: float, total_s: float, start: Array, end: Array) -> Array:
-    """The efficiency x where work m(x)^(-1/3) + alone_s / x = total_s, cut to the range from start to end."""
+    """Efficiency x with work m(x)^(-1/3) + alone_s / x = total_s, clipped to the range from start to end."""
     x = start
     while True:
         rise = x * np.exp(x)
-        # The series' first terms, always below m, where the difference is lost to rounding.
+        # First terms of the series, always below m, if the difference is lost to rounding.
         m = np.maximum(rise - np.expm1(x), x * x * (0.5 + x / 3.0))
         compute_s, send_s = work / np.cbrt(m), alone_s / x
         step = (compute_s + send_s - total_s) / (compute_s * (rise / m) / 3.0 + send_s / x)
@@ -161,7 +160,7 @@ def _newton(work: Array, alone_s: float, total_s: float, start: Array, end: Arra
 
 
 def _chosen(problem: Problem, value: Array) -> NDArray[np.int64]:
-    """Of the clients with a finite value those to select."""
+    """Clients to select, among clients with a finite value."""
     is_able = np.isfinite(value)
     repeated = np.flatnonzero(is_able & problem.is_repeated)
     new = np.flatnonzero(is_able & ~problem.is_repeated)
@@ -172,7 +171,7 @@ def _chosen(problem: Problem, value: Array) -> NDArray[np.int64]:
 def _best_of_each_cell(
     cell: NDArray[np.int64], value: Array, who: NDArray[np.int64], limit: int
 ) -> NDArray[np.int64]:
-    """The clients of least value among these, so many of each cell at most."""
+    """Clients of least value among `who`, at most `limit` of each cell."""
     ranked = who[np.lexsort((who, value[who], cell[who]))]
     cells = cell[ranked]
     rank = np.arange(len(ranked)) - np.searchsorted(cells, cells)

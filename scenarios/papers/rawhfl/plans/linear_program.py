@@ -1,13 +1,13 @@
 """Linear program: problem (40) of the RawHFL paper around a point, one step of Algorithm 2.
 
 Time and energy of a client that is selected with x and takes L local rounds are replaced by their first-order
-terms in x, Lbar = x L, f and P (36 to 39), and so is the penalty on x; what is left is linear.
+terms in x, Lbar = x L, f and P (36 to 39), and so is the penalty on x; the rest is linear.
 
-The paper prints (or its scan shows) beta for theta in (35) and (36); in (37) a last factor with numerator
-and denominator exchanged; in (39) a product with log(1 + g P)^2, where the derivative of 1 / log(1 + g P) is
--g / ((1 + g P) log(1 + g P)^2). `first_order` has the derivatives, with those of the static power. Of (40b),
-(31), (32) and 1 <= L <= L_max are left out: (32) follows from (31), L occurs nowhere else, and with (30) and
-x from 0 to 1 every L from Lbar + (1 - x) to Lbar + (1 - x) L_max satisfies them.
+The paper prints (or its scan shows) beta for theta in (35) and (36); in (37) a last factor with numerator and
+denominator exchanged; in (39) a product with log(1 + g P)^2, where the derivative of 1 / log(1 + g P) is -g /
+((1 + g P) log(1 + g P)^2). `first_order` has the derivatives, including the static power. Of (40b), (31),
+(32) and 1 <= L <= L_max are left out: (32) follows from (31), L does not occur elsewhere, and with (30) and x
+from 0 to 1 every L from Lbar + (1 - x) to Lbar + (1 - x) L_max satisfies them.
 
 Source: RawHFL paper, Section IV-B, eqs. 30 to 40.
 """
@@ -44,7 +44,7 @@ class Point:
     power_w: Array
 
     def cost(self, problem: Problem) -> Array:
-        """What each client adds to the objective (29) if it is selected, without the weight 1 / (B Z)."""
+        """Contribution of each client to the objective (29) if selected, without the weight 1 / (B Z)."""
         energy_j = problem.train_j(self.num_steps, self.frequency_hz) + problem.send_j(self.power_w)
         return -problem.theta * self.num_steps + (1.0 - problem.theta) * energy_j
 
@@ -109,12 +109,12 @@ class LinearProgram:
         )
 
     def solution(self, problem: Problem, point: Point, factor: Array, rho: float) -> Array | None:
-        """The best x, Lbar and relative changes of f and P, shape (4, clients); None if the solver fails.
+        """Best x, Lbar and relative changes of f and P, shape (4, clients); None if the solver fails.
 
         Args:
             problem: The edge round.
-            point: Around which time, energy and penalty are linear.
-            factor: By which f and P may change at most, shape (clients,).
+            point: Point around which time, energy and penalty are linearised.
+            factor: Largest change of f and P, as a factor, shape (clients,).
             rho: Weight of the penalty.
         """
         able, weight = point.num_steps > 0, 1.0 / (problem.num_cells * problem.num_selected)
@@ -152,7 +152,7 @@ class LinearProgram:
 
 
 def places(problem: Problem, able: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Clients that each cell can select under C2 and C3, shape (cells,)."""
+    """Number of clients that each cell can select under C2 and C3, shape (cells,)."""
     new, repeated = (
         np.bincount(problem.cell[able & kind], minlength=problem.num_cells)
         for kind in (~problem.is_repeated, problem.is_repeated)

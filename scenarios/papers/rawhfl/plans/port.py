@@ -1,12 +1,12 @@
-"""Policies: how it is decided who trains in an edge round, and how hard.
+"""Policies: the port of the rule that selects the clients of an edge round and sets their work.
 
-| policy | who | steps, frequency, power |
+| policy | clients | steps, frequency, power |
 |---|---|---|
-| `ResourceAware` | Z clients of each cell | those of problem (28), solved exactly or by Algorithm 2 |
-| `CommonSteps` | everyone, or everyone able | as many steps as all of them can do, full speed and power |
-| `Unconstrained` | everyone | the most steps, full speed and power, no deadline, no budget |
+| `ResourceAware` | Z clients of each cell | from problem (28), solved exactly or by Algorithm 2 |
+| `CommonSteps` | all, or all that are able | as many steps as all of them can do, full speed and power |
+| `Unconstrained` | all | the most steps, full speed and power, no deadline, no budget |
 
-A policy of one's own is a subclass of `Policy` with a method `solver_for`, which gives the function that
+A policy of your own is a subclass of `Policy` with a method `solver_for`, which gives the function that
 solves one edge round after another.
 
 Source: RawHFL paper, Sections IV (resource-aware) and V-C (H-FedAvg-M1, -M2, -UB).
@@ -29,55 +29,55 @@ from scenarios.papers.rawhfl.plans.solvers import ExactSolver, Solve, Solver
 
 @part
 class Policy(Port, ABC):
-    """Decides who trains in an edge round, and how hard."""
+    """Rule that selects the clients of an edge round and sets their work."""
 
     @property
     def keeps_limits(self) -> bool:
-        """Whether deadline and budgets hold; else nothing is ever given up."""
+        """True if deadline and budgets hold; otherwise no client is ever given up."""
         return True
 
     def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
-        """How many clients of a cell take part at most.
+        """Most participants of a cell.
 
         Args:
             sizes: Clients of each cell.
-            num_at_once: Clients of a cell that can send at the same time; None: all.
+            num_at_once: Clients of a cell that can send at the same time; None means all.
 
         Raises:
-            ConfigurationError: More than there are, or than can send.
+            ConfigurationError: More clients than there are, or than can send.
         """
         return max(sizes)
 
     def posed(self, problem: Problem) -> Problem:
-        """The problem of every edge round with what the policy adds to it.
+        """Problem of every edge round with the policy's additions.
 
         Raises:
-            ConfigurationError: Nobody could keep to it.
+            ConfigurationError: No client could keep to it.
         """
         return problem
 
     def trusted(self, snr_per_w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What it counts on of the SNR that it knows at 1 W, shape (clients,)."""
+        """Part of the known SNR at 1 W that it counts on, shape (clients,)."""
         return snr_per_w
 
     @abstractmethod
     def solver_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Solves one edge round after another of clients in these cells, shape (clients,)."""
+        """Function that solves one edge round after another of clients in these cells, shape (clients,)."""
 
 
 @part
 class ResourceAware(Policy):
-    """The clients of each cell that cost least for what they train.
+    """Clients of each cell that cost least for their training.
 
     Attributes:
-        solver: How the problem is solved. [RawHFL, Section IV-B: Algorithm 2]
+        solver: Solver of the problem. [RawHFL, Section IV-B: Algorithm 2]
         theta: Weight of the steps in the objective; energy has the rest. [RawHFL, Section V-A]
-        num_selected: Clients Z that a cell selects; none: as many as it has resource blocks, where the uplink
-            has some, and as the smallest cell has clients. [RawHFL, Section V]
-        num_repeated: Most of them, Psi, from the last edge round; none: half of Z, or more where Z others
+        num_selected: Clients Z that a cell selects; None means as many as it has resource blocks, if the
+            uplink has any, and at most the clients of the smallest cell. [RawHFL, Section V]
+        num_repeated: Most of them, Psi, from the last edge round; None means half of Z, or more if Z others
             would be too few. [no source]
-        margin_db: What a plan takes off the gain that it knows. [no source]
-        lowest_power_dbm: Lowest transmit power of a device; none: any. [no source]
+        margin_db: Margin that a plan subtracts from the known gain. [no source]
+        lowest_power_dbm: Lowest transmit power of a device; None means any. [no source]
     """
 
     solver: Solver = ExactSolver()
@@ -89,7 +89,7 @@ class ResourceAware(Policy):
 
     @override
     def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
-        """As many as it says, or as have a resource block."""
+        """Number from the field, or from the resource blocks."""
         smallest = min(sizes)
         if self.num_selected is None:
             return smallest if num_at_once is None else min(num_at_once, smallest)
@@ -108,7 +108,7 @@ class ResourceAware(Policy):
 
     @override
     def posed(self, problem: Problem) -> Problem:
-        """With its weight of steps, its lowest power, and how many may be selected again."""
+        """Problem with the weight of steps, the lowest power, and the limit on repeated clients."""
         lowest_w = 0.0 if self.lowest_power_dbm is None else dbm_to_w(self.lowest_power_dbm)
         if lowest_w > problem.max_power_w.min():
             raise ConfigurationError(
@@ -126,43 +126,39 @@ class ResourceAware(Policy):
 
     @override
     def trusted(self, snr_per_w: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The margin taken off."""
+        """SNR minus the margin, shape (clients,)."""
         return snr_per_w / db_to_linear(self.margin_db)
 
     @override
     def solver_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Solves one edge round after another of clients in these cells."""
         return self.solver.solve_for(cell)
 
 
 @part
 class CommonSteps(Policy):
-    """Everyone at full speed and power, as many steps as all can do within deadline and budget.
+    """All clients at full speed and power, with as many steps as all can do within deadline and budget.
 
     Attributes:
-        drop_stragglers: Whether those who cannot do one step are left out (H-FedAvg-M2); else nobody trains
-            in an edge round in which somebody cannot (H-FedAvg-M1). [RawHFL, Section V-C]
+        drop_stragglers: True if clients that cannot do one step are left out (H-FedAvg-M2); otherwise no
+            client trains in an edge round in which one cannot (H-FedAvg-M1). [RawHFL, Section V-C]
     """
 
     drop_stragglers: bool = True
 
     @override
     def solver_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Solves one edge round after another."""
         return common_steps.without_stragglers if self.drop_stragglers else common_steps.all_or_nothing
 
 
 @part
 class Unconstrained(Policy):
-    """Everyone at full speed and power for the most steps, however long it takes (H-FedAvg-UB)."""
+    """All clients at full speed and power for the most steps, however long it takes (H-FedAvg-UB)."""
 
     @property
     @override
     def keeps_limits(self) -> bool:
-        """No deadline, no budget."""
         return False
 
     @override
     def solver_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Solves one edge round after another."""
         return common_steps.unconstrained

@@ -1,17 +1,18 @@
-"""Problem: who trains in an edge round, how many steps, at which CPU frequency and transmit power.
+"""Problem: selection, steps, CPU frequencies and transmit powers of an edge round's clients.
 
 Problem (28) of the RawHFL paper with objective (29), for one edge round of all cells: select Z clients of
 each cell, at most Psi of them from the last edge round; each selected client takes from 1 to L local rounds
-and uploads within the deadline (C7) and its energy budget (C8), no faster and no louder than it can (C5, C6).
+and uploads within the deadline (C7) and its energy budget (C8), within its frequency and power limits (C5,
+C6).
 
     minimise  (1 / B Z) sum over selected clients of  -theta L_u + (1 - theta) E_u
 
 Energies are in joules and steps are counted, so theta trades steps for joules.
 
-Scope and limitations: one resource block per selected client, so clients share nothing but the places in
-their cell. The weights alpha_b = 1 / B and alpha_u = 1 / Z stay where a cell has fewer than Z able clients.
-C3 is given in the paper for some edge rounds only, and its text (at least Psi new ones) contradicts its
-formula (at most Psi repeated); here the formula holds between any two edge rounds that follow each other.
+Scope and limitations: one resource block per selected client, so clients share only the places in their cell.
+The weights alpha_b = 1 / B and alpha_u = 1 / Z stay the same if a cell has fewer than Z able clients. C3 is
+given in the paper for some edge rounds only, and its text (at least Psi new ones) contradicts its formula (at
+most Psi repeated); here the formula holds between any two edge rounds that follow each other.
 
 Source: RawHFL paper, Sections III-A and IV-A, eqs. 10 to 14, 28 and 29.
 """
@@ -33,14 +34,14 @@ class Problem:
     Attributes:
         cell: Number of the cell, from 0.
         step_cycles: Cycles of one local round.
-        min_frequency_hz: Lowest CPU frequency; 0: none.
+        min_frequency_hz: Lowest CPU frequency; 0 means no limit.
         max_frequency_hz: Highest CPU frequency.
-        min_power_w: Lowest transmit power; 0: none.
+        min_power_w: Lowest transmit power; 0 means no limit.
         max_power_w: Highest transmit power.
-        snr_per_w: SNR in one resource block at a transmit power of 1 W, as the planner knows it; a margin is
-            already taken off. 0: no link.
+        snr_per_w: SNR in one resource block at a transmit power of 1 W, as the planner knows it, after the
+            margin; 0 means no link.
         energy_budget_j: Energy that an edge round may cost.
-        is_repeated: Whether the client was selected in the last edge round.
+        is_repeated: True if the client was selected in the last edge round.
         capacitance_j_per_hz2: Effective capacitance zeta of the processors.
         static_power_w: Power that a device draws while it trains or sends, beside computing and sending.
         payload_bits: Size s of an upload.
@@ -49,7 +50,7 @@ class Problem:
         max_steps: Most local rounds L.
         num_selected: Clients Z that a cell selects.
         num_repeated: Most of them, Psi, that were selected in the last edge round.
-        theta: Weight of the steps, 0 to 1; that of the energy is 1 - theta.
+        theta: Weight of the steps, 0 to 1; the energy has 1 - theta.
     """
 
     cell: NDArray[np.int64]
@@ -73,12 +74,12 @@ class Problem:
 
     @property
     def num_clients(self) -> int:
-        """Clients in all cells together."""
+        """Number of clients in all cells together."""
         return len(self.cell)
 
     @property
     def num_cells(self) -> int:
-        """Cells."""
+        """Number of cells."""
         return int(self.cell.max()) + 1
 
     def train_s(self, num_steps: NDArray[Any], frequency_hz: Array) -> Array:
@@ -104,12 +105,12 @@ class Problem:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Plan:
-    """What an edge round's clients are to do; arrays have shape (clients,).
+    """Tasks of an edge round's clients; arrays have shape (clients,).
 
-    Values of clients that are not selected mean nothing and are 0.
+    Values of clients that are not selected have no meaning and are 0.
 
     Attributes:
-        is_selected: Who takes part.
+        is_selected: True for each participant.
         num_steps: Local rounds, int64.
         frequency_hz: CPU frequency.
         power_w: Transmit power.
@@ -137,9 +138,9 @@ class Plan:
         return float(terms[self.is_selected].sum()) / (problem.num_cells * problem.num_selected)
 
     def violations(self, problem: Problem, tolerance: float = 1e-9) -> list[str]:
-        """The constraints of (28) that the plan breaks by more than a relative tolerance, in words.
+        """Constraints of (28) that the plan breaks by more than a relative tolerance, in words.
 
-        A cell that selects fewer than Z clients breaks none: whether more were able is the solver's matter.
+        A cell that selects fewer than Z clients breaks none: the solver decides if more were able.
         """
         on, more = self.is_selected, 1.0 + tolerance
         counts = np.bincount(problem.cell[on], minlength=problem.num_cells)
@@ -161,6 +162,6 @@ class Plan:
         return [words for words, where in broken.items() if np.any(where)]
 
     def _chosen(self) -> tuple[NDArray[np.bool_], Array, Array]:
-        """Who is selected; frequencies and powers, 1 for the others, so that nothing divides by 0."""
+        """Selected clients; frequencies and powers, 1 for the others, so that nothing divides by 0."""
         on = self.is_selected
         return on, np.where(on, self.frequency_hz, 1.0), np.where(on, self.power_w, 1.0)

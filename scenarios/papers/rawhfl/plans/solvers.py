@@ -1,4 +1,4 @@
-"""Solvers: the port of how problem (28) of the resource-aware policy is solved.
+"""Solvers: the port of the method for problem (28) of the resource-aware policy.
 
 Usage::
 
@@ -24,25 +24,24 @@ from scenarios.papers.rawhfl.plans import exact
 from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 Solve = Callable[[Problem], Plan]
-"""Solves one edge round."""
+"""Function that solves one edge round."""
 
 
 @part
 class Solver(Port, ABC):
-    """Solves problem (28)."""
+    """Method for problem (28)."""
 
     @abstractmethod
     def solve_for(self, cell: NDArray[np.int64]) -> Solve:
-        """What solves one edge round after another of clients in these cells, shape (clients,)."""
+        """Function that solves one edge round after another of clients in these cells, shape (clients,)."""
 
 
 @part
 class ExactSolver(Solver):
-    """The optimum."""
+    """Exact optimum."""
 
     @override
     def solve_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Solves one edge round after another."""
         return exact.plan
 
 
@@ -60,7 +59,6 @@ class Algorithm2(Solver):
 
     @override
     def solve_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Solves one edge round after another."""
         # cvxpy takes half a second to import, and only this needs it
         from scenarios.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation
 

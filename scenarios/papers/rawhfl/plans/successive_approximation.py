@@ -1,26 +1,25 @@
-"""Successive approximation: the paper's way to plan an edge round, a linear program solved again and again.
+"""Successive approximation: the paper's plan of an edge round, by a sequence of linear programs.
 
-Algorithm 2 of the RawHFL paper for problem (40). Selection x and steps L are relaxed, the objective gets the
-penalty rho (x - x^2), and time, energy and penalty are replaced by their first-order terms around the last
-point (36 to 39), which leaves a linear program. Its solution is the next point, until the objective moves by
-no more than the precision or I programs are solved. Then the clients with the largest x of each cell are
-selected, and their steps rounded down.
+Algorithm 2 of the RawHFL paper for problem (40). Selection x and steps L are relaxed, the penalty rho (x -
+x^2) is added to the objective, and time, energy and penalty are replaced by their first-order terms around
+the last point (36 to 39), which gives a linear program. Its solution is the next point, until the objective
+moves by no more than the precision or I programs are solved. Then the clients with the largest x of each cell
+are selected, and their steps rounded down.
 
 Scope and limitations: the solution is local and depends on the start. In the paper's setting the first
-program settles the selection: with rho = 1 each exchange of two clients costs 2 from then on and gains at
+program decides the selection: with rho = 1 each exchange of two clients costs 2 from then on and gains at
 most (theta L_max + (1 - theta) e_bd) / (B Z) = 1.3. Clients whose feasible f and P fall between the points of
-the start's grid take no part. `exact` has the optimum; `benchmarks/allocation.py`
-compares.
+the start's grid take no part. `exact` has the optimum; `benchmarks/allocation.py` compares.
 
-(40) alone does not converge: 1 / f and 1 / log(1 + g P) are convex, so their lines promise that at 0 Hz
-training takes only twice as long as now, and the first solution misses the deadline a thousandfold. Hence:
+(40) alone does not converge: 1 / f and 1 / log(1 + g P) are convex, so by their tangents, training at 0 Hz
+takes only twice as long as now, and the first solution misses the deadline by a factor of a thousand. Hence:
 
 - Bounded steps: f and P at most double or halve; after a refused step of a client the factor's distance from
   1 halves.
 - Feasible points: if a solution is late, f and P are raised; if it is then still late, or beyond the budget,
   steps are cut. A client's step is refused if less than one local round is left or its part of the objective
   has grown. So the next program always has a solution: the last steps, f and P are feasible in it.
-- The start, which the paper leaves open, is as fast and loud as can be: see `start`.
+- The start, which the paper leaves open, has the highest speeds and powers: see `start`.
 
 Usage::
 
@@ -47,13 +46,13 @@ from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, 
 from scenarios.papers.rawhfl.plans.problem import Array, Plan, Problem
 
 GRID = 24
-"""Frequencies, and powers for each, among which the start is sought."""
+"""Number of frequencies, and of powers for each, in the search for the start."""
 
 ALMOST = 1e-3
-"""Steps by which the solver misses whole ones, with room: with 4,800 clients 2e-6 in the mean."""
+"""Distance from whole steps attributed to the solver, with a margin: 2e-6 on average for 4,800 clients."""
 
 PART = 1e-6
-"""Relaxed indicator up to which a client has no part in a solution, so that Lbar / x means nothing."""
+"""Relaxed indicator up to which a client has no part in a solution, so that Lbar / x has no meaning."""
 
 
 class SuccessiveApproximation:
@@ -73,10 +72,10 @@ class SuccessiveApproximation:
         self._rho, self._max_iterations, self._precision = rho, max_iterations, precision
 
     def plan(self, problem: Problem) -> Plan:
-        """A plan that keeps every constraint; in each cell Z clients, or all that can take part.
+        """Plan that keeps every constraint; in each cell Z clients, or all that can take part.
 
         Raises:
-            ConfigurationError: the problem has other cells than the planner.
+            ConfigurationError: The problem has other cells than the planner.
         """
         if not np.array_equal(problem.cell, self._cell):
             raise ConfigurationError(
@@ -84,7 +83,7 @@ class SuccessiveApproximation:
                 "is built for given cells, so make a planner for each topology"
             )
         point, last = start(problem), math.inf
-        # Without a link there are no finite coefficients; who has none takes no part whatever they are.
+        # Without a link there are no finite coefficients, and the client takes no part in any case.
         problem = attrs.evolve(problem, snr_per_w=np.where(problem.snr_per_w > 0.0, problem.snr_per_w, 1.0))
         factor = np.full(problem.num_clients, 2.0)
         for _ in range(self._max_iterations):
@@ -107,11 +106,11 @@ class SuccessiveApproximation:
 
 
 def start(problem: Problem) -> Point:
-    """The first point: equal x, and the highest f and then P at which a local round fits; all steps that fit.
+    """First point: equal x, the highest f and then P at which a local round fits, and all steps that fit.
 
-    f and P come from `GRID` times `GRID` points, evenly spaced in their logarithms, from what just meets the
-    deadline to the highest. Unequal x would favour some clients by rho, so it is equal even where that breaks
-    C3; the next point keeps C3.
+    f and P come from `GRID` times `GRID` points, evenly spaced in their logarithms, from the values that just
+    meet the deadline to the highest. Unequal x would favour some clients by rho, so it is equal even if that
+    breaks C3; the next point keeps C3.
     """
     one, share = np.ones(problem.num_clients), np.linspace(0.0, 1.0, GRID)[:, None]
     rest_s = problem.deadline_s * (1.0 - 2.0 * MARGIN) - problem.send_s(problem.max_power_w)
@@ -137,7 +136,7 @@ def start(problem: Problem) -> Point:
 
 
 def stepped(problem: Problem, point: Point, found: Array) -> tuple[Point, NDArray[np.bool_]]:
-    """The point after a solution of the program, and which clients' steps were refused.
+    """Point after a solution of the program, and the clients whose steps were refused.
 
     Clients that have no part in the solution keep their steps, f and P.
     """
@@ -163,7 +162,7 @@ def stepped(problem: Problem, point: Point, found: Array) -> tuple[Point, NDArra
 
 
 def mended(problem: Problem, point: Point) -> Point:
-    """The point with f and P raised to meet the deadline, and steps cut to what deadline and budget leave.
+    """Point with f and P raised to meet the deadline, and steps reduced to fit deadline and budget.
 
     Training and sending become faster by the same factor, unless f or P reaches its highest value.
     """
@@ -180,9 +179,9 @@ def mended(problem: Problem, point: Point) -> Point:
 
 
 def rounded(problem: Problem, point: Point) -> Plan:
-    """The plan next to a feasible point: the largest x that C2 and C3 let in, whole steps.
+    """Plan next to a feasible point: the largest x that C2 and C3 allow, whole steps.
 
-    Steps that lack no more than the solver's precision of a whole number are taken for it.
+    Steps within the solver's precision below a whole number count as that number.
     """
     left = np.full(problem.num_cells, problem.num_selected)
     repeated_left = np.full(problem.num_cells, problem.num_repeated)
@@ -203,7 +202,7 @@ def rounded(problem: Problem, point: Point) -> Plan:
 
 
 def _enough_power_w(problem: Problem, num_steps: Array, frequency_hz: Array) -> Array:
-    """Power at which the upload takes what training leaves of the deadline (12); infinite if nothing."""
+    """Power at which the upload fits into the time that training leaves (12); infinite if there is none."""
     rest_s = problem.deadline_s * (1.0 - 2.0 * MARGIN) - problem.train_s(num_steps, frequency_hz)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         power_w = (
@@ -214,7 +213,7 @@ def _enough_power_w(problem: Problem, num_steps: Array, frequency_hz: Array) -> 
 
 
 def _most_steps(problem: Problem, frequency_hz: Array, power_w: Array) -> Array:
-    """Steps that deadline and budget leave; below 1: not one, or not even the upload."""
+    """Steps that deadline and budget allow; below 1 if not one, or not even the upload."""
     one = np.ones(problem.num_clients)
     rest_s = problem.deadline_s * (1.0 - MARGIN) - problem.send_s(power_w)
     rest_j = problem.energy_budget_j * (1.0 - MARGIN) - problem.send_j(power_w)

@@ -1,1 +1,1 @@
-"""Videos: users who ask for videos, and what can be learned from it."""
+"""Videos: users that ask for videos, and what can be learned from their requests."""

@@ -1,11 +1,11 @@
-"""Video catalogue: genres of equally many contents, how similar they are, and which are the most popular.
+"""Video catalogue: genres with equal numbers of contents, their similarities, and the most popular ones.
 
-Contents differ in their features; within a genre, cosines between these say how similar two contents are, and
-one content is the most popular. Contents are numbered genre by genre: content = genre x contents_per_genre +
-place.
+Contents differ in their features; within a genre, cosines between the features give the similarity of two
+contents, and one content is the most popular. Contents are numbered genre by genre: content = genre x
+contents_per_genre + place.
 
-Scope and limitations: popularity is the same for all users and never changes; of it only the first place
-matters. Catalogues do not grow. Similarities are symmetric.
+Scope and limitations: popularity is the same for all users and never changes; only its first place matters.
+Catalogues do not grow. Similarities are symmetric.
 
 Source: RawHFL paper, Section II-B. The law of the features and the ranks have no source.
 """
@@ -27,7 +27,8 @@ class Catalog:
     Attributes:
         popularity_ranks: Rank of a content within its genre, 0 the most popular; shape (genres, contents per
             genre).
-        features: What tells contents apart, shape (genres, contents per genre, features), none of them all 0.
+        features: Features that distinguish contents, shape (genres, contents per genre, features), none of
+            them all 0.
     """
 
     popularity_ranks: Whole = attrs.field(repr=False)

@@ -1,11 +1,11 @@
-"""Request log: what users have asked for up to an instant of the clock, and the samples that come of it.
+"""Request log: the users' requests up to an instant of the clock, and the samples that follow from them.
 
 Time is cut into slots; at the end of each a user is active with its own probability and then makes one
 request (`request_model`). Every request adds one sample to the user's data (RawHFL paper, eq. 1). Requests
-hang on nothing but the seed and the user, so they are drawn when somebody asks, for all slots that have ended
-by then: who asks at the very end of a slot gets the request of that slot.
+depend only on the seed and the user, so they are drawn on demand, for all slots that have ended by then,
+including a slot that ends at this instant.
 
-Scope and limitations: nobody waits for a video, and watching takes a slot.
+Scope and limitations: no user waits for a video, and watching takes a slot.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from cosim.configuration import ConfigurationError
 from scenarios.papers.rawhfl.videos.request_model import RequestModel, user_name
 
 MOST_SLOTS = 100_000
-"""Slots of 48 users take about a tenth of a millisecond each. [no source]"""
+"""Most slots of a log: a slot of 48 users takes about a tenth of a millisecond. [no source]"""
 
 
 class RequestLog:
-    """The requests of all users so far.
+    """Requests of all users so far.
 
     Args:
-        sim: Slots begin now.
+        sim: Simulation; slots begin now.
         model: Catalogue and users.
         slot_s: Length of a slot.
         num_past_requests: Requests of every user before the first slot.
@@ -52,10 +52,10 @@ class RequestLog:
         self._last = np.array(last)
 
     def samples(self, users: Sequence[int]) -> NDArray[np.int64]:
-        """The samples of these users at this instant, read-only.
+        """Samples of these users at this instant, read-only.
 
         Raises:
-            ConfigurationError: So many slots have passed that their requests would take minutes to draw.
+            ConfigurationError: Too many slots have passed: their requests would take minutes to draw.
         """
         num_ended = num_periods(duration_between(self._start_s, self._sim.now_s), self._slot_s)
         num_slots = num_ended - self._num_ended

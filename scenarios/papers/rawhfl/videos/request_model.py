@@ -1,9 +1,9 @@
-"""Request model: which video a user asks for next, and what can be learned from the one before.
+"""Request model: a user's next request for a video, and the features of the one before.
 
-Of the contents of a catalogue (`catalog`) a user asks first for the most popular one of a genre drawn
-by its preferences p_g, and after a content of genre g
+A user first asks for the most popular content, in a catalogue (`catalog`), of a genre drawn by its
+preferences p_g, and after a content of genre g
 
-- with probability v for the most similar other content of genre g,
+- with probability v, for the most similar other content of genre g,
 - otherwise for the most popular content of another genre, g' with probability p_g' / (1 - p_g).
 
 A training sample is a pair of requests: features of the first, the number of the second. Features are
@@ -20,10 +20,10 @@ A training sample is a pair of requests: features of the first, the number of th
 hidden units and 256 outputs, has its 219,648 parameters with 43 inputs only. All of this is static, so a
 sample is one whole number: a row of `feature_table`, which stands for user and content, and the next content.
 
-Scope and limitations: users forget all but their last request. Whether a user asks at all in a slot
-(`active_probability`) is decided where the clock is. A user who prefers one genre entirely explores the
-others uniformly, the limit of equal preferences for them. Similarities are symmetric, so that a long stay in
-a genre ends in two contents by turns.
+Scope and limitations: users forget all but their last request. The request log decides if a user asks at all
+in a slot (`active_probability`). A user that prefers one genre entirely explores the others uniformly, the
+limit of equal preferences for them. Similarities are symmetric, so that a long stay in a genre ends in two
+contents by turns.
 
 Usage::
 
@@ -36,7 +36,7 @@ Validation: `tests/papers/rawhfl/test_video_requests.py` compares sequences with
 `analysis/closed_forms/request_model.py`.
 
 Source: Pervej et al., "Resource-aware hierarchical federated learning in wireless video caching networks"
-(RawHFL), Sections II-B and V-A. How another genre is drawn has no source.
+(RawHFL), Sections II-B and V-A. The draw of another genre has no source.
 """
 
 from functools import cached_property
@@ -54,7 +54,7 @@ Uniform = Array | float
 
 
 def user_name(number: int) -> str:
-    """Name of a user, after which its random streams are called."""
+    """Name of a user, which also names its random streams."""
     return f"user-{number:04d}"
 
 
@@ -77,8 +77,8 @@ class Users:
 class RequestModel:
     """Requests of users in a catalogue, from uniform numbers in [0, 1); users and contents by number.
 
-    `first` and `next` take single values or arrays of one shape, and give int64 of that shape. Nothing is
-    checked there: they are called in every slot.
+    `first` and `next` take single values or arrays of one shape, and give int64 of that shape. They check
+    nothing, because they are called in every slot.
     """
 
     catalog: Catalog
@@ -90,7 +90,7 @@ class RequestModel:
 
     @cached_property
     def _other_genre(self) -> Array:
-        """Shape (users, genre before, genres)."""
+        """Probability of each next genre, shape (users, genre before, genres)."""
         is_other = 1.0 - np.eye(self.catalog.num_genres)
         law = self.users.genre_preferences[:, None, :] * is_other
         return _cumulative(np.where(law.any(axis=-1, keepdims=True), law, is_other))
@@ -101,14 +101,14 @@ class RequestModel:
         return self.catalog.most_popular[genre]
 
     def next(self, user: Numbers, previous: Numbers, u_similar: Uniform, u_genre: Uniform) -> Whole:
-        """Request after the content `previous`; two numbers decide whether to stay, and where else to go."""
+        """Request after the content `previous`; one number decides if the user stays, the other the genre."""
         genre = previous // self.catalog.contents_per_genre
         other = (np.asarray(u_genre)[..., None] >= self._other_genre[user, genre]).sum(axis=-1)
         stays = np.less(u_similar, self.users.similar_probability[user])
         return np.where(stays, self.catalog.most_similar[previous], self.catalog.most_popular[other])
 
     def sequence(self, user: int, num_requests: int, rng: np.random.Generator) -> Whole:
-        """Requests of one user from its first on, shape (requests,); two draws for each, the first's too."""
+        """Requests of one user from the first on, shape (requests,); each takes two draws."""
         contents = np.empty(num_requests, np.int64)
         for number, (u_similar, u_genre) in enumerate(rng.random((num_requests, 2))):
             if number == 0:
@@ -118,7 +118,7 @@ class RequestModel:
         return contents
 
     def samples(self, user: int, contents: Whole) -> Whole:
-        """Training samples from one user's successive requests, one less than these.
+        """Training samples from one user's successive requests, one fewer than the requests.
 
         A sample is (user x contents + previous content) x contents + next content.
         """

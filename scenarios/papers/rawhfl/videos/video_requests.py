@@ -1,9 +1,10 @@
-"""Video requests: users who ask for videos, and what can be learned from what they asked for before.
+"""Video requests: users that ask for videos, and the prediction of their next request.
 
 Requests follow `request_model`; they are made slot by slot while the clock runs (`request_log`), so training
-samples belong to the user who makes them and grow. Test samples are drawn beforehand, of the same users.
+samples belong to the user that makes them, and their number grows. Test samples of the same users are drawn
+beforehand.
 
-Scope and limitations: those of the model and of the log; no split, for a sample belongs to its user.
+Scope and limitations: as for the model and the log; no split, because a sample belongs to its user.
 
 Validation: `tests/papers/rawhfl/test_video_requests.py` compares sequences with
 `analysis/closed_forms/request_model.py`.
@@ -62,16 +63,16 @@ class VideoRequests(Data):
     A probability of two values is drawn for every user, uniformly between them; one value holds for all.
 
     Attributes:
-        num_users: Users who request videos, dealt to the clients in order and as evenly as they go: one each,
-            or all to one client. [RawHFL, Section V-A]
+        num_users: Users that request videos, dealt to the clients in order and as evenly as possible: one
+            each, or all to one client. [RawHFL, Section V-A]
         num_genres: Genres of the catalogue. [RawHFL, Section V-A]
         contents_per_genre: Contents of each genre. [RawHFL, Section V-A]
-        num_content_features: Independent standard normal features of a content; of one, all cosines are 1 or
-            -1. [no source]
+        num_content_features: Independent standard normal features of a content; with a single one, all
+            cosines are 1 or -1. [no source]
         genre_concentration: Concentration of the Dirichlet distribution of a user's preferences; smaller is
             less even. [RawHFL, Section V-A]
-        genre_preferences: Preferences of all users, one for each genre, 1 in sum; none: each user's are
-            drawn. [no source]
+        genre_preferences: Preferences of all users, one for each genre, with the sum 1; None means that each
+            user's are drawn. [no source]
         similar_probability: Probability v of staying in the genre. [RawHFL, Section V-A]
         active_probability: Probability of a request in a slot. [RawHFL, Section V-A]
         slot_s: Length of a slot. [RawHFL, Section V-A]
@@ -104,7 +105,7 @@ class VideoRequests(Data):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse more slots in an edge round than a log holds."""
+        """Refuse more slots in an edge round than a log can hold."""
         round_s = system.protocol.waiting.least_s
         if round_s / self.slot_s > MOST_SLOTS:
             rule = f"more than {MOST_SLOTS:,} slots in an edge round of {round_s:g} s"
@@ -113,7 +114,7 @@ class VideoRequests(Data):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The rows of all users' requests, and test samples of every user; there are no files to name."""
+        """Rows of all users' requests, and test samples of every user; there are no files to name."""
         model = self.model(sim)
         rngs = [sim.stream(user_name(number), "test requests", 0) for number in range(self.num_users)]
         test_x, test_y = self.test_set(model, rngs)
@@ -131,7 +132,6 @@ class VideoRequests(Data):
     def held(
         self, sim: Simulation, dataset: Dataset, cell_sizes: Sequence[int]
     ) -> Sequence[Callable[[], Whole]]:
-        """For every client, what gives the samples of its users' requests so far."""
         num_clients = sum(cell_sizes)
         if num_clients > self.num_users:
             rule = f"fewer users than clients ({num_clients}), so some would hold nothing"
@@ -143,18 +143,18 @@ class VideoRequests(Data):
         return [partial(log.samples, range(*ends)) for ends in pairwise(firsts)]
 
     def model(self, sim: Simulation) -> RequestModel:
-        """Catalogue and users of a run: the same whenever it is asked for."""
+        """Catalogue and users of a run, always the same."""
         tastes = [sim.stream(user_name(number), "tastes", 0) for number in range(self.num_users)]
         catalog = self.catalog(sim.stream("catalog", "contents", 0))
         return RequestModel(catalog=catalog, users=self.users(tastes))
 
     def log(self, sim: Simulation) -> RequestLog:
-        """A log of requests that begins now."""
+        """Log of requests that begins now."""
         model = self.model(sim)
         return RequestLog(sim, model, slot_s=self.slot_s, num_past_requests=self.num_past_requests)
 
     def catalog(self, rng: np.random.Generator) -> Catalog:
-        """A catalogue, all of it drawn from `rng`: the ranks first, then the features."""
+        """Catalogue, drawn from `rng`: the ranks first, then the features."""
         ranks = np.tile(np.arange(self.contents_per_genre), (self.num_genres, 1))
         ranks = rng.permuted(ranks, axis=1)
         return Catalog(
@@ -163,7 +163,7 @@ class VideoRequests(Data):
         )
 
     def users(self, rngs: Iterable[np.random.Generator]) -> Users:
-        """One user for every generator: its v, its activity, then its preferences are drawn from that one."""
+        """One user for every generator, which draws its v, its activity, and then its preferences."""
         similar, active, preferences = [], [], []
         for rng in rngs:
             for drawn, ends in ((similar, self.similar_probability), (active, self.active_probability)):
@@ -182,8 +182,8 @@ class VideoRequests(Data):
     ) -> tuple[NDArray[np.float32], Whole]:
         """Features and next contents of requests that no user trains on, num_test_requests for each user.
 
-        Each user's are successive requests, of a sequence drawn from its own generator. Its first
-        num_past_requests are left out, so that where it began hardly matters: n requests later, a user is
+        Each user's requests are successive, from a sequence drawn by its own generator. Its first
+        num_past_requests are left out, so that its beginning hardly matters: n requests later, a user is
         still in its first genre with probability v^n.
 
         Returns:
@@ -199,7 +199,7 @@ class VideoRequests(Data):
 
 
 def _distinct_rows() -> "Batching":
-    """A client's requests repeat a few dozen rows, each with several labels."""
+    """Batching for a client's requests, which repeat a few dozen rows, each with several labels."""
     from scenarios.papers.rawhfl.recurring_rows import RecurringRows
 
     return RecurringRows()

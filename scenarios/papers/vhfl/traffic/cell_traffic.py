@@ -18,7 +18,7 @@ class CellTraffic(TrafficData):
 
     Attributes:
         num_cells: Cells whose traffic is generated. [no source]
-        traffic: How it is generated.
+        traffic: Model of the traffic.
     """
 
     num_cells: int = knob(between(2, 1000), default=16)
@@ -26,5 +26,5 @@ class CellTraffic(TrafficData):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """Traffic of the run's seed; there are no files to name."""
+        """Traffic that follows from the run's seed; there are no files to name."""
         return self.dataset_of("traffic", generate(self.traffic, self.num_cells, sim.stream(CLOUD, "data")))

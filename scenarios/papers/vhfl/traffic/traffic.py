@@ -1,25 +1,25 @@
 """Cell traffic: throughput and other observations of the cells of a network, slot by slot, generated.
 
-The data with which VHFL was tested belong to an operator. This stands in for them: cells at random places,
-neighbours where they are near, and a load that is partly known in advance (cycles of the day and the week),
-partly seen in a cell's own past (a slow drift, what is left of old bursts), and partly visible nowhere but at
-the neighbours: bursts that travel. In units of the mean load of a mean cell,
+The data with which VHFL was tested belong to an operator. This model replaces them: cells at random places,
+near ones as neighbours, and a load that is partly known in advance (cycles of the day and the week), partly
+visible in a cell's own past (a slow drift, the rest of old bursts), and partly visible only at the
+neighbours: bursts that travel. In units of the mean load of a mean cell,
 
     load = level x daily cycle x weekly cycle x drift + bursts
     bursts(t) = burst_decay x bursts(t - 1) + arriving(t)
     arriving(t) = sum over hops h of burst_coupling^h x (bursts that began h hops away, h delays before t)
 
-so a burst reaches every cell once, over the shortest way, and dies out there: `burst_decay` below 1 is all
-that stability takes. A recursion in which each cell keeps passing on what its neighbours hold needs
+so a burst reaches every cell once, over the shortest way, and dies out there: it is stable for any
+`burst_decay` below 1. A recursion in which each cell keeps passing on what its neighbours hold needs
 burst_decay + burst_coupling below 1 to be stable; by then too little is left to see at the neighbours.
 
 Throughput is the load, measured with noise. Users are Poisson with a mean that follows the load; the share of
 small packets falls with it.
 
-Scope and limitations: no number here has a source. They are chosen such that neighbours matter and throughput
-stays predictable; results say how methods compare on such data, not what an operator would see. Cells do not
-move, graphs do not change; there are no holidays, failures, capacity limits or handovers. Tables of one
-`rng` state that differ in the strength of something (bursts, noise, cycles) share all draws but the users'.
+Scope and limitations: no number here has a source. They are chosen so that neighbours matter and throughput
+stays predictable; results show how methods compare on such data, not what an operator would see. Cells do not
+move, graphs do not change; there are no holidays, failures, capacity limits or handovers. Tables of one `rng`
+state that differ in the strength of something (bursts, noise, cycles) share all draws but the users'.
 
 Usage::
 
@@ -27,7 +27,7 @@ Usage::
     table.target[:, 0]  # throughput of the first cell in bit/s, slot by slot
 
 Source: Wan et al., "How global observation works in federated learning" (VHFL), Section V-A, names the
-features; the process is ours.
+features; the process has no source.
 """
 
 import math
@@ -63,17 +63,17 @@ def _dies_out(decay: float) -> str | None:
 
 
 MOST_DRAWN = 1e15
-"""Mean of a Poisson variable, far below where numbers of 64 bits end. [no source]"""
+"""Largest mean of a Poisson variable, far below the limit of 64 bits. [no source]"""
 
 
 @part
 class Traffic:
-    """How cell traffic is generated.
+    """Model of cell traffic.
 
     Attributes:
         num_days: Length of the record, from a Monday's midnight on. [no source]
         slot_s: Length of a slot, a whole part of a day. [no source]
-        num_neighbours: Nearest cells that each cell is joined with; as joining is mutual, some cells have
+        num_neighbours: Nearest cells that are joined with each cell; as joining is mutual, some cells have
             more neighbours. [no source]
         mean_throughput_bps: Throughput of a mean cell without bursts, over a week. [no source]
         num_users: Active users of that cell at that throughput. [no source]
@@ -85,8 +85,8 @@ class Traffic:
         bursts_per_day: New bursts per day and cell. [no source]
         burst_size: Mean size of a new burst, in loads of a mean cell. [no source]
         burst_decay: Part of a burst that is left one slot later. [no source]
-        burst_coupling: Part of a burst that reaches the next cell; 0: bursts stay where they begin. [no
-            source]
+        burst_coupling: Part of a burst that reaches the next cell; 0 means that bursts stay in their cell.
+            [no source]
         burst_delay_slots: Slots that a burst takes to the next cell. [no source]
         noise: Relative standard deviation of measured throughput. [no source]
     """
@@ -121,15 +121,15 @@ class TrafficTable:
 
     Attributes:
         cells: Names of the cells, in the order of the arrays.
-        neighbours: Who is whose neighbour, over the cells' names; everyone has one.
+        neighbours: Graph of neighbours over the cells' names; every cell has one.
         start_s: Start of the first slot since Monday 00:00.
         slot_s: Length of a slot.
-        feature_names: What a cell observes beside its throughput.
+        feature_names: Names of a cell's observations besides its throughput.
         features: These observations, shape (slots, cells, features).
-        target: Throughput, shape (slots, cells); bit/s where `generate` made it, else as in the source.
+        target: Throughput, shape (slots, cells); bit/s if from `generate`, else as in the source.
 
     Raises:
-        ConfigurationError: shapes or a graph that do not fit the names, or a cell without neighbours.
+        ConfigurationError: Shapes or the graph do not fit the names, or a cell has no neighbours.
     """
 
     cells: tuple[str, ...]
@@ -163,18 +163,18 @@ class TrafficTable:
 
     @property
     def time_s(self) -> Array:
-        """Start of every slot since Monday 00:00, shape (slots,); it goes on past the first week."""
+        """Start of every slot since Monday 00:00, shape (slots,); it continues after the first week."""
         return self.start_s + self.slot_s * np.arange(len(self.target), dtype=float)
 
 
 def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> TrafficTable:
-    """Traffic of so many cells from Monday 00:00 on, all of it drawn from `rng`.
+    """Traffic of a number of cells from Monday 00:00 on, all of it drawn from `rng`.
 
     A mean cell has 0.4 small packets in a packet at its mean load and 0.6 without load; the users' maximum
-    lies a quarter above their mean. These numbers have no source either.
+    lies a quarter above their mean. These numbers have no source.
 
     Raises:
-        ConfigurationError: fewer cells than neighbours ask for.
+        ConfigurationError: There are fewer cells than the neighbours require.
     """
     if num_cells <= traffic.num_neighbours:
         rule = f"a cell has {max(0, num_cells - 1)} others among {num_cells} cells"
@@ -216,7 +216,7 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
 
 
 def _check_counted(most: float, knob: str, value: float, says: str) -> None:
-    """Refuse more of something in one slot than can be drawn as a number."""
+    """Refuse a mean number in one slot that is too large to be drawn."""
     if not most <= MOST_DRAWN:
         rule, usual = (
             f"{says.format(most)}, and at most {MOST_DRAWN:g} can be drawn",
@@ -226,8 +226,8 @@ def _check_counted(most: float, knob: str, value: float, says: str) -> None:
 
 
 def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: int) -> "nx.Graph":
-    """Each cell joined with its nearest others; places of shape (cells, 2)."""
-    import networkx as nx  # not before there is a graph
+    """Graph that joins each cell with its nearest others; places of shape (cells, 2)."""
+    import networkx as nx  # only when a graph is needed
 
     graph = nx.Graph()
     graph.add_nodes_from(cells)
@@ -239,7 +239,7 @@ def nearest_neighbours(cells: tuple[str, ...], places: Array, num_neighbours: in
 
 
 def bursts(traffic: Traffic, sizes: Array, graph: "nx.Graph") -> Array:
-    """Load by bursts, from the sizes of those that begin; both (slots, cells), cells as in the graph."""
+    """Load by bursts, from the sizes of new bursts; both (slots, cells), cells as in the graph."""
     import networkx as nx
 
     place = {cell: number for number, cell in enumerate(graph)}
@@ -256,7 +256,7 @@ def bursts(traffic: Traffic, sizes: Array, graph: "nx.Graph") -> Array:
 
 
 def _cycle(traffic: Traffic, time_s: Array) -> Array:
-    """Daily times weekly cycle, mean 1 over a week: least at 4 o'clock, less on Saturday and Sunday."""
+    """Daily times weekly cycle, mean 1 over a week: lowest at 4 o'clock, and lower on Saturday and Sunday."""
     daily = 1.0 - traffic.daily_cycle * np.cos(2.0 * math.pi * (time_s / DAY_S - 4.0 / 24.0))
     weekend = time_s % WEEK_S >= 5 * DAY_S
     return daily * (1.0 - traffic.weekly_cycle * (weekend - 2.0 / 7.0))

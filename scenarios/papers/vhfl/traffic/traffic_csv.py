@@ -17,7 +17,7 @@ class TrafficCsv(TrafficData):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """The tables in a folder that the user names."""
+        """Load the tables from a folder that the user names."""
         if data_dir is None:
             raise ConfigurationError(
                 "TrafficCsv: needs the folder of traffic.csv and neighbours.csv. Use --data-dir FOLDER."

@@ -1,4 +1,4 @@
-"""Traffic data: what the throughput of a cell will be, from what it and the server observe.
+"""Traffic data: the next throughput of a cell, from observations of the cell and of the server.
 
 Samples: `traffic_samples`.
 """
@@ -21,8 +21,8 @@ class TrafficData(SplitData, ABC):
     """Traffic of cells, one client each or dealt.
 
     Attributes:
-        global_features: Whether samples carry what the server observes. [VHFL, Section V-B]
-        split: Who holds which samples. [VHFL, Section V-A: a cell's are its client's]
+        global_features: True if samples include the server's observations. [VHFL, Section V-B]
+        split: Rule that deals the samples to clients. [VHFL, Section V-A: a cell's to its client]
     """
 
     global_features: bool = True
@@ -31,14 +31,13 @@ class TrafficData(SplitData, ABC):
     @property
     @override
     def has_classes(self) -> bool | None:
-        """A throughput is no class."""
         return False
 
     def dataset_of(self, name: str, table: TrafficTable) -> Dataset:
-        """The samples of a table.
+        """Samples of a table.
 
         Args:
-            name: What a table calls the data set.
+            name: Name of the data set in tables.
         """
         found = samples(table) if self.global_features else samples(table).without_global_features()
         return Dataset(

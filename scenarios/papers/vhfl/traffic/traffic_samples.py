@@ -1,4 +1,4 @@
-"""Traffic samples: what a cell and the server observe now, and the cell's throughput in the next slot.
+"""Traffic samples: present observations of a cell and the server, and the cell's throughput in the next slot.
 
 One sample is one cell c in one slot t:
 
@@ -12,14 +12,14 @@ One sample is one cell c in one slot t:
 | sine and cosine of the time of day, then of week, at the start of slot t | client | 4 |
 
 The target is c's throughput in slot t + 1. The last quarter of the slots is the test part: a sample belongs
-to it if its target lies there, so no training sample holds anything of it. Test samples may look back into
+to it if its target lies there, so no training sample contains any of it. Test samples may look back into
 the training part, as a forecast does.
 
-Features are z-scores, the target is divided by its mean; both scales are those of the training samples of all
+Features are z-scores, the target is divided by its mean; both scales come from the training samples of all
 cells. So the target keeps its zero (relative errors keep their meaning), and a mean squared error of 1 is the
 square of the mean throughput.
 
-Scope and limitations: the server observes neighbours only, and every neighbour alike.
+Scope and limitations: the server observes neighbours only, and all neighbours equally.
 
 Usage::
 
@@ -48,7 +48,7 @@ class Samples:
     Attributes:
         train_x: Training features, the server's first, shape (training samples, features), C-contiguous.
         train_y: Next throughput, relative to the training mean, shape (training samples,).
-        train_cells: Number of the cell that each training sample is of, shape (training samples,).
+        train_cells: Number of each training sample's cell, shape (training samples,).
         test_x: As train_x, shape (test samples, features).
         test_y: As train_y.
         test_cells: As train_cells.
@@ -64,7 +64,7 @@ class Samples:
     num_global_features: int
 
     def without_global_features(self) -> "Samples":
-        """The same samples as the clients alone see them."""
+        """The same samples without the server's features."""
         first = self.num_global_features
         return attrs.evolve(
             self,
@@ -75,11 +75,11 @@ class Samples:
 
 
 def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
-    """The samples of a table; every cell has equally many.
+    """Samples of a table; every cell has the same number.
 
     Args:
         table: At least 2 slots beyond the lags in its first three quarters.
-        num_lags: Throughputs that a sample looks back on, this slot's included; at least 1.
+        num_lags: Past throughputs in a sample, this slot's included; at least 1.
 
     Raises:
         ConfigurationError: Too few slots, no lag, or a mean throughput of 0 in a part.
@@ -96,7 +96,7 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     server, client = _seen_by_server(table, now, num_lags), _seen_by_client(table, now, num_lags)
     x, y = np.concatenate((server, client), axis=-1), table.target[now + 1]
     mean, deviation = x[train].mean(axis=(0, 1)), x[train].std(axis=(0, 1))
-    varies = deviation > 1e-12 * np.abs(mean)  # rounding gives constants a deviation too
+    varies = deviation > 1e-12 * np.abs(mean)  # rounding gives constants a deviation, too
     x = (x - mean) / np.where(varies, deviation, 1.0)
     for part, chosen in (("training", train), ("testing", ~train)):
         if not y[chosen].mean() > 0.0:
@@ -117,12 +117,12 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
 
 
 def _by_cell(values: NDArray[np.float64]) -> NDArray[np.float32]:
-    """From (slots, cells, ...) to rows, cell by cell."""
+    """Rows, cell by cell, from values of shape (slots, cells, ...)."""
     return np.ascontiguousarray(values.swapaxes(0, 1).reshape(-1, *values.shape[2:]), np.float32)
 
 
 def _seen_by_client(table: TrafficTable, now: NDArray[np.int64], num_lags: int) -> NDArray[np.float64]:
-    """Shape (slots, cells, num_lags + features + 4)."""
+    """Features that the client sees, shape (slots, cells, num_lags + features + 4)."""
     time_s = table.time_s[now]
     angles = (2.0 * math.pi * time_s / period_s for period_s in (DAY_S, WEEK_S))
     clock = np.stack([wave(angle) for angle in angles for wave in (np.sin, np.cos)], axis=-1)
@@ -131,8 +131,8 @@ def _seen_by_client(table: TrafficTable, now: NDArray[np.int64], num_lags: int) 
 
 
 def _seen_by_server(table: TrafficTable, now: NDArray[np.int64], num_lags: int) -> NDArray[np.float64]:
-    """Shape (slots, cells, num_lags + 1 + features)."""
-    import networkx as nx  # not before there is a graph
+    """Features that the server sees, shape (slots, cells, num_lags + 1 + features)."""
+    import networkx as nx  # only when a graph is needed
 
     joined = nx.to_numpy_array(table.neighbours, nodelist=table.cells, weight=None)  # type: ignore[arg-type]
     shares = joined / joined.sum(axis=1, keepdims=True)
