@@ -24,7 +24,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-ENGINE = ("engine",)
+ENGINE = ("engine", "networks")
 """Modules below cosim that make up the engine, with what is below them."""
 PARTS = ("codecs", "data", "devices", "ends", "jobs", "links", "protocols", "queues", "radio")
 PARTS = (*PARTS, "schedules", "selection", "server_updates", "tasks", "topology", "training", "waiting")

@@ -4,7 +4,7 @@ An installed package is trusted, as every import of it is. A file names nothing 
 
 An entry point is a line in the pyproject.toml of a package, such as `Fastest = "my_package.rules:Fastest"`.
 In the group of parts (`kinds.GROUP`) its name is that of a class, as files have it; in that of networks
-(`engine.networks.named.GROUP`) it stands for a function of a network's name.
+(`networks.named.GROUP`) it stands for a function of a network's name.
 """
 
 from functools import cache

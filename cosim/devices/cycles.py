@@ -129,7 +129,7 @@ class CyclesPerBit(Cycles):
 
 @part
 class CyclesPerOperation(Cycles):
-    """Fixed cycles for each floating-point operation of the training (`cosim.engine.networks.flops`).
+    """Fixed cycles for each floating-point operation of the training (`cosim.networks.flops`).
 
     Attributes:
         cycles_per_flop: Cycles for each operation. [no source: eight operations a cycle]

@@ -3,7 +3,7 @@
 Python looks for `import analysis` beside the running script first, so a file of that name there takes the
 place of the package that comes with the simulator. A script is warned when it imports cosim; a command, which
 needs these packages, refuses such a folder. A file called as the package of models hides only the networks
-that are named by a family, which say so themselves (`cosim.engine.networks.named`).
+that are named by a family, which say so themselves (`cosim.networks.named`).
 """
 
 import sys

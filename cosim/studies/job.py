@@ -9,7 +9,6 @@ from typing import Any
 import attrs
 
 from cosim.configuration import to_dict
-from cosim.engine.networks.named import Builder, Named
 from cosim.engine.run.needs import RecordsKind
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport
@@ -19,6 +18,7 @@ from cosim.engine.store.results import Result
 from cosim.engine.store.run_folder import CONFIG
 from cosim.files.folders import remove_folder
 from cosim.files.on_disk import read_json, shown
+from cosim.networks.named import Builder, Named
 from cosim.studies.table import outcome_of
 from cosim.studies.watch import Note
 from cosim.system import System

@@ -15,11 +15,11 @@ import pandas as pd
 
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.configuration.words import in_words
-from cosim.engine.networks.named import Builder, Named, builder
-from cosim.engine.networks.of_run import configuration_of, first_values_of
 from cosim.engine.run.needs import RecordsKind
 from cosim.engine.run.progress import duration
 from cosim.files.on_disk import checksum, replace
+from cosim.networks.named import Builder, Named, builder
+from cosim.networks.of_run import configuration_of, first_values_of
 from cosim.records.summary import COMPLETE
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design

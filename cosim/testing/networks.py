@@ -9,7 +9,7 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.data.port import Data
-from cosim.engine.networks.of_run import network_of
+from cosim.networks.of_run import network_of
 from cosim.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import contract
@@ -98,7 +98,7 @@ class _Trained:
 
     def as_plainly(self) -> None:
         """Clients that train together, and one by one, end where a plain loop of torch ends."""
-        from cosim.engine.probe.plain_loop import trained_plainly
+        from cosim.networks.probe.plain_loop import trained_plainly
 
         learner = self._learner
         start = learner.initial_model(1)
@@ -140,7 +140,7 @@ class _Trained:
 
     def sample_by_sample(self) -> None:
         """In evaluation mode outputs for a sample do not depend on the samples beside it."""
-        from cosim.engine.probe.plain_loop import evaluated_plainly
+        from cosim.networks.probe.plain_loop import evaluated_plainly
 
         weights = self._learner.weights(self._learner.initial_model(1))
         together, alone = evaluated_plainly(self._network, weights, self._dataset.test_x[:NUM_EVALUATED])

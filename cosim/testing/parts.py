@@ -13,9 +13,9 @@ from cosim.configuration import lacks_in
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.data.port import Data
 from cosim.devices.presence import Presence
-from cosim.engine.networks.of_run import network_of
 from cosim.links.port import Link
 from cosim.names import client_name
+from cosim.networks.of_run import network_of
 from cosim.protocols.port import Protocol
 from cosim.selection.port import Selection
 from cosim.system import System
@@ -184,7 +184,7 @@ def check_task(task: Task, system: System | None = None, network: Any = None) ->
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    from cosim.engine.probe.task import trial
+    from cosim.networks.probe.task import trial
 
     given, system = system, attrs.evolve(system or quiet_system(), task=task)
     tried = trial(task, system.data.load(Simulation(system.seed), None))

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-    from cosim.engine.probe.manner import Manner
+    from cosim.networks.probe.manner import Manner
     from cosim.training.programs.program import Program
     from cosim.values.pending import PendingModel
     from cosim.values.weights import Weights

@@ -6,7 +6,7 @@ stream of its own for every update: it follows from the update's key and the lay
 else.
 
 Scope and limitations: torch's six kinds of dropout layer, and classes made from them that keep their forward
-pass; `cosim.engine.probe` finds what draws otherwise. A layer does with a mask what torch's does, and drops
+pass; `cosim.networks.probe` finds what draws otherwise. A layer does with a mask what torch's does, and drops
 a share of p up to 2**-24. Masks belong to one client, and a batched program would have one for all its
 clients; so networks with dropout are trained client by client on every device (`probe.manner`). Masks
 are drawn on the CPU.

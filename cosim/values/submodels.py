@@ -78,7 +78,7 @@ class NetworkShape:
         summed_statistics: Running statistic -> the group over whose units its layer's input is summed. What a
             part sees of such a sum is its share, so a part's statistics are its share of the whole's, and the
             shares of disjoint parts add up (variances as if units were uncorrelated).
-        personal: Tensors that clients keep to themselves (`cosim.engine.networks.personal`): they are part
+        personal: Tensors that clients keep to themselves (`cosim.networks.personal`): they are part
             of a model and never travel.
         state: Any other buffer that training moves -> shape.
         whole_numbers: What of both a network holds as whole numbers or truths. A model has their mean, which

@@ -10,7 +10,6 @@ from rich.table import Table
 
 from analysis.plots import overview
 from analysis.studies import target_in_words
-from cosim.engine.networks.of_run import configuration_of, first_values_of
 from cosim.engine.run.progress import say
 from cosim.engine.run.remarks import remarks_on
 from cosim.engine.run.run import run
@@ -18,6 +17,7 @@ from cosim.engine.run.targets import check_targets
 from cosim.engine.store.results import Result
 from cosim.engine.store.run_folder import check_network, complete_in
 from cosim.files.on_disk import place, shown
+from cosim.networks.of_run import configuration_of, first_values_of
 from cosim.studies.table import target_label
 from cosim.system import System
 from cosim.units import quantity

@@ -19,12 +19,12 @@ import attrs
 import cosim
 from cosim.configuration import to_dict
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.named import builder
-from cosim.engine.networks.of_run import network_of
 from cosim.engine.store.run_folder import CONFIG
 from cosim.files.folders import alone_in
 from cosim.files.interrupts import interrupts_kept
 from cosim.files.on_disk import place, read_json, shown, write_json
+from cosim.networks.named import builder
+from cosim.networks.of_run import network_of
 from cosim.records.summary import COMPLETE
 from cosim.studies.executors import played, pool
 from cosim.studies.job import Job, play

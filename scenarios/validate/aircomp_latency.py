@@ -20,11 +20,11 @@ from analysis.closed_forms.over_the_air import AirEdgeRoundLatency, global_round
 from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.configuration import at_least, knob, not_empty, not_negative, part
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.engine.store.row_groups import RowGroups
+from cosim.networks.named import network_of
 from scenarios.command_line.console import console
 from scenarios.validate.round_latency import blank_dataset, compare
 

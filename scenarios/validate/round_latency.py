@@ -21,11 +21,11 @@ from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 from cosim.configuration import at_least, knob, not_empty, not_negative, part
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
+from cosim.networks.named import network_of
 from cosim.radio.radio_link import RadioLink
 from scenarios.command_line.console import console
 

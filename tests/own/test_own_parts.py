@@ -24,7 +24,7 @@ from analysis.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
-from cosim.engine.networks.of_run import network_of
+from cosim.networks.of_run import network_of
 from cosim.records.tables import TABLES
 from cosim.studies.study import Study
 from scenarios import command_line

@@ -40,11 +40,11 @@ from cosim.data.texts.newsgroups_files import TEST, TRAIN
 from cosim.devices import CyclesPerOperation
 from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.networks.named import network_of
 from cosim.radio import OverTheAir
 from cosim.recording.recorder import Recorder
 from cosim.values.submodels import NetworkShape, Part, draw_parts, even_counts

@@ -13,12 +13,12 @@ from random_systems import systems
 import cosim
 from cosim import ConfigurationError
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.networks.of_run import network_of
 from cosim.engine.run.clock import HowPlayed
 from cosim.engine.run.ground import Ground, ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.run.run import _played
 from cosim.engine.store.row_groups import RowGroups
+from cosim.networks.of_run import network_of
 from cosim.recording.digest import Digest
 from cosim.recording.kept_rows import KeptRows, Moment
 from cosim.records.rows import DONE, Allotment, Applied, Fate, Round, Span, Tally, Transfer, Version

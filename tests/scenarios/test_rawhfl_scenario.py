@@ -13,10 +13,10 @@ from cosim import AfterRounds, HFedAvg, Never, Result, Simulation, System, evolv
 from cosim.configuration import to_dict
 from cosim.data import Iid, Synthetic
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.named import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
+from cosim.networks.named import network_of
 from cosim.radio import EveryEdgeRound, NoFading, ResourceBlocks
 from cosim.topology.graph import graph_of
 from cosim.training.local_steps import SameSteps

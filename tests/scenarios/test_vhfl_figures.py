@@ -19,9 +19,9 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import to_dict
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.named import network_of
 from cosim.engine.store.row_groups import RowGroups
 from cosim.names import CLOUD
+from cosim.networks.named import network_of
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import Evaluation
 from scenarios import vhfl

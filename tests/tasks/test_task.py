@@ -17,8 +17,8 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.engine.learning.slices import MOST_SAMPLES
 from cosim.engine.learning.workers import one_torch_thread
-from cosim.engine.probe.task import TAKEN
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.networks.probe.task import TAKEN
 from cosim.records.rows import Evaluation
 from cosim.studies.table import COLUMNS
 from cosim.testing import small_system

@@ -16,7 +16,7 @@ from cosim import ConfigurationError, Simulation
 from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.engine.probe.manner import manner_of
+from cosim.networks.probe.manner import manner_of
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean, mean_of_models, submodel

@@ -14,7 +14,7 @@ from torch import nn
 from cosim import ConfigurationError, Sgd
 from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.first_values import initial_weights
+from cosim.networks.first_values import initial_weights
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean, noisy_mean, submodel
 from cosim.values.pending import PendingUpdate

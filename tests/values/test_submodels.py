@@ -9,7 +9,7 @@ from torch.func import functional_call
 
 import models
 from cosim.configuration import ConfigurationError
-from cosim.engine.networks.first_values import initial_weights
+from cosim.networks.first_values import initial_weights
 from cosim.values.submodels import NetworkShape, Part, draw_parts, even_counts, proportional_counts
 from cosim.values.weights import assembled, cut
 

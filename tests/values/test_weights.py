@@ -5,7 +5,7 @@ import torch
 
 import models
 from cosim.configuration import ConfigurationError
-from cosim.engine.networks.first_values import initial_weights
+from cosim.networks.first_values import initial_weights
 from cosim.values.submodels import NetworkShape, Part
 from cosim.values.weights import WeightedSum, assembled, cut
 

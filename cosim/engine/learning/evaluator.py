@@ -22,9 +22,9 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.slices import Slices
 from cosim.engine.learning.workers import Workers
-from cosim.engine.networks.own_networks import OwnNetworks
-from cosim.engine.probe.task import numbers
-from cosim.engine.probe.writes import written_parameters
+from cosim.networks.own_networks import OwnNetworks
+from cosim.networks.probe.task import numbers
+from cosim.networks.probe.writes import written_parameters
 from cosim.tasks.answered import are_answers, label_ranks
 from cosim.tasks.metric import Answers
 from cosim.tasks.port import Task

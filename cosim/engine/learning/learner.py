@@ -62,16 +62,16 @@ from cosim.engine.learning.evaluator import Evaluator
 from cosim.engine.learning.resolver import Resolver
 from cosim.engine.learning.slices import Slices
 from cosim.engine.learning.workers import MOST_WORKERS, Workers, num_cores, one_torch_thread
-from cosim.engine.networks.flops import TrainingFlops
-from cosim.engine.networks.initial_model import InitialModel
-from cosim.engine.networks.own_networks import OwnNetworks
-from cosim.engine.networks.personal import with_personal
-from cosim.engine.networks.ready import ready_copy
-from cosim.engine.probe.buffers import shape_of
-from cosim.engine.probe.manner import Manner
-from cosim.engine.probe.network import check_network
-from cosim.engine.probe.rule import check_rule
-from cosim.engine.probe.task import check_task
+from cosim.networks.flops import TrainingFlops
+from cosim.networks.initial_model import InitialModel
+from cosim.networks.own_networks import OwnNetworks
+from cosim.networks.personal import with_personal
+from cosim.networks.probe.buffers import shape_of
+from cosim.networks.probe.manner import Manner
+from cosim.networks.probe.network import check_network
+from cosim.networks.probe.rule import check_rule
+from cosim.networks.probe.task import check_task
+from cosim.networks.ready import ready_copy
 from cosim.records.rows import Measure
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
@@ -93,7 +93,7 @@ class Learner:
         num_workers: Threads. None means one per core that the process may use, one on CUDA.
         brings_weights: Learning starts from the network's own values, not from drawn ones.
         task: What is minimised and reported. None means what the targets of the data set suggest.
-        personal: Parts of the network that clients keep to themselves (`cosim.engine.networks.personal`).
+        personal: Parts of the network that clients keep to themselves (`cosim.networks.personal`).
 
     Attributes:
         task: What is minimised and reported.

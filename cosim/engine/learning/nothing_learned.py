@@ -17,11 +17,11 @@ from typing_extensions import override
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.flops import TrainingFlops, outputs_without_values
-from cosim.engine.networks.personal import with_personal
-from cosim.engine.networks.ready import check_shapes
-from cosim.engine.probe.buffers import shape_of
-from cosim.engine.probe.network import check_outputs
+from cosim.networks.flops import TrainingFlops, outputs_without_values
+from cosim.networks.personal import with_personal
+from cosim.networks.probe.buffers import shape_of
+from cosim.networks.probe.network import check_outputs
+from cosim.networks.ready import check_shapes
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
 from cosim.training.port import LocalTraining

@@ -1,6 +1,6 @@
 """Own models: what each client has in place of tensors of the global model.
 
-That is what it keeps to itself (`System.personal`, `cosim.engine.networks.personal`), and what a rule of
+That is what it keeps to itself (`System.personal`, `cosim.networks.personal`), and what a rule of
 local training that keeps tensors by hand finds in its state (`LocalTraining.personal_tensors`). A client that
 has not trained yet has the global model.
 

@@ -27,8 +27,8 @@ from cosim.codecs.transmission import transmitted
 from cosim.engine.learning.cohorts import WorkingSet, cohorts
 from cosim.engine.learning.levels import Level, Need, levels
 from cosim.engine.learning.workers import Workers, one_torch_thread
-from cosim.engine.networks.own_networks import OwnNetworks
 from cosim.names import by_number
+from cosim.networks.own_networks import OwnNetworks
 from cosim.training.programs.of_rule import program_of
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingModel, PendingState, PendingUpdate, PendingValue

@@ -1,6 +1,6 @@
 """Slices: how many samples pass through a network at a time when it is evaluated.
 
-As many as hold 128 MiB on their way (`cosim.engine.networks.activations`), and at most 1,000, of tokens 100.
+As many as hold 128 MiB on their way (`cosim.networks.activations`), and at most 1,000, of tokens 100.
 The size follows from the network and the samples alone, so that results do not depend on the machine.
 
 Scope and limitations: memory that convolutions take besides, for layouts and products of their own, is
@@ -16,7 +16,7 @@ import numpy as np
 from torch import nn
 
 from cosim.data.dataset import Dataset
-from cosim.engine.networks.activations import forward_bytes
+from cosim.networks.activations import forward_bytes
 
 MOST_SAMPLES, MOST_DOCUMENTS = 1000, 100
 """Test samples per slice, and documents of token numbers; constants, as losses are summed by slice."""

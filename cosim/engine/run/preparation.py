@@ -14,7 +14,6 @@ from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.engine.clients.rest import rest_rows
 from cosim.engine.learning.loading import Loaded, load
-from cosim.engine.networks.of_run import configuration_of, first_values_of, network_of
 from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.run.clock import HowPlayed
 from cosim.engine.run.ground import ground_of
@@ -34,6 +33,7 @@ from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, cre
 from cosim.files.folders import alone_in
 from cosim.files.sources import sources_of
 from cosim.names import CLOUD
+from cosim.networks.of_run import configuration_of, first_values_of, network_of
 from cosim.recording.digest import Digest
 from cosim.system import System
 from cosim.tasks.metric import named_metrics
@@ -41,7 +41,7 @@ from cosim.values.global_generators import seeded
 
 if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner
-    from cosim.engine.networks.first_values import FirstValues
+    from cosim.networks.first_values import FirstValues
 
 
 @attrs.frozen(eq=False)
@@ -110,7 +110,7 @@ def prepare(
 
 
 def _check_network(network: Any) -> None:
-    from cosim.engine.networks.named import Named
+    from cosim.networks.named import Named
 
     if not (network is None or callable(network) or isinstance(network, Named)):
         raise ConfigurationError(

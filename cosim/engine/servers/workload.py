@@ -25,7 +25,7 @@ from cosim.jobs.payload import Payload
 from cosim.values.submodels import NetworkShape, Part, Shapes
 
 if TYPE_CHECKING:
-    from cosim.engine.networks.flops import TrainingFlops
+    from cosim.networks.flops import TrainingFlops
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -15,12 +15,12 @@ from cosim.configuration import ConfigurationError, asks_in, kind_of, paths_of
 from cosim.configuration.changes import value_at
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.configuration.words import in_words
-from cosim.engine.networks.of_run import network_of
 from cosim.engine.run.heavy_tails import remark_on_times
 from cosim.engine.run.progress import say
 from cosim.engine.run.remarks import remarks_on
 from cosim.engine.run.targets import task_of
 from cosim.files.on_disk import place, shown
+from cosim.networks.of_run import network_of
 from cosim.studies.designs import Design, check_typed
 from cosim.studies.study import Study
 from cosim.system import System

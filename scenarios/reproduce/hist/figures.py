@@ -20,7 +20,7 @@ import cosim
 from analysis.intervals.curves import mean_curve
 from analysis.intervals.statistics import difference
 from analysis.plots import curves
-from cosim.engine.networks.named import network_of
+from cosim.networks.named import network_of
 from cosim.values.submodels import NetworkShape
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, reached, rising

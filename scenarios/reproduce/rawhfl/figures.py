@@ -21,8 +21,8 @@ from analysis.intervals.curves import mean_curve
 from analysis.plots import style
 from cosim.configuration import from_dict
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.named import network_of
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.networks.named import network_of
 from scenarios import rawhfl
 from scenarios.papers.rawhfl import (
     Algorithm2,

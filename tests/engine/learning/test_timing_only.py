@@ -13,8 +13,8 @@ from cosim import Digits, Never, evolve
 from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.networks.flops import TrainingFlops
-from cosim.engine.networks.named import network_of
+from cosim.networks.flops import TrainingFlops
+from cosim.networks.named import network_of
 from cosim.records.tables import TABLES
 from cosim.values.submodels import NetworkShape, draw_parts, even_counts
 from scenarios import command_line, hist

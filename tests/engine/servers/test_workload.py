@@ -8,12 +8,12 @@ import cosim
 from cosim import ConfigurationError, Never, evolve
 from cosim.devices import CyclesPerOperation, CyclesPerStep
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.networks.of_run import network_of
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
+from cosim.networks.of_run import network_of
 from cosim.protocols.assignment import Assignment
 from cosim.testing import small_system
 from cosim.values.submodels import Part

@@ -6,7 +6,7 @@ comes up: in one row that holds them all; where a network takes no such row, in 
 Scope and limitations: a value that is in the data and beyond a table is found where it is the largest or the
 smallest of its feature; what a network looks up by several features together is tried at their extremes only.
 
-Validation: tests/engine/probe/test_probe_outputs.py.
+Validation: tests/networks/probe/test_probe_outputs.py.
 """
 
 import dataclasses

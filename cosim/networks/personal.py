@@ -18,7 +18,7 @@ Sources: Arivazhagan, Aggarwal, Singh, Choudhary, "Federated learning with perso
 1912.00818; Li, Jiang, Zhang, Kamp, Dou, "FedBN", ICLR 2021, arXiv 2102.07623; Andreux, du Terrail, Beguier,
 Tramel, "Siloed federated learning for multi-centric histopathology datasets", arXiv 2008.07424.
 
-Validation: tests/engine/networks/test_personal.py against torch loops that keep the tensors by hand.
+Validation: tests/networks/test_personal.py against torch loops that keep the tensors by hand.
 """
 
 from collections.abc import Iterable, Mapping

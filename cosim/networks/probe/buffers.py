@@ -18,7 +18,7 @@ it else). `num_batches_tracked` of torch's layers counts for nothing else than `
 refused, and does not travel. A network that does not take the samples is sorted by its layers alone;
 `probe.network` then refuses it.
 
-Validation: tests/engine/probe/test_buffers.py.
+Validation: tests/networks/probe/test_buffers.py.
 """
 
 import copy
@@ -33,8 +33,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules.batchnorm import _NormBase as NormLayer
 
 from cosim.configuration import ConfigurationError
-from cosim.engine.probe.draws import outputs_without_draws
-from cosim.engine.probe.writes import Writes, place
+from cosim.networks.probe.draws import outputs_without_draws
+from cosim.networks.probe.writes import Writes, place
 from cosim.values.dropout import keyed_dropout
 from cosim.values.submodels import MEAN, VARIANCE, NetworkShape, declared_statistics
 from cosim.values.weights import differ, kept_modes, lacks_values, own_copy

@@ -11,7 +11,7 @@ Outputs and what was left must be the same.
 Scope and limitations: what two passes show. A memory that only acts after many passes is seen where it is
 held in something that `kept` looks into.
 
-Validation: tests/engine/probe/test_probe_memory.py.
+Validation: tests/networks/probe/test_probe_memory.py.
 """
 
 from collections.abc import Mapping
@@ -24,8 +24,8 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.engine.probe.kept import alike, close, kept_by, untrained
-from cosim.engine.probe.outputs import told
+from cosim.networks.probe.kept import alike, close, kept_by, untrained
+from cosim.networks.probe.outputs import told
 from cosim.values.dropout import keyed_dropout
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights, own_copy

@@ -7,7 +7,7 @@ Scope and limitations: numbers, texts, arrays, tensors, generators of draws, the
 attributes of other objects, down to `DEPTH`. What a forward pass reaches by a function of its own, in a file
 or on another device is not seen.
 
-Validation: tests/engine/probe/test_probe_memory.py.
+Validation: tests/networks/probe/test_probe_memory.py.
 """
 
 import random

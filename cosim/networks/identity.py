@@ -14,7 +14,7 @@ import re
 from torch import nn
 
 from cosim.configuration import name_of
-from cosim.engine.networks.ready import check_shapes
+from cosim.networks.ready import check_shapes
 
 
 def identity(network: nn.Module) -> dict[str, str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import nn
 from typing_extensions import override
 
-from cosim.engine.networks.first_values import initial_weights
+from cosim.networks.first_values import initial_weights
 from cosim.values.pending import PendingModel, check_key
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights

@@ -12,11 +12,11 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.engine.probe.draws import GlobalDraw, outputs_without_draws
-from cosim.engine.probe.manner import Manner, manner_of
-from cosim.engine.probe.memory import check_memory
-from cosim.engine.probe.outputs import check_scores, check_tables, check_values, not_taken, told
-from cosim.engine.probe.writes import written_parameters
+from cosim.networks.probe.draws import GlobalDraw, outputs_without_draws
+from cosim.networks.probe.manner import Manner, manner_of
+from cosim.networks.probe.memory import check_memory
+from cosim.networks.probe.outputs import check_scores, check_tables, check_values, not_taken, told
+from cosim.networks.probe.writes import written_parameters
 from cosim.tasks.port import Task
 from cosim.training.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
 from cosim.training.training_set import batching_of

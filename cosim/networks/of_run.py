@@ -1,6 +1,6 @@
 """Run network: the network of a run with its first values, and by what it is known again.
 
-What is drawn for it follows from the run's seed (`cosim.engine.networks.first_values`).
+What is drawn for it follows from the run's seed (`cosim.networks.first_values`).
 """
 
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,8 @@ from cosim.names import CLOUD
 from cosim.system import System
 
 if TYPE_CHECKING:
-    from cosim.engine.networks.first_values import FirstValues
-    from cosim.engine.networks.named import Named
+    from cosim.networks.first_values import FirstValues
+    from cosim.networks.named import Named
 
 
 def network_of(system: System, network: Any = None, values: bool = False) -> Any:
@@ -25,7 +25,7 @@ def network_of(system: System, network: Any = None, values: bool = False) -> Any
     Raises:
         ConfigurationError: There is none, or it is to bring weights, which a family cannot.
     """
-    from cosim.engine.networks.named import built
+    from cosim.networks.named import built
 
     values |= system.evaluation.learns
     return built(*_named(system, network), values=values, key=_key(system))
@@ -41,8 +41,8 @@ def first_values_of(system: System, network: Any = None) -> "FirstValues":
     Raises:
         ConfigurationError: As `network_of`; its values do not follow from the seed.
     """
-    from cosim.engine.networks.first_values import FirstValues, as_they_are, of_name, reset
-    from cosim.engine.networks.named import built
+    from cosim.networks.first_values import FirstValues, as_they_are, of_name, reset
+    from cosim.networks.named import built
 
     learns, brings = system.evaluation.learns, system.initial_weights == "network"
     if hasattr(network, "named_parameters"):
@@ -56,7 +56,7 @@ def first_values_of(system: System, network: Any = None) -> "FirstValues":
 
 
 def _named(system: System, network: Any) -> "Named":
-    from cosim.engine.networks.named import Named, builder
+    from cosim.networks.named import Named, builder
 
     if network is None:
         network = Named(system.model, builder(system.model))
@@ -76,7 +76,7 @@ def _key(system: System) -> int:
 
 def configuration_of(system: System, first: "FirstValues", scenario: str | None) -> dict[str, Any]:
     """Content of a run's config.json: scenario, system, and the identity of its network."""
-    from cosim.engine.networks.identity import identity
+    from cosim.networks.identity import identity
 
     known_by = identity(first.network) | first.known_by
     return {"scenario": scenario, "system": to_dict(system), "network": known_by}

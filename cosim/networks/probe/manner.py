@@ -7,7 +7,7 @@ cannot batch, and what comes out different, is trained client by client.
 Scope and limitations: a trial of a few samples. What only some batches do to others, torch.func refuses in
 every batch: an `if` on values, a boolean mask, `nonzero`.
 
-Validation: tests/engine/probe/test_probe_manner.py.
+Validation: tests/networks/probe/test_probe_manner.py.
 """
 
 import re
@@ -19,10 +19,10 @@ from torch import Tensor, nn
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.engine.networks.own_networks import OwnNetworks
-from cosim.engine.probe.kept import close, largest
-from cosim.engine.probe.memory import moved
-from cosim.engine.probe.outputs import told
+from cosim.networks.own_networks import OwnNetworks
+from cosim.networks.probe.kept import close, largest
+from cosim.networks.probe.memory import moved
+from cosim.networks.probe.outputs import told
 from cosim.tasks.port import Task
 from cosim.training.programs.gradients import gradients_of
 from cosim.training.training_set import TrainingSet, batching_of

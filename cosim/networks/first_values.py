@@ -16,7 +16,7 @@ nothing but 1.
 Scope and limitations: a function may draw from a generator of its own with a seed of its own, and then does
 so alike in all runs. What it draws elsewhere, it must draw again in the second call to be found.
 
-Validation: tests/engine/networks/test_first_values.py.
+Validation: tests/networks/test_first_values.py.
 """
 
 import hashlib
@@ -30,8 +30,8 @@ from torch.nn.parameter import is_lazy
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import shown
-from cosim.engine.networks.named import Builder, built
-from cosim.engine.networks.ready import ready_copy
+from cosim.networks.named import Builder, built
+from cosim.networks.ready import ready_copy
 from cosim.values.global_generators import seeded
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights, frozen_on, own_weights

@@ -4,7 +4,7 @@ Scope and limitations: torch's, numpy's and Python's global generators. A genera
 itself, or seeds again in every pass, is not seen. Threads outside cosim, such as a Dask worker's, may draw
 while the probe runs, so a draw counts when it comes in every one of some passes.
 
-Validation: tests/engine/probe/test_probe_draws.py.
+Validation: tests/networks/probe/test_probe_draws.py.
 """
 
 from typing import Any

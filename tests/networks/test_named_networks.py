@@ -10,8 +10,8 @@ import torch
 
 import models
 from cosim import ConfigurationError
-from cosim.engine.networks import named
-from cosim.engine.networks.named import network_of
+from cosim.networks import named
+from cosim.networks.named import network_of
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -11,7 +11,7 @@ from torch.func import grad, vmap
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.engine.probe.outputs import told
+from cosim.networks.probe.outputs import told
 from cosim.tasks.metric import Answers, named_metrics
 from cosim.tasks.port import Task
 

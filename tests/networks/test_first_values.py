@@ -18,7 +18,7 @@ import cosim
 from cosim.clock.draws import Draws
 from cosim.configuration import ConfigurationError
 from cosim.engine.learning.learner import Learner
-from cosim.engine.networks.first_values import initial_weights, reset
+from cosim.networks.first_values import initial_weights, reset
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
@@ -180,7 +180,7 @@ def test_another_process_gives_the_same_tables(tmp_path):
         "import json, cosim, test_first_values as test\n"
         f"print(json.dumps([cosim.run(test.system(name)).evaluations.to_dict('list') for name in {names}]))"
     )
-    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests/fixtures", ROOT / "tests/engine/networks")))
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests/fixtures", ROOT / "tests/networks")))
     environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "7"}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True

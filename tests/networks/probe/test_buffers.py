@@ -14,8 +14,8 @@ import cosim
 from cosim import ConfigurationError
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.networks.initial_model import InitialModel
-from cosim.engine.probe.buffers import shape_of
+from cosim.networks.initial_model import InitialModel
+from cosim.networks.probe.buffers import shape_of
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import assemble, mean, submodel
 from cosim.values.pending import PendingUpdate
