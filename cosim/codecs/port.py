@@ -60,7 +60,7 @@ FLOAT_BITS = 32
 
 @part
 class Codec(Port, ABC):
-    """What an update becomes on the air, and what arrives of it.
+    """Form of an update on the air: its bits, and what arrives of it.
 
     Attributes:
         keeps_state: True if what `transmit` returns is kept for the client's next update; set in the class.

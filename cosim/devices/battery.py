@@ -12,7 +12,7 @@ from cosim.configuration import between, knob, not_negative, part, positive
 
 @part
 class Battery:
-    """Battery with a constant charging power.
+    """Store of a device's energy, charged at a constant power.
 
     Attributes:
         capacity_j: Energy of the full battery. [no source]

@@ -39,7 +39,6 @@ class Column(Values):
 
     @override
     def broken(self, rule: Rule) -> str | Broken | None:
-        """First row that breaks a rule."""
         found = rule(self.numbers)
         if found is None:
             return None
@@ -63,7 +62,6 @@ class Column(Values):
 
     @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
-        """Value of each client."""
         rows = table_of_devices(Column, self.file)
         own = rows.by_client(ClientNames(0, sum(cell_sizes)), np.array(self.numbers)).tolist()
         ends = list(accumulate(cell_sizes))

@@ -53,7 +53,6 @@ class Mixture(Devices):
 
     @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
-        """Device of each client, by its kind."""
         one, other = (DeviceArrays.of(kind.of_clients(sim, cell_sizes)) for kind in (self.some, self.others))
         is_one = self.are_some(sim, sum(cell_sizes))
         columns = {

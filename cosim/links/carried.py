@@ -106,7 +106,6 @@ class CarriedUpload(Upload):
 
     @override
     def close(self) -> None:
-        """Record when it has ended, or been cut."""
         self._closed_s = self._sim.now_s
 
 

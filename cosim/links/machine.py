@@ -39,7 +39,7 @@ MOST_CHANGES = 100_000
 
 
 class Machine(Forms):
-    """Resource that uploads share; each upload has the number of its client.
+    """Resource that uploads share, such as a band, without a clock; an upload has its client's number.
 
     Attributes:
         has_turns: True if an upload sends only when it is granted.

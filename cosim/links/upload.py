@@ -9,7 +9,7 @@ from cosim.clock.simulation import Event
 
 
 class Upload(ABC):
-    """Upload on its way, or a download in the other direction.
+    """An upload under way, or a download in the other direction.
 
     Attributes:
         done: Event when all of it has arrived.

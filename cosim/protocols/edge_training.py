@@ -62,7 +62,6 @@ class EdgeTraining(CellTraining):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse parts that do not suit each other."""
         self.waiting.fit_round(self.selection.most(min(system.sizes())))
 
     @override

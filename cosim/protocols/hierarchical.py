@@ -32,7 +32,6 @@ class Hierarchical(Protocol, ABC):
     @property
     @override
     def waiting(self) -> Waiting:
-        """Waiting rule of the cells."""
         return self.training.waiting
 
     @override
@@ -47,10 +46,8 @@ class Hierarchical(Protocol, ABC):
 
     @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Run global rounds until the run is over; returns the global model."""
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse a network that does not suit, before the clock starts."""
         self.training.check(cloud)

@@ -194,7 +194,6 @@ class Empirical(ServiceLaw):
 
     @override
     def files(self) -> tuple[str, ...]:
-        """That of the durations."""
         return (self.path,)
 
     @cached_property

@@ -86,7 +86,6 @@ class LinkByEvents(RadioLink):
     @property
     @override
     def by_events(self) -> str:
-        """Field of the band."""
         return "sharing"
 
     @override

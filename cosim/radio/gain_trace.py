@@ -156,7 +156,6 @@ class Rows(Blocks):
 
     @override
     def at(self, now_s: float) -> Block:
-        """Row of an instant."""
         if now_s >= self._course.over_s:
             raise over(self._where, self._course.over_s)
         turn, within_s = self._course.turn(now_s)
@@ -164,13 +163,11 @@ class Rows(Blocks):
 
     @override
     def end_s(self, block: Block) -> float:
-        """Instant at which the next row begins."""
         turn, row = divmod(block[0], len(self._course.time_s))
         return self._course.clock_s(turn, self._course.row_end_s(row))
 
     @override
     def after(self, block: Block) -> Block:
-        """Next row."""
         if not self._course.repeats and block[0] + 1 == len(self._course.time_s):
             raise over(self._where, self._course.over_s)
         return (block[0] + 1,)

@@ -67,7 +67,6 @@ class Radio(Link):
     @property
     @override
     def finite_moments(self) -> float:
-        """Number of finite moments of 1 over the gain, if uploads depend on it."""
         return self.fading.finite_moments if self.sharing.follows_gains else math.inf
 
     @override

@@ -71,7 +71,6 @@ class FedNova(ServerUpdate):
 
     @override
     def mean_of(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
-        """Model after the mean of normalised steps."""
         weights = self.weighted.weights(updates)
         weights = [1.0] * len(updates) if weights is None else [float(weight) for weight in weights]
         numbers = [_num_gradients(update.training, update.num_steps) for update in updates]

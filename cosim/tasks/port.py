@@ -186,7 +186,7 @@ class Task(Port, ABC):
 
     @override
     def __reduce__(self) -> tuple[Callable[..., "Task"], tuple[Any, ...]]:
-        """Pickled along with its metrics' classes, so that another process has their modules loaded too."""
+        """Pickle the task with its metrics' classes, so that another process loads their modules, too."""
         values = {attribute.name: getattr(self, attribute.name) for attribute in attrs.fields(type(self))}
         return _unpickled, (type(self), values, [class_of(name) for name in self.metrics])
 

@@ -120,7 +120,6 @@ class TorchFunction(LocalTraining):
 
     @override
     def train(self, client: ClientView) -> "Mapping[str, Tensor] | None":
-        """Call the function."""
         batches = client.batches(client.num_steps, self.batch_size)
         asked = self._asked(client.round)
         state = self._called()(client.network, batches, client.state, client.generator, **asked)

@@ -25,5 +25,4 @@ class Cifar10(Pictures):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """Load the pictures from the named folder, or from the usual one."""
         return pictures_of(cifar10_files, data_dir, self.grey_levels)

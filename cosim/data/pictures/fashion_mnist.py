@@ -25,5 +25,4 @@ class FashionMnist(Pictures):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """Load the pictures from the named folder, or from the usual ones."""
         return pictures_of(fashion_mnist_files, data_dir, self.grey_levels)

@@ -1,1 +1,1 @@
-"""Splits: which samples each client has."""
+"""Splits: rules that deal the training samples to clients."""

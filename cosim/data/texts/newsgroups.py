@@ -38,7 +38,6 @@ class Newsgroups20(SplitData):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """Load the messages from the named folder, or from the usual one."""
         found = newsgroups_files.load(data_dir)
         return Dataset(
             name=NAME,

@@ -97,12 +97,10 @@ class TracedRate(Course):
 
     @override
     def bits(self, start_s: float, end_s: float) -> float:
-        """Integral of the rate between two instants."""
         return self._rate.bits(start_s, end_s)
 
     @override
     def refuse(self) -> ConfigurationError:
-        """Error that says that the trace is too short."""
         return over(self._where, self.over_s)
 
 

@@ -39,7 +39,6 @@ class Asynchronous(Protocol, ABC):
     @property
     @override
     def waiting(self) -> Waiting:
-        """Waiting rule of the trainers."""
         return self.training.waiting
 
     @property

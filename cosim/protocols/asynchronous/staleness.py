@@ -1,4 +1,4 @@
-"""Staleness: weights of late updates.
+"""Staleness: the age of an update in versions of its server's model, and weights by it.
 
 The staleness of an update is the number of versions that its server has made between the version that the
 update started from and the version that it makes: 0 if it started from the newest one.

@@ -93,7 +93,7 @@ class Starter(Protocol):
 
 @part
 class Starts(Port, ABC):
-    """Rule that starts jobs."""
+    """Rule that starts jobs at an asynchronous server."""
 
     def check(self, num_clients: int) -> None:
         """Refuse a number of clients, before the clock starts.

@@ -82,7 +82,6 @@ class BroadcastLink(CellLink):
 
     @override
     def begin_round(self, num_clients: int, ends_s: float) -> None:
-        """Keep the number of receivers."""
         self._num_receivers = num_clients
 
     @override

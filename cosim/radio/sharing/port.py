@@ -36,7 +36,7 @@ Vectors = NDArray[np.complex128]
 
 
 class Band(Forms):
-    """Band of one cell.
+    """Frequency band of one cell, which its clients share.
 
     Attributes:
         num_at_once: Clients that may send at the same time, while others wait; None means all.

@@ -43,7 +43,6 @@ class RedividedBand(Band):
 
     @override
     def share_hz(self, num_clients: int) -> float:
-        """Share of each of `num_clients` senders."""
         return self._bandwidth_hz / num_clients
 
     @override

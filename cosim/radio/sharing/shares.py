@@ -42,5 +42,4 @@ class FixedBand(Band):
 
     @override
     def steady_hz(self, num_clients: int) -> float:
-        """Share of each of `num_clients` participants."""
         return self._bandwidth_hz / num_clients

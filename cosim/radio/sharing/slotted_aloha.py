@@ -99,7 +99,6 @@ class AlohaUpload(Upload):
 
     @override
     def close(self) -> None:
-        """End it, even before all its bits are through."""
         self._band.leave(self)
 
     def packet_bits(self, channel_hz: float, slot_s: float, begins_s: float) -> float:

@@ -106,7 +106,6 @@ class RawHfl(Protocol):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse a network that does not suit, before the clock starts."""
         self.local_round.check(cloud.learner)
         problem = self.terms.problem(cloud)
         best_snr = 1e10 * self.terms.known_snr_per_w(cloud, Job.of_round(1, 0, self.num_edge_rounds))
@@ -121,7 +120,6 @@ class RawHfl(Protocol):
 
     @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Run global rounds until the run is over; returns the global model."""
         planner = Planner(sim, cloud, self.terms)
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud, planner))
 

@@ -76,7 +76,6 @@ class Vhfl(Protocol):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        """Refuse a network that does not suit, before the clock starts."""
         if len(cloud.edges) != 1:
             raise ConfigurationError(
                 f"System.num_cells = {len(cloud.edges)}: VHFL has one server. Use num_cells = 1."
@@ -105,7 +104,6 @@ class Vhfl(Protocol):
 
     @override
     def play(self, sim: Simulation, cloud: Cloud) -> Process:
-        """Run global rounds until the run is over; returns the global model."""
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
