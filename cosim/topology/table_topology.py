@@ -28,8 +28,8 @@ class TableTopology(Topology):
     def __attrs_post_init__(self) -> None:
         usual = Topology().min_distance_m
         if self.min_distance_m != usual:
-            rule = "the table says how far devices stand"
-            raise refuse("TableTopology", "min_distance_m", self.min_distance_m, rule, usual)
+            rule, fix = "the table says how far devices stand", "Leave min_distance_m out"
+            raise refuse("TableTopology", "min_distance_m", self.min_distance_m, rule, fix)
 
     @override
     def files(self) -> tuple[str, ...]:

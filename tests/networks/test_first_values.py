@@ -23,7 +23,7 @@ from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Attentive(nn.Module):

@@ -13,7 +13,7 @@ from cosim import ConfigurationError
 from cosim.networks import named
 from cosim.networks.named import network_of
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def small() -> torch.nn.Module:
