@@ -133,15 +133,16 @@ class System:
     def __attrs_post_init__(self) -> None:
         _check_magnitudes(self)
         if self.num_cells > self.num_clients:
-            rule = f"more cells than clients ({self.num_clients}), so some would have nobody to train"
-            raise refuse(
-                "System", "num_cells", self.num_cells, rule, f"Use at most {self.num_clients} cells."
-            )
+            rule = f"is more than num_clients = {self.num_clients}, so some cells would have no client"
+            raise refuse("System", "num_cells", self.num_cells, rule, f"Use at most {self.num_clients}.")
         if self.cell_sizes is not None and (len(self.cell_sizes), sum(self.cell_sizes)) != (
             self.num_cells,
             self.num_clients,
         ):
-            rule = f"must be {self.num_cells} numbers, one per cell, adding up to {self.num_clients} clients"
+            rule = (
+                f"must be {self.num_cells} numbers, one for each cell, that add up to num_clients = "
+                f"{self.num_clients}"
+            )
             raise refuse("System", "cell_sizes", self.cell_sizes, rule, "Use None for even cells.")
         for name, value in apart(self).items():
             object.__setattr__(self, name, value)

@@ -59,14 +59,14 @@ class Clock(simpy.Environment):
         """
         if self.peek() == math.inf:
             raise ConfigurationError(
-                "everybody waits, nothing will ever happen any more, and the run is not "
-                "over. Usual reason: clients that leave and never come back. Use end = AfterSeconds, "
-                "or devices whose presence goes on."
+                "deadlock: every process is waiting and no event is scheduled, but the run is not "
+                "over. Clients that leave and never come back are the usual reason. Use end = "
+                "AfterSeconds, or devices that come back."
             )
         raise ConfigurationError(
-            f"the run is not over at {LATEST_S:g} s, 32 years, where its clock ends, which would lose "
-            "microseconds. Usual reason: a time or a rate in other units than s, Hz and bit/s. Use an "
-            "earlier end, or a faster link."
+            f"the run is not over at {LATEST_S:g} s (32 years), after which the clock cannot tell "
+            "microseconds apart. The usual reason is a time or a rate in other units than s, Hz and "
+            "bit/s. Use an earlier end, or a faster link."
         )
 
 

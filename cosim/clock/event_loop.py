@@ -75,9 +75,9 @@ def _stands_still(environment: simpy.Environment, from_s: float, num_events: int
         environment.step()
     where = f", the last of them in {' and '.join(sorted(names)[:3])}" if names else ""
     return ConfigurationError(
-        f"time stands still at {from_s:.15g} s: {num_events:,} events in less than a microsecond{where}. "
-        "Usual reason: a time that is too short for the clock, or a rate that is too high. Use a "
-        "longer time, or a lower rate."
+        f"time stands still at {from_s:.15g} s: {num_events:,} events in less than a "
+        f"microsecond{where}. The usual reason is a time that is too short, or a rate that is too "
+        "high. Use a longer time, or a lower rate."
     )
 
 

@@ -268,14 +268,14 @@ class Simulation(Draws):
 def impossible(node: str, activity: str, lasts_s: float) -> ConfigurationError:
     """Error for an activity with a negative or infinite duration."""
     return ConfigurationError(
-        f"{node} cannot {activity} for {lasts_s} s: time passes forwards, and ends. Use "
-        "a part that gives a finite duration of 0 s or above."
+        f"{node} cannot {activity} for {lasts_s} s: a duration must be finite, and 0 s or above. Check "
+        "the part that gives it."
     )
 
 
 def _backwards(delay_s: float) -> ConfigurationError:
     return ConfigurationError(
-        f"an event {delay_s} s from now: time passes forwards. Use a part that gives a delay of 0 s or above."
+        f"an event {delay_s} s from now: a delay must be 0 s or above. Check the part that gives it."
     )
 
 
@@ -290,7 +290,8 @@ def process_of(found: object, of: str) -> Process:
     """
     if not isinstance(found, Generator):
         raise ConfigurationError(
-            f"{of} returned {type(found).__name__}: must be a process, which yields what it waits for. "
-            "Use yield from, such as yield from sim.spend(...), or return what is a process."
+            f"{of} returned {type(found).__name__}: must be a process, a generator that yields the "
+            "events it waits for. Use yield from, as in yield from sim.spend(...), or return a "
+            "process."
         )
     return found

@@ -49,11 +49,21 @@ class ErrorFeedback(Codec):
     def __attrs_post_init__(self) -> None:
         kind = type(self.codec).__name__
         if self.codec.form == "uncoded":
-            raise refuse("ErrorFeedback", "codec", kind, f"{kind} leaves nothing out", f"Use {kind} itself.")
-        if method := self.codec.void.get("relative_variance"):
-            rule = f"what arrives is {method}'s, and its relative_variance that of another class"
             raise refuse(
-                "ErrorFeedback", "codec", kind, rule, f"Use relative_variance in {kind}; 0.0 if biased."
+                "ErrorFeedback",
+                "codec",
+                kind,
+                f"{kind} loses nothing that could be fed back",
+                f"Use {kind} itself.",
+            )
+        if method := self.codec.void.get("relative_variance"):
+            rule = f"{method} says what arrives, but relative_variance comes from another class"
+            raise refuse(
+                "ErrorFeedback",
+                "codec",
+                kind,
+                rule,
+                f"Define relative_variance in {kind}, 0.0 if it is biased.",
             )
         if self.codec.keeps_state:
             raise refuse(

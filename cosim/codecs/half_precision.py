@@ -35,7 +35,7 @@ class HalfPrecision(FlatCodec, ModelCodec, ABC):
     def fit(self, system: Any) -> None:
         """Refuse cycles in a codec of models: servers do not count them."""
         if system.model_codec is self and self.cycles_per_value:
-            rule = "has no effect in System.model_codec: what servers compute is not counted"
+            rule = "has no effect in System.model_codec: the work of servers is not counted"
             raise refuse(type(self), "cycles_per_value", self.cycles_per_value, rule, "Use 0.")
 
     @override

@@ -47,7 +47,7 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
     shapes = {name: values.shape for name, values in view.change.items()}
     if shapes != {name: values.shape for name, values in start.items()}:
         raise ConfigurationError(
-            f"{function} left other tensors in sent.change than were sent. Change them in place."
+            f"{function} put other tensors into sent.change than were sent. Change the sent ones in place."
         )
     for name, values_C in weights_C.items():
         change = view.change[name]

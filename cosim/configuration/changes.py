@@ -40,7 +40,7 @@ def changed(config: C, changes: Mapping[str, Any], /, **values: Any) -> C:
             ' Use {"protocol.kind": "HFedAvg"}, or bandwidth_hz=2e6.'
         )
     if twice := changes.keys() & values:
-        raise ConfigurationError(f"{min(twice)}: is given twice. Use one value.")
+        raise ConfigurationError(f"{min(twice)}: is given twice. Give it once.")
     values = {**changes, **values}
     found = with_full_paths([config], {field: (value,) for field, value in values.items()})
     by_path = {path: value for path, (value,) in found.items()}
@@ -60,7 +60,7 @@ def with_full_paths(configs: Collection[Any], grid: Mapping[str, Sequence[Any]])
     for name in sorted(grid, key=lambda name: name.rpartition(".")[2] != KIND):
         path = full_path(name, paths)
         if path in found.values():
-            raise ConfigurationError(f"{name}: {path} is given twice. Use all values at once.")
+            raise ConfigurationError(f"{name}: {path} is given twice. Give all its values at once.")
         found[name] = path
         if path.rpartition(".")[2] == KIND:
             kinds[path] = grid[name]

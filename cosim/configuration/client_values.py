@@ -88,7 +88,7 @@ class PerGroup(Values):
         if len(self.values) > max(2, system.num_cells):
             rule = f"{len(self.values)} values for {system.num_cells} cells"
             raise refuse(
-                _place(self, system), "values", self.values, rule, "Use one for each cell, or PerClient."
+                _place(self, system), "values", self.values, rule, "Give one for each cell, or use PerClient."
             )
 
     @override
@@ -121,7 +121,11 @@ class PerClient(Values):
         if len(self.values) != system.num_clients:
             rule = f"{len(self.values)} values for {system.num_clients} clients"
             raise refuse(
-                _place(self, system), "values", self.values, rule, "Use one per client, or PerGroup."
+                _place(self, system),
+                "values",
+                self.values,
+                rule,
+                "Give one for each client, or use PerGroup.",
             )
 
     @override

@@ -107,12 +107,12 @@ def _annotated(cls: type) -> list[str]:
 def _refuse_body(cls: type, ignored: list[str]) -> None:
     if ignored:
         raise ConfigurationError(
-            f"{cls.__name__}.{ignored[0]}: would be ignored. Use {ignored[0]}: its type = its value, "
-            "in a class below @part."
+            f"{cls.__name__}.{ignored[0]}: would be ignored. Write {ignored[0]}: TYPE = VALUE, in a "
+            "class with @part."
         )
     if "__init__" in vars(cls):
         raise ConfigurationError(
-            f"{cls.__name__}.__init__: what it keeps would be in no file. Use fields, in a class below @part."
+            f"{cls.__name__}.__init__: its values would not be saved. Use fields, in a class with @part."
         )
 
 
@@ -132,7 +132,7 @@ def _refuse_places(cls: type, given: tuple[Any, ...], named: dict[str, Any]) -> 
 
 def _refuse_change(self: Any, name: str, value: Any) -> None:
     raise Unchangeable(
-        f"{type(self).__name__}.{name}: a configuration never changes. Use another one, "
+        f"{type(self).__name__}.{name}: a configuration never changes. Make another one: "
         f"cosim.evolve(..., {name}={shown(value)})."
     )
 

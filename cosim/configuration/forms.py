@@ -54,8 +54,9 @@ class Forms:
         if given and cls.wraps is not None:
             method = next(iter(given.values()))
             raise ConfigurationError(
-                f"{method}: a {cls.__name__} has the form of the {cls.wraps} that it wraps, which one clock "
-                f"would ask in its place. Use as its {cls.wraps}, a {_port(cls).__name__} of your own."
+                f"{method}: a {cls.__name__} takes its form from the {cls.wraps} that it wraps, so one "
+                f"of the clocks would not call this method. Write a {_port(cls).__name__} of your own, "
+                f"and use it as {cls.wraps}."
             )
         if len(given) > 1:
             (one, first), (other, second) = list(given.items())[:2]

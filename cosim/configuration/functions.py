@@ -72,7 +72,7 @@ def _why_not(text: str, named: frozenset[str]) -> Broken | None:
     module = module_called(module_name)
     if module is None:
         return _not_loaded(module_name)
-    rule, trusted = "a file runs only functions that are defined in modules which you name", short(text)
+    rule, trusted = "a file runs only functions of modules that you name", short(text)
     if not (_is_within(module_name, named) or _is_within(module.__name__, named)):
         rule = f"{rule}, and {module_name} is none of them"
         return Broken(rule, f"Use --import {module_name}, if you trust {trusted}.")
@@ -81,9 +81,12 @@ def _why_not(text: str, named: frozenset[str]) -> Broken | None:
         found = None if part.startswith("__") else getattr(found, part, None)
         home = _home(found)
         if home is None:
-            return Broken("no such function", f"Use one that is defined in {module_name}.")
+            return Broken("no such function", f"Use a function that is defined in {module_name}.")
         if not _is_within(home, named):
-            fix = f"Use one that is defined in {module_name}; or --import {home}, if you trust {trusted}."
+            fix = (
+                f"Use a function that is defined in {module_name}; or --import {home}, if you trust "
+                f"{trusted}."
+            )
             return Broken(f"{rule}, and this one is defined in {home}", fix)
     return None
 
@@ -139,7 +142,7 @@ def _not_loaded(module: str) -> Broken:
     if not module:
         return Broken("names no module", "Use module:function, such as mine:network.")
     return Broken(
-        f"the module {short(module)} is not loaded, and reading a configuration imports none",
+        f"the module {short(module)} is not loaded, and reading a configuration imports nothing",
         f"Use --import {short(module)}, or import it where the configuration is read.",
     )
 

@@ -82,14 +82,15 @@ def check_reloads(config: Any) -> None:
         again = from_dict(type(config), json.loads(json.dumps(to_dict(config))))
     except ConfigurationError as error:
         raise ConfigurationError(
-            f"this {type(config).__name__} cannot be saved, because nobody could read it again: {error} "
-            "A class of your own is found again in a module, not in a function or a notebook."
+            f"this {type(config).__name__} cannot be saved, because it could not be read again: "
+            f"{error} Move a class of your own from the function or notebook into a module."
         ) from None
     if again != config or _holds_more(config):
         raise ConfigurationError(
-            f"this {type(config).__name__} cannot be saved, because another comes back from its JSON form: a "
-            "class was defined twice (a module loaded again), or it keeps values outside of its fields. "
-            "Use a new process; fields of numbers, texts, tuples of them, and configurations."
+            f"this {type(config).__name__} cannot be saved, because its JSON form reads back as "
+            "something else. Either a class was defined twice (its module was loaded again), or it "
+            "keeps values outside its fields. Start a new process, and use fields of numbers, texts, "
+            "tuples of them, and configurations."
         )
 
 
@@ -123,8 +124,8 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
     if not options:
         parts = [a.name for a in attrs.fields(type(config)) if options_of(a.type)]  # type: ignore[arg-type]
         raise ConfigurationError(
-            f"{type(config).__name__} has no part {shown(name)} of which there are kinds."
-            f"{did_you_mean(name, parts)} Known parts: {', '.join(parts) or 'none'}."
+            f"{type(config).__name__} has no part {shown(name)} that has "
+            f"kinds.{did_you_mean(name, parts)} Known parts: {', '.join(parts) or 'none'}."
         )
     before = getattr(config, name)
     if inner:

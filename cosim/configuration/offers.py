@@ -33,6 +33,6 @@ def taken(offer: metadata.EntryPoint, where: str) -> Any:
         return offer.load()
     except (ImportError, AttributeError) as error:
         raise ConfigurationError(
-            f"{where}: {offer.value} cannot be loaded ({error}). If a file of "
-            f"yours is called {offer.module.partition('.')[0]}.py, give it another name."
+            f"{where}: {offer.value} cannot be loaded ({error}). Give another name to any file of "
+            f"yours that is called {offer.module.partition('.')[0]}.py."
         ) from None

@@ -71,7 +71,7 @@ def full_path(name: str, paths: Collection[str]) -> str:
     if name in found or not found:
         return name
     if len(found) > 1:
-        raise ConfigurationError(f"{name}: may be {' or '.join(found)}. Use more of its path.")
+        raise ConfigurationError(f"{name}: may be {' or '.join(found)}. Give more of its path.")
     return found[0]
 
 

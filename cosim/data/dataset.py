@@ -161,7 +161,7 @@ class Dataset:
             rule = f"must have rows, and classes (num_classes = {self.num_classes}), where train_y is None"
             raise self._broken("train_x", self.train_x, rule, "Give train_y.")
         if self.train_owners is not None:
-            rule = "must be None where train_y is None, for there are no samples yet"
+            rule = "must be None where train_y is None, as there are no samples yet"
             raise self._broken("train_owners", self.train_owners, rule, "Give each client its own numbers.")
 
     @classmethod

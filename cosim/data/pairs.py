@@ -33,8 +33,9 @@ def pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
         x, y = np.asarray(x), np.asarray(y)
     except (TypeError, ValueError, KeyError, RuntimeError) as error:
         raise ConfigurationError(
-            f"Dataset {name!r}: the {what} part, a {type(part).__name__}, gives no two arrays ({error}). "
-            "Use a tuple (samples, labels), or a data set of such pairs, as torch's, on the CPU."
+            f"Dataset {name!r}: the {what} part, a {type(part).__name__}, does not give two arrays "
+            f"({error}). Use a tuple (samples, labels), or a data set of such pairs, such as one of "
+            "torch, on the CPU."
         ) from None
     y = numbers(y, f"Dataset {name!r}: labels of the {what} part")
     if np.issubdtype(x.dtype, np.floating):
@@ -70,14 +71,14 @@ def numbers(y: NDArray[Any], where: str) -> NDArray[Any]:
         rule, fix = f"are rows with a 1 at the class, of shape {y.shape}", "Use y.argmax(1)."
     elif y.ndim > 1 and y.dtype.kind in "biu":
         rule = f"are whole numbers of shape {y.shape}, and a class is one number for a sample"
-        fix = "Use y.astype(np.float32), where they are quantities."
+        fix = "Use y.astype(np.float32), if they are quantities."
     if rule is not None:
         raise ConfigurationError(f"{where}: {rule}. {fix}")
     if y.dtype.kind == "f":
         with np.errstate(over="ignore"):
             return y.astype(np.float32)
     if y.dtype == np.uint64 and y.max(initial=0) >= 2**63:
-        raise ConfigurationError(f"{where}: go up to {y.max()}. {NUMBERED}")
+        raise ConfigurationError(f"{where}: go up to {y.max()}, which int64 cannot hold. {NUMBERED}")
     return y.astype(np.int64)
 
 
@@ -108,7 +109,7 @@ def labels_for(labels: NDArray[Any], num_classes: int | None, num_outputs: int) 
     """
     if num_classes is None:
         likely = is_whole(labels) and labels.max() < num_outputs
-        return "Use whole numbers as labels, y.astype(int), where they are classes." if likely else None
+        return "Use whole numbers as labels, y.astype(int), if they are classes." if likely else None
     found = np.unique(labels)
     if found[0] > 0 and found[-1] - found[0] + 1 == num_outputs:
         return (
@@ -116,7 +117,7 @@ def labels_for(labels: NDArray[Any], num_classes: int | None, num_outputs: int) 
         )
     if len(found) == num_outputs:
         return NUMBERED
-    return "Use y.astype(np.float32), where they are quantities." if num_outputs == 1 else None
+    return "Use y.astype(np.float32), if they are quantities." if num_outputs == 1 else None
 
 
 def as_targets(y: NDArray[Any], kind: Any) -> str:

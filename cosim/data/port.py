@@ -89,6 +89,6 @@ class Data(Port, ABC):
             ConfigurationError: Clients have no test shares; here always.
         """
         raise ConfigurationError(
-            f"{type(self).__name__}: offers no test share of a client, and a metric asks for the accuracy of "
-            "clients. Use another metric, or data with a split."
+            f"{type(self).__name__}: gives no client a share of the test set, but a metric asks for "
+            "the accuracy of clients. Use another metric, or data with a split."
         )

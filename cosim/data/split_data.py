@@ -41,8 +41,8 @@ class SplitData(Data, ABC):
 
     def _check_classes(self, has_classes: bool | None, are_whole: bool = False) -> None:
         if self.split.needs_classes and has_classes is False:
-            rule = "deals samples by their classes, and these have none"
-            raise self._refused(rule, "y.astype(int), where they are classes; or " if are_whole else "")
+            rule = "deals samples by class, but these have no classes"
+            raise self._refused(rule, "y.astype(int), if they are classes, or " if are_whole else "")
 
     def _refused(self, rule: str, first: str = "") -> ConfigurationError:
         kind = type(self.split).__name__
@@ -54,8 +54,9 @@ class SplitData(Data, ABC):
     ) -> Sequence[Callable[[], NDArray[np.int64]]]:
         if dataset.train_y is None:
             raise ConfigurationError(
-                f"{type(self).__name__}: the samples of {dataset.name!r} arise while the clock runs (train_y "
-                "is None), so they cannot be dealt. Give train_y, or a Data with a method held."
+                f"{type(self).__name__}: the samples of {dataset.name!r} arise while the clock runs "
+                "(train_y is None), so they cannot be dealt. Give train_y, or use a Data with a "
+                "method held."
             )
         self._check_classes(dataset.num_classes is not None, is_whole(dataset.train_y))
         if self.split.needs_owners and dataset.train_owners is None:
@@ -63,8 +64,8 @@ class SplitData(Data, ABC):
         dealt, num_clients = self.split.deal(sim, dataset, cell_sizes), sum(cell_sizes)
         if len(dealt) != num_clients:
             raise ConfigurationError(
-                f"{type(self.split).__name__}.deal gives samples to {len(dealt)} clients of {num_clients}. "
-                "Use an array of indices for each client."
+                f"{type(self.split).__name__}.deal gives samples to {len(dealt)} clients of "
+                f"{num_clients}. Return an array of indices for each client."
             )
         taken = partial(_dealt_to, f"{type(self.split).__name__}.deal", dealt, dataset.num_sample_numbers)
         if isinstance(dealt, list | tuple):  # already made: all are checked before the clock starts
@@ -87,7 +88,7 @@ class SplitData(Data, ABC):
         if dataset.num_classes is None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the test samples of {dataset.name!r} have no classes by which "
-                "clients could have shares of their own. Use another metric."
+                "to divide them among clients. Use another metric."
             )
         return owners_by_class(sim, dataset, [own() for own in self.held(sim, dataset, cell_sizes)])
 
@@ -105,11 +106,11 @@ def _dealt_to(
     if samples.ndim != 1 or not samples.size:
         rule, fix = "no samples", "Use fewer clients, or at least one sample for each."
     elif samples.dtype == bool:
-        rule, fix = "a mask, and not the indices of samples", "Use np.flatnonzero(mask)."
+        rule, fix = "a mask instead of the indices of samples", "Use np.flatnonzero(mask)."
     elif samples.dtype.kind not in "iu":
-        rule, fix = f"{samples.dtype}, and not the indices of samples", "Use whole numbers."
+        rule, fix = f"{samples.dtype} instead of the indices of samples", "Use whole numbers."
     elif samples.min() < 0 or samples.max() >= num_samples:
-        rule = f"samples {samples.min()} to {samples.max()}, and there are {num_samples}"
+        rule = f"samples {samples.min()} to {samples.max()}, but there are {num_samples}"
         fix = "Use indices of the training set, from 0."
     if rule is not None:
         raise ConfigurationError(f"{what}: client {number} gets {rule}. {fix}")

@@ -45,7 +45,7 @@ class Column(Values):
         row = next(row for row, number in enumerate(self.numbers) if rule((number,)) is not None)
         said = found.rule if isinstance(found, Broken) else found
         place = self._table.place(row, self.column)
-        return Broken(f"{place}: {self.numbers[row]:g} {said}", f"another value in {place}")
+        return Broken(f"{place}: {self.numbers[row]:g} {said}", f"Use another value in {place}.")
 
     @property
     def _table(self) -> Table:

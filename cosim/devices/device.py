@@ -242,6 +242,7 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
 
 def _is_data(kind: type, plain: type) -> ConfigurationError:
     return ConfigurationError(
-        f"{kind.__name__}: a {plain.__name__} is data, and nothing asks a subclass of it. Use a "
-        "cosim.devices.Processor or a cosim.devices.PowerControl of your own as a part of the device."
+        f"{kind.__name__}: a {plain.__name__} holds numbers only, so what a subclass of it adds would "
+        "not be used. Write a cosim.devices.Processor or a cosim.devices.PowerControl of your own, "
+        "and give it to the device."
     )

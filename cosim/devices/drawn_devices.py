@@ -72,14 +72,14 @@ class DrawnDevices(Devices):
 
     def __attrs_post_init__(self) -> None:
         if self.sleep_w and self.sleeps_after_s is None:
-            rule = "no device sleeps, since sleeps_after_s is none"
+            rule = "no device sleeps, as sleeps_after_s is None"
             raise refuse("DrawnDevices", "sleep_w", self.sleep_w, rule, "Use sleeps_after_s = 1.0.")
         if self.sleeps_after_s is not None and not self.idle_w and not self.sleep_w:
-            rule = "devices take no power at rest, idling or asleep"
+            rule = "has no effect, as idle_w and sleep_w are both 0"
             raise refuse("DrawnDevices", "sleeps_after_s", self.sleeps_after_s, rule, "Use idle_w = 0.5.")
         slowest_hz = min(self.min_frequency_hz.numbers)
         if self.lowest_frequency_hz > slowest_hz:
-            rule = f"above min_frequency_hz = {slowest_hz:g}, the highest of some clients"
+            rule = f"is above min_frequency_hz = {slowest_hz:g}, from which some clients draw"
             raise refuse("DrawnDevices", "lowest_frequency_hz", self.lowest_frequency_hz, rule, default=0.0)
 
     @override

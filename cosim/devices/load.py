@@ -82,7 +82,7 @@ class Costs:
             return np.full(len(clients), found)
         if found.shape != (len(clients),):
             raise ConfigurationError(
-                f"{type(self.cycles).__name__}.of_clients gives {found!r:.80}: must be one number, or one "
-                f"for each of {len(clients)} clients. Use @for_each, a rule for one client."
+                f"{type(self.cycles).__name__}.of_clients gives {found!r:.80}: must be one number, or "
+                f"one for each of {len(clients)} clients. Use @for_each for a rule about one client."
             )
         return found

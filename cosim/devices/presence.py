@@ -109,8 +109,8 @@ class OnOff(Presence):
                 yield from_s, now_s
             elif (num_too_short := num_too_short + 1) > _MOST_TOO_SHORT:
                 raise ConfigurationError(
-                    f"OnOff.on: {type(self.on).__name__} draws times that are too short for the clock, one "
-                    f"after the other up to {now_s:.6g} s. Use longer times, or a lower rate."
+                    f"OnOff.on: {type(self.on).__name__} keeps drawing times that are too short for "
+                    f"the clock, up to {now_s:.6g} s. Use longer times, or a lower rate."
                 )
 
     def _durations(self, sim: Simulation, client: str, what: Literal["on", "off"]) -> Iterator[float]:
@@ -125,7 +125,7 @@ class OnOff(Presence):
             drawn_s = np.asarray(law.draw(rng, BLOCK), dtype=float)
             if not ((drawn_s > 0.0) & np.isfinite(drawn_s)).all():
                 raise ConfigurationError(
-                    f"OnOff.{what}: {type(law).__name__} draws {drawn_s!r:.80}: must be finite times above 0 "
-                    "s. Use another law."
+                    f"OnOff.{what}: {type(law).__name__} draws {drawn_s!r:.80}: must be a finite time "
+                    "above 0 s. Use another law."
                 )
             yield from drawn_s.tolist()

@@ -97,7 +97,7 @@ class HyperExponentialTime(DrawnTime):
     def __attrs_post_init__(self) -> None:
         if self.busy_probability == 1.0 or self.busy_factor == 1.0:
             name = "busy_factor" if self.busy_factor == 1.0 else "busy_probability"
-            rule = "the law is exponential then"
+            rule = "with this value the law is exponential"
             raise refuse("HyperExponentialTime", name, 1.0, rule, "Use ExponentialTime.")
 
     @override

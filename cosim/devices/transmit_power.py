@@ -57,7 +57,7 @@ class PowerRange(TransmitPower):
 
     def __attrs_post_init__(self) -> None:
         if self.lowest_dbm > self.highest_dbm:
-            rule = f"lies above highest_dbm = {self.highest_dbm:g}"
+            rule = f"is above highest_dbm = {self.highest_dbm:g}"
             raise refuse("PowerRange", "lowest_dbm", self.lowest_dbm, rule, "Swap them.")
 
     @override

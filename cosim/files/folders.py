@@ -98,7 +98,8 @@ def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ConfigurationError(
-                f"out = {shown(folder)}: another process plays this {what}. Wait for it, or another --out."
+                f"out = {shown(folder)}: another process is running this {what}. Wait until it ends, "
+                "or use another --out."
             ) from None
         except OSError as error:
             raise _not_locked(folder, error) from None
@@ -110,6 +111,6 @@ def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
 
 def _not_locked(folder: Path, error: OSError) -> ConfigurationError:
     return ConfigurationError(
-        f"out = {shown(folder)}: cannot be kept from other processes ({error.strerror}). Use a folder "
-        "of yours, on a disk that knows locks."
+        f"out = {shown(folder)}: cannot be locked ({error.strerror}). Use a folder of yours, on a disk "
+        "that supports locks."
     )

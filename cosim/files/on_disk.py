@@ -36,7 +36,7 @@ def place(path: str | Path) -> Path:
             found.stat()
     except (OSError, ValueError, RuntimeError) as error:
         raise ConfigurationError(
-            f"{str(path)!r:.80}: nothing can lie there ({_why(error)}). Use another path."
+            f"{str(path)!r:.80}: cannot be the path of a file ({_why(error)}). Use another path."
         ) from None
     return found
 

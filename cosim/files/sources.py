@@ -104,8 +104,8 @@ def check_sources(known: Any, found: Sources, where: str) -> None:
         if before and now and before != now:
             what, file = _told(module, found[module])
             raise ConfigurationError(
-                f"{where}: began with another {what}: {file} has changed since. Use that file as it "
-                "was, or another folder."
+                f"{where}: was started with another {what}: {file} has changed since. Restore that "
+                "file, or use another folder."
             )
 
 

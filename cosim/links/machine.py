@@ -127,6 +127,7 @@ class Machine(Forms):
 
     def _standing_still(self) -> ConfigurationError:
         return ConfigurationError(
-            f"{type(self).__name__}.next_change_s = {self.next_change_s} at {self._now_s} s: must be later, "
-            "once what is due has changed. Use infinity where nothing changes by itself."
+            f"{type(self).__name__}.next_change_s = {self.next_change_s} at {self._now_s} s: must be "
+            "later than now, once the changes that are due have been made. Use infinity if nothing "
+            "changes by itself."
         )

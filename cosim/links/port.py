@@ -221,8 +221,9 @@ class CellLink(Forms):
         """
         if self.known is None:
             raise ConfigurationError(
-                f"{asker}: asks for rates and gains beforehand, and of a {type(self).__name__} none are "
-                "known. Use System.uplink = Radio with FixedShares, or a part that asks for neither."
+                f"{asker}: asks for rates and gains beforehand, which are not known for a "
+                f"{type(self).__name__}. Use System.uplink = Radio with FixedShares, or a part that "
+                "does not ask for them."
             )
         return self.known
 

@@ -94,8 +94,9 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
         again, before = built(name, build, key=key), seen
         if again is found:
             raise ConfigurationError(
-                f"System.model = {shown(name)}: returns the same module at every call, whose values follow "
-                "from no seed. Make it within the function, or System.initial_weights = 'network'."
+                f"System.model = {shown(name)}: returns the same module at every call, whose values do "
+                "not depend on the seed. Make it within the function, or use System.initial_weights = "
+                "'network'."
             )
         seen = _hashes(again)
         if seen == before:
@@ -103,9 +104,9 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
     else:
         other = min(of for of, _ in seen.items() ^ before.items())
         raise ConfigurationError(
-            f"System.model = {shown(name)}: gives other values of {other} in every call with the same seed, "
-            "so results would not be those of the seed. Draw from a global generator of torch, "
-            "numpy or Python, which the run's seed sets, or give your generator a seed."
+            f"System.model = {shown(name)}: gives other values of {other} in every call with the same "
+            "seed, so the seed would not determine the results. Draw from a global generator of "
+            "torch, numpy or Python, which the run's seed sets, or give your generator a seed."
         )
     drawn = _hashes(built(name, build, key=key ^ 1))
     return FirstValues(again, _of_note(again, {of: seen[of] for of in seen if drawn.get(of) == seen[of]}))

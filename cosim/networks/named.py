@@ -65,7 +65,7 @@ def builder(name: str) -> Builder:
     found = loaded(name, f"{_said(name)}")
     if not callable(found):
         raise ConfigurationError(
-            f"{_said(name)}: no such function. Use a function of that module which takes no "
+            f"{_said(name)}: there is no such function. Use a function of that module that takes no "
             "arguments and returns a torch.nn.Module."
         )
     return found  # type: ignore[return-value]
@@ -88,7 +88,7 @@ def built(name: str, build: Builder, *, values: bool = True, key: int = 0) -> nn
         if ":" in name:
             message = f"{type(error).__name__}: {error}. Mend that function"
         elif isinstance(error, RuntimeError | TypeError | MemoryError):
-            message = "too large for this machine's memory. Use smaller layers"
+            message = "too large for the memory of this machine. Use smaller layers"
         else:
             raise
         raise ConfigurationError(f"{_said(name)}: {message}.") from error
@@ -125,7 +125,7 @@ def _of_a_family(name: str) -> nn.Module:
             refusals.append(str(error))
     if not refusals:
         raise ConfigurationError(
-            f"{_said(name)}: no installed package offers networks. Install cosim anew, "
-            "python -m pip install -e ."
+            f"{_said(name)}: no installed package offers networks. Install cosim again: python -m pip "
+            "install -e ."
         )
     raise ConfigurationError(f"System.model: {' '.join(refusals)}")

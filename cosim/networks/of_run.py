@@ -63,8 +63,8 @@ def _named(system: System, network: Any) -> "Named":
     named = network if isinstance(network, Named) else Named.of(network)
     if system.initial_weights == "network" and ":" not in named.name:
         raise ConfigurationError(
-            f"System.initial_weights = 'network': {named.name} brings no weights of its own. Use "
-            "drawn, or a function of yours that returns a network, as System.model = 'module:function'."
+            f"System.initial_weights = 'network': {named.name} has no weights of its own. Use 'drawn', "
+            "or a function of yours that returns a network: System.model = 'module:function'."
         )
     return named
 

@@ -53,18 +53,18 @@ def with_personal(shape: NetworkShape, words: Iterable[str], network: Any) -> Ne
         found = _named(shape, called, word)
         if not found:
             raise refuse(
-                "System", "personal", words, _rule(shape, word), "Use a layer's name, such as the last."
+                "System", "personal", words, _rule(shape, word), "Use the name of a layer, such as the last."
             )
         named |= found
     personal = frozenset(called[name] for name in named)
     for name, tensor in called.items():
         if tensor in personal and name not in named:
             other = next(other for other in sorted(named) if called[other] == tensor)
-            rule = f"{other} and {name} are one tensor, so it either stays or travels"
-            raise refuse("System", "personal", words, rule, f"Use {_layer(name)} too, or neither.")
+            rule = f"{other} and {name} are one tensor, so both are kept or both are sent"
+            raise refuse("System", "personal", words, rule, f"Name {_layer(name)} too, or neither.")
     if words and shape.parameters.keys() <= personal:
-        rule = "clients would keep all that is trained to themselves, and learn nothing together"
-        raise refuse("System", "personal", words, rule, "Use some of the layers, such as the last.")
+        rule = "clients would keep all that is trained, and learn nothing together"
+        raise refuse("System", "personal", words, rule, "Name some of the layers, such as the last.")
     return attrs.evolve(shape, personal=personal)
 
 

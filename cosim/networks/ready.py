@@ -19,8 +19,8 @@ def check_shapes(network: nn.Module) -> None:
         if any(map(is_lazy, tensors)):
             kind = type(layer).__name__
             raise ConfigurationError(
-                f"the network's {name or 'only layer'} ({kind}) has no shape yet. Pass it a "
-                f"sample before you return it, or {kind.removeprefix('Lazy')} with its number of inputs."
+                f"the network's {name or 'only layer'} ({kind}) has no shape yet. Pass it a sample "
+                f"before you return it, or use {kind.removeprefix('Lazy')} with its number of inputs."
             )
 
 
@@ -34,21 +34,22 @@ def ready_copy(network: nn.Module) -> nn.Module:
     check_shapes(network)
     if any(isinstance(layer, torch.jit.ScriptModule) for layer in network.modules()):
         raise ConfigurationError(
-            "the network is compiled by torch.jit, which does not take the values of clients. Use the "
-            "module that was compiled."
+            "the network is compiled by torch.jit, which cannot run with the values of clients. Use "
+            "the module from which it was compiled."
         )
     for name, values in network.named_parameters():
         if values._backward_hooks or getattr(values, "_post_accumulate_grad_hooks", None):
             raise ConfigurationError(
-                f"the network's {name} has a hook on its gradient, which is not called for clients' own "
-                "values. Use a rule with a method train that changes gradients, or none."
+                f"the network's {name} has a hook on its gradient, which is not called for the values "
+                "of clients. Remove the hook, or use a rule with a method train that changes "
+                "gradients."
             )
     try:
         return own_copy(network)
     except Exception as error:  # whatever a user's attribute raises
         reason = str(error).partition(".")[0].partition("\n")[0]
         raise ConfigurationError(
-            f"the network cannot be copied, and each thread needs its own ({reason}). Keep no "
-            "outputs, locks or open files in its attributes; detach() what is kept; "
+            f"the network cannot be copied, and each thread needs its own ({reason}). Keep no outputs, "
+            "locks or open files in its attributes, or detach() them; use "
             "torch.nn.utils.parametrizations in place of older norms of weights."
         ) from None

@@ -18,7 +18,7 @@ def _whole_bits(_assignment: Any, attribute: Any, payload: Payload) -> None:
     if payload.bits != int(payload.bits):
         raise ConfigurationError(
             f"Assignment.{attribute.name} has {payload.bits:g} bits: must be a whole number. Use "
-            "cloud.workload, or Codec.payload, which rounds up."
+            "cloud.workload, or Codec.payload, which rounds it up."
         )
 
 

@@ -110,7 +110,7 @@ class EdgeTraining(CellTraining):
         """
         num_steps = self.steps.of_all
         if num_steps is None:
-            rule = "clients take different numbers of steps, and a plan of times wants the same for all"
+            rule = "clients take different numbers of steps, but a plan of times assumes one number for all"
             raise refuse(type(self), "steps", type(self.steps).__name__, rule, "Use SameSteps.")
         num_clients = self.selection.most(len(edge.clients))
         job = Job.of_round(global_round, 0, self.num_edge_rounds)

@@ -41,8 +41,10 @@ class HFedAvg(Hierarchical):
         """Refuse a rule that needs updates one by one: the cloud gets a model of each cell."""
         if asks_in(self.server, ONE_BY_ONE):
             kind = type(self.server).__name__
-            rule = f"{kind} wants clients' updates one by one, and the cloud gets a model from each cell"
-            raise refuse("HFedAvg", "server", kind, rule, "Use Mean, or EdgeTraining.server.")
+            rule = (
+                f"{kind} needs the updates of clients one by one, but the cloud gets one model from each cell"
+            )
+            raise refuse("HFedAvg", "server", kind, rule, "Use Mean, or set EdgeTraining.server instead.")
 
     @override
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:

@@ -46,14 +46,14 @@ class Hist(Hierarchical):
         super().check(cloud)
         if self.training.local.companions is not None:
             kind = type(self.training.local).__name__
-            rule = f"{kind} sends more than the model, and a cell has other units in every global round"
+            rule = f"{kind} sends more than the model, but a cell has other units in every global round"
             raise refuse("EdgeTraining", "local", kind, rule, "Use HFedAvg, or plain Sgd.")
         rules = {"local": self.training.local, "server": self.training.server, "codec": cloud.workload.codec}
         for name, rule_of in rules.items():
             if rule_of.keeps_state:
                 kind, owner = type(rule_of).__name__, "System" if name == "codec" else "EdgeTraining"
-                rule = f"{kind} keeps a state, and a cell has other units of the model in every global round"
-                raise refuse(owner, name, kind, rule, "Use HFedAvg, or a rule that keeps none.")
+                rule = f"{kind} keeps a state, but a cell has other units of the model in every global round"
+                raise refuse(owner, name, kind, rule, "Use HFedAvg, or a rule that keeps no state.")
         _units_of(cloud)
         self.submodel_sizes.check(cloud)
         self.loads(cloud)
@@ -65,8 +65,8 @@ class Hist(Hierarchical):
         parts = draw_parts(units, counts, sim.stream(cloud.name, "submodels", global_round))
         if len(parts) != len(cloud.edges):
             raise ConfigurationError(
-                f"{type(self.submodel_sizes).__name__}.counts has {len(parts)} sizes for {len(cloud.edges)} "
-                "cells. Use one for each."
+                f"{type(self.submodel_sizes).__name__}.counts has {len(parts)} sizes for "
+                f"{len(cloud.edges)} cells. Give one for each."
             )
         return parts
 
@@ -89,8 +89,9 @@ def _units_of(cloud: Cloud) -> Mapping[str, int]:
     """Number of units in each group of which every cell gets some."""
     if not cloud.shape.num_units:
         raise ConfigurationError(
-            "Hist: every cell trains other units of the network, and System.model declares no groups of "
-            "units (unit_groups). Use protocol HFedAvg, in which every cell trains the whole model; "
-            "or unit_groups of the network, such as {'hidden': (('0.weight', 0), ('2.weight', 1))}."
+            "Hist: every cell trains other units of the network, but System.model declares no groups "
+            "of units (unit_groups). Use the protocol HFedAvg, in which every cell trains the whole "
+            "model; or declare unit_groups in the network, such as {'hidden': (('0.weight', 0), "
+            "('2.weight', 1))}."
         )
     return cloud.shape.num_units

@@ -52,8 +52,9 @@ def latency_optimal_sizes(
         0.0 <= fixed < math.inf and 0.0 < unit < math.inf for fixed, unit in zip(fixed_s, unit_s, strict=True)
     ):
         raise ConfigurationError(
-            f"submodel sizes: fixed_s = {list(fixed_s)}, unit_s = {list(unit_s)} must be finite, not negative"
-            " and, of a unit, above 0, one of each for every cell. Use no client without a rate."
+            f"submodel sizes: fixed_s = {list(fixed_s)}, unit_s = {list(unit_s)} must be finite and "
+            "not negative, unit_s above 0, and one of each for every cell. Give every client a rate "
+            "above 0."
         )
     cap = largest_size(num_units, len(unit_s), largest)
 
@@ -76,14 +77,14 @@ def largest_size(num_units: int, num_cells: int, largest: float) -> int:
     """
     if not 1 <= num_cells <= num_units:
         raise ConfigurationError(
-            f"submodel sizes: {num_cells} cells for {num_units} units, and each must train at least one. "
-            "Use fewer cells or a wider layer."
+            f"submodel sizes: {num_cells} cells for {num_units} units, but each must train at least "
+            "one. Use fewer cells or a wider layer."
         )
     cap = min(num_units, math.floor(largest * num_units / num_cells + _ROUNDING))
     if cap * num_cells < num_units:
         raise ConfigurationError(
-            f"submodel sizes: at most {largest:g} equal parts are {cap} of {num_units} units for each of "
-            f"{num_cells} cells, too few to add up to the model. Use a largest of at least "
+            f"submodel sizes: with at most {largest:g} equal parts, {cap} of {num_units} units, "
+            f"{num_cells} cells do not add up to the model. Use largest = "
             f"{math.ceil(num_units / num_cells) * num_cells / num_units:.4g}."
         )
     return cap

@@ -78,8 +78,8 @@ class Fractions(SubmodelSizes):
         """Refuse a number of parts other than that of cells."""
         if len(self.values) != len(cloud.edges):
             raise ConfigurationError(
-                f"Fractions.values has {len(self.values)} values for {len(cloud.edges)} cells. Use "
-                "one for each cell, or EqualSizes."
+                f"Fractions.values has {len(self.values)} values for {len(cloud.edges)} cells. Give "
+                "one for each cell, or use EqualSizes."
             )
 
     @override
@@ -102,7 +102,7 @@ class LatencyOptimal(SubmodelSizes):
 
     def __attrs_post_init__(self) -> None:
         if self.largest < 1.0:
-            rule = "parts below an equal one cannot add up to the model"
+            rule = "parts that are all smaller than an equal share cannot add up to the model"
             raise refuse("LatencyOptimal", "largest", self.largest, rule, "Use at least 1.")
 
     @override
@@ -110,16 +110,16 @@ class LatencyOptimal(SubmodelSizes):
         """Refuse a system whose times no plan can know."""
         if cloud.edges[0].route.uplink.link.known_to("LatencyOptimal").num_at_once is not None:
             raise ConfigurationError(
-                "LatencyOptimal: this uplink makes clients wait for each other, and no plan knows how long. "
-                "Use sharing = FixedShares, or EqualSizes."
+                "LatencyOptimal: clients wait for each other on this uplink, and no plan knows how "
+                "long. Use sharing = FixedShares, or EqualSizes."
             )
         widest, whole = self._widest(cloud), cloud.workload.of().upload.bits
         uncut, unit = (load.upload.bits for load in cloud.workload.by_units(widest))
         if abs(uncut + cloud.shape.num_units[widest] * unit - whole) > TOLERANCE * whole:
             kind = type(cloud.workload.codec).__name__
             raise ConfigurationError(
-                f"LatencyOptimal: plans by the bits of a unit, and System.codec = {kind} has other bits for "
-                "all of them together. Use a codec with so many bits for each value, or EqualSizes."
+                "LatencyOptimal: plans with a fixed number of bits for each unit, which System.codec "
+                f"= {kind} does not have. Use a codec with fixed bits for each value, or EqualSizes."
             )
 
     @staticmethod

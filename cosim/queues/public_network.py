@@ -101,8 +101,8 @@ class PublicNetwork(Link):
         lost = [client for cell in cells for client in cell.clients if client not in names]
         if lost:
             raise ConfigurationError(
-                f"{type(self.paths).__name__}.stations has none for {len(lost)} clients, such as {lost[0]}. "
-                "Use one for every client of every cell."
+                f"{type(self.paths).__name__}.stations gives no station for {len(lost)} clients, such "
+                f"as {lost[0]}. Give one for every client of every cell."
             )
         stations = {
             name: Station(

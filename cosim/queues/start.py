@@ -73,8 +73,8 @@ class StationaryStart(Start):
         """Refuse an order other than one server, first come first served."""
         if not in_line:
             raise ConfigurationError(
-                f"{owner}: has no stationary state to start from that is work alone: must have one server, "
-                "first come first served. Use start = EmptyStart, and a warm-up."
+                f"{owner}: its stationary state is more than an amount of work: it must have one "
+                "server, first come first served. Use start = EmptyStart, and a warm-up."
             )
 
     @override
@@ -82,8 +82,8 @@ class StationaryStart(Start):
         """Refuse a load of 1 or more, or too close to it for the work to be drawn."""
         if load > 1.0 - CLOSEST_TO_1:
             raise ConfigurationError(
-                f"{owner}: a load of rho = {load:g} has no stationary state to start from: must be below 1, "
-                f"by {CLOSEST_TO_1:g} at least. Use fewer arrivals, faster service, or start = "
+                f"{owner}: a load of rho = {load:g} has no stationary state to start from: it must be "
+                f"below 1 by at least {CLOSEST_TO_1:g}. Use fewer arrivals, faster service, or start = "
                 "EmptyStart."
             )
 

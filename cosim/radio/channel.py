@@ -33,7 +33,7 @@ def bps_per_hz(snr: Number) -> Number:
 def no_snr(client: str, snr: float) -> ConfigurationError:
     """Error for an SNR that is negative or not a number."""
     return ConfigurationError(
-        f"{client} has an SNR of {snr}: must be 0 or above. Use a propagation or fading whose gains are."
+        f"{client} has an SNR of {snr}: must be 0 or above. Use a propagation or fading with such gains."
     )
 
 

@@ -131,7 +131,7 @@ class FadingOfRun:
             wanted = "(clients, antennas)" if method == "vectors" else "(clients,)"
             raise ConfigurationError(
                 f"{self.kind}.{method} gives shape {np.shape(found)} for {len(names)} clients: must be "
-                f"{wanted}. Use a row for each of clients."
+                f"{wanted}. Return a row for each client."
             )
         return found
 

@@ -78,7 +78,7 @@ class GainTrace(Fading):
         numbers = {by_number(client)[1] for client in clients}
         if numbers != set(range(gain.shape[1])):
             raise ConfigurationError(
-                f"{where}: has gains of {gain.shape[1]} clients, and the system has {len(clients)}. "
+                f"{where}: has gains of {gain.shape[1]} clients, but the system has {len(clients)}. "
                 f"Use num_clients = {gain.shape[1]}."
             )
         silent = ~gain.any(axis=(0, 2))
@@ -112,15 +112,15 @@ def _gains(path: Path) -> Gains:
     given = [name for name in GAINS if name in arrays.names]
     if len(given) != 1 or "time_s" not in arrays.names:
         raise ConfigurationError(
-            f"{where}: has the arrays {', '.join(arrays.names)}. Use time_s, and either gain or gain_db."
+            f"{where}: has the arrays {', '.join(arrays.names)}. Give time_s, and either gain or gain_db."
         )
     (name,) = given
     time_s, values = arrays.numbers("time_s"), arrays.numbers(name)
     gain = values[..., None] if values.ndim == 2 else values
     if time_s.ndim != 1 or gain.ndim != 3 or len(time_s) != len(gain) or 0 in gain.shape:
         raise ConfigurationError(
-            f"{where}: time_s has shape {time_s.shape}, and {name} {values.shape}. Use (rows,), and (rows, "
-            "clients) or (rows, clients, antennas)."
+            f"{where}: time_s has shape {time_s.shape}, and {name} {values.shape}. Use the shapes "
+            "(rows,), and (rows, clients) or (rows, clients, antennas)."
         )
     arrays.check("time_s", ~np.isfinite(time_s), "is not finite", "times since the first stamp")
     first = np.arange(len(time_s)) == 0

@@ -61,8 +61,8 @@ class Radio(Link):
         ):
             if not fits:
                 kind = type(self.sharing).__name__
-                rule = f"{kind} needs channels that are known and stay while an upload lasts"
-                raise refuse("Radio", name, shown, rule, "Leave it out, or sharing = FixedShares.")
+                rule = f"{kind} needs channels that are known and do not change during an upload"
+                raise refuse("Radio", name, shown, rule, "Leave it out, or use sharing = FixedShares.")
 
     @property
     @override

@@ -116,8 +116,8 @@ class History:
 def unread() -> ConfigurationError:
     """Error for a part that reads a history which is not kept."""
     return ConfigurationError(
-        "history: what has become of the jobs of clients is kept only where a part says that it reads it. "
-        "Use reads_history = True in the class that does."
+        "history: the outcomes of clients' jobs are kept only if a part declares that it reads them. "
+        "Set reads_history = True in its class."
     )
 
 

@@ -27,8 +27,8 @@ class ByRound(Schedule):
             fix = "Use rounds such as (1, 11, 21)."
             raise refuse(type(self), "first_rounds", firsts, "must rise from round 1", fix)
         if len(firsts) != len(self.values):
-            rule = f"must be a round for each of the {len(self.values)} values"
-            raise refuse(type(self), "first_rounds", firsts, rule, "Use as many as values.")
+            rule = f"must have one round for each of the {len(self.values)} values"
+            raise refuse(type(self), "first_rounds", firsts, rule, "Give as many rounds as values.")
 
     @override
     def value(self, round: int) -> float:

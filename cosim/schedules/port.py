@@ -100,8 +100,8 @@ def number(value: "float | Schedule", round: int) -> float:
     found = value.value(round)
     if not takes(float, found):
         raise ConfigurationError(
-            f"{type(value).__name__}.value({round}) = {found!r:.80}: must be a finite number. Use a "
-            "float in every round."
+            f"{type(value).__name__}.value({round}) = {found!r:.80}: must be a finite number. Return a "
+            "float for every round."
         )
     return float(found)
 

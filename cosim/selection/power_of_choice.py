@@ -38,7 +38,7 @@ class PowerOfChoice(SomeClients):
 
     def __attrs_post_init__(self) -> None:
         if self.num_candidates < self.num_participants:
-            rule = f"fewer candidates than participants ({self.num_participants})"
+            rule = f"must not be below num_participants = {self.num_participants}"
             fix = f"Use at least {self.num_participants}."
             raise refuse(type(self), "num_candidates", self.num_candidates, rule, fix)
 

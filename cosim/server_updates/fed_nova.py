@@ -58,11 +58,11 @@ class FedNova(ServerUpdate):
     def fit(self, system: Any) -> None:
         """Refuse weights that are more than a mean, and rules with an unknown number of gradients."""
         if self.weighted.form not in ("mean", "weights"):
-            kind, rule = type(self.weighted), "is more than weights"
+            kind, rule = type(self.weighted), "is more than a rule of weights"
             raise refuse(type(self), "weighted", kind.__name__, rule, "Use Mean or MeanBySamples.")
         if system.codec.step is not None:
             kind = type(system.codec)
-            rule = f"{kind.__name__} moves weights by a common step, which tells nothing of gradients"
+            rule = f"{kind.__name__} moves weights by a common step, which says nothing about gradients"
             raise refuse("System", "codec", kind.__name__, rule, "Use Qsgd, or Mean at the server.")
         for one in parts_of(system):
             if isinstance(one, LocalTraining):
@@ -86,14 +86,15 @@ def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
     if number is None:
         kind = type(rule).__name__
         raise ConfigurationError(
-            f"FedNova with local = {kind}: how many gradients its steps add up to is unknown, so updates of "
-            "different steps cannot be weighed. Use Sgd, Momentum without keeps_state, Proximal with "
-            f"learning_rate times mu at most 1; or num_gradients in {kind}, where it is yours."
+            f"FedNova with local = {kind}: it does not say how many gradients its steps add up to, so "
+            "updates of different steps cannot be weighed. Use Sgd, Momentum without keeps_state, or "
+            f"Proximal with learning_rate times mu at most 1; or, if {kind} is yours, define "
+            "num_gradients in it."
         )
     if not 0.0 < number < math.inf:
         raise ConfigurationError(
-            f"{type(rule).__name__}.num_gradients({num_steps}) = {number}: must be a finite number above 0. "
-            "Use the sum of what each gradient counts in the way of the steps."
+            f"{type(rule).__name__}.num_gradients({num_steps}) = {number}: must be a finite number "
+            "above 0. Return the sum of the weights that the gradients have in the steps."
         )
     return number
 

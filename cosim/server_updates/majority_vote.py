@@ -35,7 +35,7 @@ class MajorityVote(ServerUpdate):
         """Refuse updates that are not signs."""
         if system.codec.step is None:
             kind = type(system.codec).__name__
-            rule = f"{kind} sends more than signs, and MajorityVote counts signs"
+            rule = f"{kind} sends more than signs, but MajorityVote counts signs"
             raise refuse("System", "codec", kind, rule, "Use Signs, or server = Mean.")
 
     @override
@@ -45,8 +45,8 @@ class MajorityVote(ServerUpdate):
         """Model after the vote of the updates in the mean, and no state."""
         if not mean.updates or any(update.start is not model for update in mean.updates):
             raise ConfigurationError(
-                "MajorityVote: what arrives are not updates of this server's model, so they cannot vote. "
-                "Use as EdgeTraining.server; server = Mean here."
+                "MajorityVote: what arrives is not an update of this server's model, so it cannot "
+                "vote. Use MajorityVote as EdgeTraining.server, and Mean here."
             )
         return VotedModel(model, mean.updates), None
 

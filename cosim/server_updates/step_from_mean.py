@@ -30,7 +30,7 @@ class StepFromMean(ServerUpdate, ABC):
         """Refuse a step after another step."""
         if self.mean.form in ("step", "moved"):
             kind = type(self.mean).__name__
-            raise refuse(type(self), "mean", kind, "has a step of its own", "Use Mean or MeanBySamples.")
+            raise refuse(type(self), "mean", kind, "takes a step of its own", "Use Mean or MeanBySamples.")
 
     @property
     @override

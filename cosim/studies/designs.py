@@ -68,15 +68,15 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
     for name, system in systems.items():
         if not (isinstance(name, str) and name.strip() and isinstance(system, System)):
             raise ConfigurationError(
-                f"Study.systems: {name!r:.80} is a {type(system).__name__}; must be names, each with a "
-                'System. Use {"HIST": cosim.System(...)}.'
+                f"Study.systems: {name!r:.80} is a {type(system).__name__}; must be a System, by its "
+                'name. Use {"HIST": cosim.System(...)}.'
             )
     if not systems:
-        raise ConfigurationError("Study.systems: none. Use a System, or several by their names.")
+        raise ConfigurationError("Study.systems: is empty. Give a System, or several by their names.")
     if len(seeds := {system.seed for system in systems.values()}) > 1:
         raise ConfigurationError(
-            f"Study.systems: their seeds are {', '.join(map(str, sorted(seeds)))}, but designs are compared "
-            "on the same ones. Use one seed for all."
+            f"Study.systems: their seeds are {', '.join(map(str, sorted(seeds)))}, but designs are "
+            "compared on the same seeds. Use one seed for all."
         )
     return systems
 
@@ -108,18 +108,18 @@ def designs(systems: Systems, grid: Grid) -> tuple[Design, ...]:
     """
     for field, given in grid.items():
         if not len(given):
-            raise ConfigurationError(f"{field}: no values. Use {field}=1,2 or leave it out.")
+            raise ConfigurationError(f"{field}: has no values. Use {field}=1,2, or leave it out.")
         for value in given:
             try:
                 json.dumps(value)
             except TypeError:
                 raise ConfigurationError(
-                    f"{field} = {value!r:.80}: values are those of config.json. Use numbers, texts; "
-                    f"for a class {field.removesuffix(f'.{KIND}')}.kind and its name, such as HFedAvg or "
-                    "rules:Fastest."
+                    f"{field} = {value!r:.80}: must be a value as in config.json. Use a number or a "
+                    f"text; for a class, {field.removesuffix(f'.{KIND}')}.kind and its name, such as "
+                    "HFedAvg or rules:Fastest."
                 ) from None
         if len({exactly(value) for value in given}) < len(given):
-            raise ConfigurationError(f"{field}: a value is given twice. Use each value once.")
+            raise ConfigurationError(f"{field}: a value is given twice. Give each value once.")
     ways = [dict(zip(grid, way, strict=True)) for way in product(*grid.values())]
     for field in grid:
         if field == "seed":

@@ -111,5 +111,5 @@ def _damage(path: Path, job: Job) -> str | None:
 
 
 def _remove(folder: Path, why: str) -> None:
-    warnings.warn(f"{why} The run is begun anew.", stacklevel=2)
+    warnings.warn(f"{why} The run starts again.", stacklevel=2)
     remove_folder(folder, "run")

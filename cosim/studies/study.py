@@ -73,7 +73,7 @@ def _targets(given: Any) -> tuple[float, ...]:
         return tuple(dict.fromkeys(float(target) for target in each))
     except (TypeError, ValueError):
         raise ConfigurationError(
-            f"Study.targets = {shown(given)}: must be numbers of the headline. Use targets=(0.8,)."
+            f"Study.targets = {shown(given)}: must be values of the headline. Use targets=(0.8,)."
         ) from None
 
 
@@ -113,7 +113,7 @@ class Study:
             rule = "must be at least 1" if type(value) is int else rule
             raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. {fix}")
         if self.held > 1 and not self.targets:
-            raise ConfigurationError(f"Study.held = {self.held}: there is no target. Use targets.")
+            raise ConfigurationError(f"Study.held = {self.held}: there is no target. Give targets.")
 
     @override
     def __repr__(self) -> str:

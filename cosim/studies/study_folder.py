@@ -51,14 +51,14 @@ def begin(
         except FileExistsError:
             if not path.exists():
                 raise ConfigurationError(
-                    f"{shown(folder)}: is there already, and no study. Use another --out."
+                    f"{shown(folder)}: exists, and is not a study. Use another --out."
                 ) from None
     try:
         known = read_json(path)
     except ValueError as error:
         raise ConfigurationError(
-            f"{shown(path)}: damaged ({error}). Remove it and give the same command again, which "
-            "keeps the runs that are whole."
+            f"{shown(path)}: damaged ({error}). Remove it and give the same command again, which keeps "
+            "the complete runs."
         ) from None
     known_sources = known.pop(SOURCES, {})
     known.pop(SEEDS, None)

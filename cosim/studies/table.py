@@ -87,7 +87,7 @@ def table_in(folder: Path) -> pd.DataFrame:
             table[column].map(json.loads)
     except Exception as error:  # damaged bytes can raise almost any error
         where, why = shown(folder / FILE), " ".join(str(error).split())[:200]
-        warnings.warn(f"{where}: damaged ({why}), so it is made anew from the runs.", stacklevel=2)
+        warnings.warn(f"{where}: damaged ({why}), so it is made again from the runs.", stacklevel=2)
         return _rebuilt(folder, index)
     return table
 
@@ -114,8 +114,8 @@ def _rebuilt(folder: Path, index: Index) -> pd.DataFrame:
         return table_of(rows, labels, shared_parts(asked["systems"]), reference)
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise ConfigurationError(
-            f"{shown(folder / ASKED)}: damaged ({error}). Remove it and give the command of the "
-            "study again, which keeps the runs that are whole."
+            f"{shown(folder / ASKED)}: damaged ({error}). Remove it and give the command of the study "
+            "again, which keeps the complete runs."
         ) from None
 
 

@@ -27,11 +27,11 @@ class Classification(Task):
     def check(self, dataset: "Dataset") -> None:
         """Refuse quantities in place of classes."""
         if dataset.num_classes is None:
-            fix = "y.astype(int), which makes classes of them; or " if is_whole(dataset.test_y) else ""
+            fix = "y.astype(int), which makes them classes; or " if is_whole(dataset.test_y) else ""
             fix = "y.argmax(1); or " if is_one_hot(dataset.test_y) else fix
             raise ConfigurationError(
                 f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. "
-                f"Use {fix}task = Regression, or none."
+                f"Use {fix}task = Regression, or None."
             )
 
     @override

@@ -101,7 +101,7 @@ class Metric(Port, ABC):
         if dataset.num_classes is None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the targets of {dataset.name!r} are quantities, not classes. "
-                "Use a metric of quantities, or none."
+                "Use a metric of quantities, or leave it out."
             )
 
     @abstractmethod

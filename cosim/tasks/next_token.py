@@ -39,8 +39,8 @@ class NextToken(Classification):
         """Refuse data that are not text."""
         if dataset.num_classes is None or dataset.test_x.dtype != np.int64:
             raise ConfigurationError(
-                f"NextToken: samples of {dataset.name!r} are no windows of tokens with a token that follows. "
-                "Use data = AuthoredText, or another task."
+                f"NextToken: samples of {dataset.name!r} are not windows of tokens, each with the "
+                "token that follows. Use data = AuthoredText, or another task."
             )
 
     @override

@@ -142,10 +142,8 @@ class Task(Port, ABC):
         by_hand = any(getattr(part, "personal_tensors", None) for part in parts_of(system))
         names = [type(metric).__name__ for metric in named_metrics(self.metrics) if metric.is_personal]
         if names and not (system.personal or by_hand):
-            rule = (
-                f"{names[0]} is of clients' own models, and clients keep nothing of the model to themselves"
-            )
-            fix = "Use System.personal, such as the last layer; or ClientAccuracy."
+            rule = f"{names[0]} measures clients' own models, but clients keep no part of the model"
+            fix = "Set System.personal, for instance to the last layer; or use ClientAccuracy."
             raise refuse(type(self), "metrics", self.metrics, rule, fix)
 
     def columns(self, dataset: "Dataset") -> Mapping[str, Measure]:
@@ -160,9 +158,13 @@ class Task(Port, ABC):
         if self.first is None:
             return columns
         if self.first not in columns:
-            rule = f"is no column of the evaluations, which are {', '.join(columns)}"
+            rule = f"is not a column of the evaluations, which are {', '.join(columns)}"
             raise refuse(
-                type(self), "first", self.first, rule, f"Use first={next(iter(columns))!r}, or its metric."
+                type(self),
+                "first",
+                self.first,
+                rule,
+                f"Use first={next(iter(columns))!r}, or add the metric that gives it.",
             )
         return {self.first: columns[self.first]} | columns
 

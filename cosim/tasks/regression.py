@@ -33,7 +33,8 @@ class Regression(Task):
         if dataset.num_classes is not None:
             raise ConfigurationError(
                 f"{type(self).__name__}: the targets of {dataset.name!r} are classes, not quantities. "
-                "Use y.astype(np.float32), which makes quantities of them; or Classification, or none."
+                "Use y.astype(np.float32), which makes them quantities; or task = Classification, or "
+                "None."
             )
 
     @override

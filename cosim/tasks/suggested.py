@@ -23,7 +23,7 @@ def task_for(task: Task | None, dataset: "Dataset") -> Task:
     """
     if task is None and dataset.num_classes is None and is_one_hot(dataset.test_y):
         raise ConfigurationError(
-            f"{dataset.name!r}: every target is a row with a 1 at its class, test_y of shape "
-            f"{dataset.test_y.shape}. Use y.argmax(1); or task = Regression, for quantities."
+            f"{dataset.name!r}: every target is a row with a 1 at its class (test_y has shape "
+            f"{dataset.test_y.shape}). Use y.argmax(1); or, for quantities, task = Regression."
         )
     return task or SUGGESTED[dataset.num_classes is None]

@@ -238,7 +238,7 @@ def _files_of(modules: Sequence[str]) -> dict[str, tuple[str, float]]:
 
 def _not_tried(why: str) -> None:
     warnings.warn(
-        f"the law of the second process is not tried, since a part is not found there: {why}. Use a "
-        "module of its own for the part.",
+        f"the law of the second process is not tried, as a part is not found there: {why}. Move the "
+        "part into a module of its own.",
         stacklevel=2,
     )

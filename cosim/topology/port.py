@@ -45,7 +45,7 @@ class Topology(Port):
 
     def __attrs_post_init__(self) -> None:
         if self.min_distance_m >= self.cell_radius_m:
-            rule = f"must lie below cell_radius_m = {self.cell_radius_m:g}, else no place is left for clients"
+            rule = f"must be below cell_radius_m = {self.cell_radius_m:g}, or there is no place for clients"
             raise refuse("Topology", "min_distance_m", self.min_distance_m, rule, default=35.0)
 
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:

@@ -28,7 +28,7 @@ class TableTopology(Topology):
     def __attrs_post_init__(self) -> None:
         usual = Topology().min_distance_m
         if self.min_distance_m != usual:
-            rule, fix = "the table says how far devices stand", "Leave min_distance_m out"
+            rule, fix = "has no effect: the table gives the distances", "Leave min_distance_m out."
             raise refuse("TableTopology", "min_distance_m", self.min_distance_m, rule, fix)
 
     @override

@@ -175,11 +175,11 @@ class LocalTraining(Port):
         Also refuse personal tensors of a state that is not kept.
         """
         if self.personal_tensors is not None and not self.keeps_state:
-            rule = "personal_tensors reads what clients keep, and they keep nothing"
-            raise refuse(type(self), "keeps_state", False, rule, "Use keeps_state = True in the class.")
+            rule = "personal_tensors reads what clients keep, but they keep nothing"
+            raise refuse(type(self), "keeps_state", False, rule, "Set keeps_state = True in the class.")
         if self.companions is not None and system.codec.step is not None:
             kind, own = type(system.codec).__name__, type(self).__name__
-            rule = f"{kind} moves weights by a common step, and {own} sends something else beside them"
+            rule = f"{kind} moves weights by a common step, but {own} also sends something else"
             raise refuse("System", "codec", kind, rule, "Use Qsgd, or plain Sgd.")
 
     def check(self, learner: "Trainable") -> None:
@@ -187,8 +187,8 @@ class LocalTraining(Port):
         kind = type(self)
         if self.batch_size == 1 and learner.shape.statistics:
             raise ConfigurationError(
-                f"{kind.__name__}.batch_size = 1: System.model has normalisation layers, and one sample has "
-                "no variance. Use at least 2."
+                f"{kind.__name__}.batch_size = 1: System.model has normalisation layers, but a single "
+                "sample has no variance. Use at least 2."
             )
         if self.form == "one_by_one":
             learner.try_rule(self)

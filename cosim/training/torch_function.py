@@ -78,7 +78,7 @@ class TorchFunction(LocalTraining):
         if self.learning_rate == usual or lacks_in(system.uplink, ONE_BY_ONE) or not self._is_loaded:
             return  # `check` refuses a function that is not loaded
         if "learning_rate" not in self._asked():
-            rule = "the function has a step size of its own: it has no parameter learning_rate"
+            rule = "has no effect: the function has no parameter learning_rate"
             fix = f"Give {self.function} a parameter learning_rate, or leave it out."
             raise refuse(type(self), "learning_rate", self.learning_rate, rule, fix)
 
@@ -90,8 +90,9 @@ class TorchFunction(LocalTraining):
             inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked())
         except TypeError as error:
             raise ConfigurationError(
-                f"{type(self).__name__}.function = {shown(self.function)}: {error}. Use "
-                f"{found.__name__}(network, batches, state, rng), and {' or '.join(MAY_ASK)} where it asks."
+                f"{type(self).__name__}.function = {shown(self.function)}: {error}. Write "
+                f"{found.__name__}(network, batches, state, rng), with {' or '.join(MAY_ASK)} too if "
+                "it needs them."
             ) from None
         super().check(learner)
 
@@ -114,7 +115,7 @@ class TorchFunction(LocalTraining):
         found = loaded(self.function, where) if ":" in self.function else None
         if not callable(found):
             raise ConfigurationError(
-                f"{where}: no such function. Use module:function, of a module that is loaded."
+                f"{where}: there is no such function. Use module:function, of a module that is loaded."
             )
         return found  # type: ignore[return-value]
 
@@ -125,8 +126,9 @@ class TorchFunction(LocalTraining):
         state = self._called()(client.network, batches, client.state, client.generator, **asked)
         if not batches.num_taken:
             raise ConfigurationError(
-                f"{self.function} takes none of its mini-batches, so it trains on nothing. "
-                "Use for x, y in batches; or a class with a method train(self, client), which need not."
+                f"{self.function} uses none of its mini-batches, so it trains on nothing. Write for x, "
+                "y in batches; or use a class with a method train(self, client), which may do without "
+                "them."
             )
         return state
 

@@ -170,18 +170,19 @@ def accumulate(
     """
     if not updates:
         raise ConfigurationError(
-            "accumulated gradients of nothing. Keep the old model when no update arrived."
+            "there are no updates whose gradients could be added up. Keep the old model when no "
+            "update arrives."
         )
     if len(coefficients) != len(updates) or not np.isfinite(np.asarray(coefficients, dtype=float)).all():
         raise ConfigurationError(
-            f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one per update. "
-            "Use no probability of 0 below an update that arrived."
+            f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one for each "
+            "update. Check that no update that arrived had a probability of 0."
         )
     elsewhere = [update.client for update in updates if update.start is not model]
     if elsewhere:
         raise ConfigurationError(
-            f"updates of {', '.join(elsewhere)} start from another model than the one they are to move. "
-            "Train from the model that is moved."
+            f"updates of {', '.join(elsewhere)} start from another model than the one that they should "
+            "move. Train from the model that is moved."
         )
     coefficients = [float(coefficient) for coefficient in coefficients]
     total = math.fsum(coefficients)
@@ -296,7 +297,9 @@ def assemble(
 
 def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
     if count == 0:
-        raise ConfigurationError("a mean of nothing. Keep the old model when no update arrived.")
+        raise ConfigurationError(
+            "there are no models to take the mean of. Keep the old model when no update arrives."
+        )
     if weights is None:
         return (1.0 / count,) * count
     relative = np.asarray(weights, dtype=float)

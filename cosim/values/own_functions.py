@@ -40,8 +40,8 @@ def without_shared_draws(function: str, source: str, call: Callable[[], T]) -> T
     found, drawn = without_draws(call)
     if drawn:
         raise ConfigurationError(
-            f"{function} draws from {drawn[0]}, which all threads share, so results would not be those of "
-            f"the seed. Use generator={source}."
+            f"{function} draws from {drawn[0]}, which all threads share, so the seed would not "
+            f"determine the results. Use generator={source}."
         )
     return found
 
@@ -56,7 +56,7 @@ def kept_copies(function: str, keeps_state: bool, state: Mapping[str, Tensor] | 
         return {}
     if not keeps_state:
         raise ConfigurationError(
-            f"{function} returned a state, and nobody would keep it. Use keeps_state = True in the class."
+            f"{function} returned a state that would be lost. Set keeps_state = True in the class."
         )
     if not isinstance(state, Mapping) or not all(isinstance(values, Tensor) for values in state.values()):
         raise ConfigurationError(

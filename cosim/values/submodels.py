@@ -259,7 +259,7 @@ def proportional_counts(num_units: Mapping[str, int], fractions: Sequence[float]
     shares = np.asarray(fractions, dtype=float)
     if shares.ndim != 1 or not (shares > 0).all() or not math.isclose(shares.sum(), 1.0, abs_tol=1e-9):
         raise ConfigurationError(
-            f"fractions = {list(fractions)}: must be above 0 and sum to 1. Divide by their sum."
+            f"fractions = {list(fractions)}: must be above 0 and sum to 1. Divide each of them by their sum."
         )
     counts = {}
     for group, total in num_units.items():
@@ -290,8 +290,9 @@ def draw_parts(
     """
     if counts.keys() != num_units.keys() or len({len(c) for c in counts.values()}) != 1:
         raise ConfigurationError(
-            f"counts = {dict(counts)}: must give every cell's units for each of {list(num_units)}. "
-            "Use even_counts or proportional_counts; a network without groups cannot be split."
+            f"counts = {dict(counts)}: must give the units of every cell for each of "
+            f"{list(num_units)}. Use even_counts or proportional_counts; a network without groups "
+            "cannot be split."
         )
     pieces = {}
     for group, total in num_units.items():

@@ -169,8 +169,8 @@ class WeightedSum:
                 self.total[name] = torch.zeros(values.shape, dtype=torch.float64, device=values.device)
             elif self.total[name].shape != values.shape:
                 raise ConfigurationError(
-                    f"{name} in one sum: shapes {tuple(self.total[name].shape)} and {tuple(values.shape)}. "
-                    "Assemble submodels of different cells."
+                    f"{name}: shapes {tuple(self.total[name].shape)} and {tuple(values.shape)} cannot "
+                    "be added. Assemble submodels of different cells instead."
                 )
             _add(self.total[name], values, coefficient)
         self.num_terms += 1

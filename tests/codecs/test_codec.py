@@ -188,8 +188,8 @@ class Losing(Nothing):
     ("codec", "rule"),
     [
         (Global(), r"Global\.transmit draws from torch"),
-        (Unannounced(), r"Unannounced\.transmit returned a state, and nobody would keep it"),
-        (Losing(), r"Losing\.transmit left other tensors in sent\.change"),
+        (Unannounced(), r"Unannounced\.transmit returned a state that would be lost"),
+        (Losing(), r"Losing\.transmit put other tensors into sent\.change"),
     ],
 )
 def test_a_codec_that_does_what_it_may_not_is_refused(codec, rule):

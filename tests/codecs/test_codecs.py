@@ -205,7 +205,7 @@ def test_bits_do_not_add_up_in_the_air(codec):
 
 
 def test_what_does_not_fit_is_refused_by_a_sentence():
-    with pytest.raises(ConfigurationError, match=r"ErrorFeedback\.codec = .*Uncompressed leaves nothing out"):
+    with pytest.raises(ConfigurationError, match=r"ErrorFeedback\.codec = .*Uncompressed loses nothing"):
         cosim.codecs.ErrorFeedback(codec=cosim.codecs.Uncompressed())
     with pytest.raises(ConfigurationError, match=r"ErrorFeedback\.codec = .*keeps a state itself"):
         cosim.codecs.ErrorFeedback(codec=cosim.codecs.ErrorFeedback())

@@ -127,7 +127,7 @@ def test_who_cannot_vote_is_refused():
         voting(codec=cosim.codecs.Qsgd())
     of = learner()
     model = of.initial_model(key=7)
-    with pytest.raises(ConfigurationError, match=r"MajorityVote: what arrives are not updates"):
+    with pytest.raises(ConfigurationError, match=r"MajorityVote: what arrives is not an update"):
         cosim.server_updates.MajorityVote().moved(model, mean_of_models([model]), None, key=0)
 
 

@@ -144,7 +144,9 @@ class Forgetful(cosim.EdgeTraining):
 
 def test_a_protocol_that_sends_nothing_down_is_told():
     protocol = cosim.HFedAvg(training=Forgetful(local=cosim.Sgd(batch_size=5)))
-    with pytest.raises(ConfigurationError, match=r"BFloat16 changes those. Use model = cloud.sent_d"):
+    with pytest.raises(
+        ConfigurationError, match=r"BFloat16 changes models that are sent. Call model = cloud.sent_d"
+    ):
         run(attrs.evolve(small_system(), protocol=protocol, **DOWN))
 
 

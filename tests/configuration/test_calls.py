@@ -49,7 +49,7 @@ RESULT = cosim.run(SYSTEM)
         ),
         ((SYSTEM,), {"records": "none"}, "run: records = 'none': must be one of 'auto', 'all', 'rounds'."),
         ((SYSTEM,), {"num_workers": "2"}, "run: num_workers = '2': must be a whole number or None."),
-        ((SYSTEM,), {"num_workers": 0}, "run: num_workers = 0: must be at least 1. Use None."),
+        ((SYSTEM,), {"num_workers": 0}, "run: num_workers = 0: must be at least 1. Leave it out."),
         (
             (SYSTEM,),
             {"checkpoint_every": 2.5},
@@ -57,7 +57,7 @@ RESULT = cosim.run(SYSTEM)
         ),
         ((SYSTEM,), {"resume": "yes"}, "run: resume = 'yes': must be true or false or one of 'as found'."),
         ((SYSTEM,), {"listener": 3}, "run: listener = 3: must be a function. Leave it out."),
-        ((SYSTEM,), {"scenario": "a b"}, "must be a scenario's name, or module:function. Use None,"),
+        ((SYSTEM,), {"scenario": "a b"}, "must be a scenario's name, or module:function. Use None;"),
     ],
 )
 def test_a_run_says_what_it_takes(given, named, message):
@@ -94,9 +94,9 @@ def test_a_run_says_what_it_takes(given, named, message):
         (
             (SYSTEM,),
             {"targets": "most"},
-            "Study.targets = 'most': must be numbers of the headline. Use t",
+            "Study.targets = 'most': must be values of the headline. Use t",
         ),
-        ((SYSTEM,), {"targets": None}, "Study.targets = None: must be numbers of the headline."),
+        ((SYSTEM,), {"targets": None}, "Study.targets = None: must be values of the headline."),
     ],
 )
 def test_a_study_says_what_it_takes(given, named, message):

@@ -88,9 +88,9 @@ def test_what_wraps_a_part_has_its_form():
 
     for rule, form in ((Limit(), "numbers"), (Patient(), "events"), (AtMost(rule=Patient()), "events")):
         assert form_of(rule) == form_of(AtMost(rule=rule)) == form
-    with pytest.raises(ConfigurationError, match=r"Waits.wait: a Own has the form of the rule that it"):
+    with pytest.raises(ConfigurationError, match=r"Waits.wait: a Own takes its form from the rule that it"):
         type("Own", (Waits, AtMost), {})
-    with pytest.raises(ConfigurationError, match=r"Shorter.most_s: a Shorter has the form of the rule"):
+    with pytest.raises(ConfigurationError, match=r"Shorter.most_s: a Shorter takes its form from the rule"):
 
         class Shorter(AtMost):
             most_s = 1.0

@@ -55,8 +55,8 @@ def test_groups_of_cells_are_blocks_in_order_as_even_as_they_go(num_values, num_
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (PerGroup(values=(1e9, 1e9, 1e9)), r": 3 values for 2 cells.*or PerClient"),
-        (PerClient(values=(1e9, 1e9, 1e9)), r": 3 values for 4 clients.*or PerGroup"),
+        (PerGroup(values=(1e9, 1e9, 1e9)), r": 3 values for 2 cells.*or use PerClient"),
+        (PerClient(values=(1e9, 1e9, 1e9)), r": 3 values for 4 clients.*or use PerGroup"),
     ],
 )
 def test_values_that_do_not_fit_a_system_are_refused(values, message):

@@ -77,7 +77,7 @@ def test_perplexity_is_the_exponential_of_the_loss_and_falls_below_that_of_singl
 
 
 def test_next_tokens_want_tokens():
-    with pytest.raises(ConfigurationError, match=r"NextToken: samples of 'synthetic' are no windows"):
+    with pytest.raises(ConfigurationError, match=r"NextToken: samples of 'synthetic' are not windows"):
         cosim.run(attrs.evolve(small_system(), task=cosim.tasks.NextToken()))
 
 

@@ -45,7 +45,7 @@ def test_files_give_the_same_samples_as_the_table_that_they_were_written_from(tm
     write(generate(SMALL, 5, Simulation(1).stream("cloud", "data")), tmp_path)
     found = TrafficCsv().load(Simulation(1), tmp_path)
     np.testing.assert_array_equal(found.train_x, TRAFFIC.load(Simulation(1), None).train_x)
-    with pytest.raises(ConfigurationError, match=r"needs the folder of traffic\.csv .* --data-dir"):
+    with pytest.raises(ConfigurationError, match=r"needs the folder that holds traffic\.csv .* --data-dir"):
         TrafficCsv().load(Simulation(1), None)
 
 
@@ -71,7 +71,7 @@ def test_samples_without_classes_can_be_dealt_at_random():
 @pytest.mark.parametrize("split", [Shards(), CellIid(), Dirichlet()])
 @pytest.mark.parametrize("kind", [CellTraffic, TrafficCsv])
 def test_traffic_has_no_classes_to_deal_by(kind, split):
-    complaint = rf"{kind.__name__}\.split = '{type(split).__name__}': deals samples by their classes"
+    complaint = rf"{kind.__name__}\.split = '{type(split).__name__}': deals samples by class"
     with pytest.raises(ConfigurationError, match=complaint):
         System(data=kind(split=split))
 

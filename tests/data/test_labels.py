@@ -69,7 +69,7 @@ def test_true_and_false_are_two_classes_and_classes_may_have_no_sample():
         (Y[:, None], r"have shape \(30, 1\).*Use y\[:, 0\]"),
         (np.eye(4, dtype=int)[Y], r"a 1 at the class, of shape \(30, 4\).*y\.argmax\(1\)"),
         (np.eye(4, dtype=bool)[Y], r"a 1 at the class.*y\.argmax\(1\)"),
-        (np.stack([Y, Y], 1), r"of shape \(30, 2\).*y\.astype\(np\.float32\), where they are quantities"),
+        (np.stack([Y, Y], 1), r"of shape \(30, 2\).*y\.astype\(np\.float32\), if they are quantities"),
         (Y * 10**12, r"would make 3,000,000,000,001.*np\.unique"),
         (np.full(40, 2**63, np.uint64), "go up to 9223372036854775808.*np.unique"),
         (np.where(Y > 1, 1, -1), r"from -1 to 1\. Use \(y \+ 1\) // 2"),
@@ -85,12 +85,14 @@ def test_other_labels_are_refused_with_what_mends_them(y, fix):
 
 def test_floats_where_classes_are_meant():
     floats = Y.astype(float)
-    with pytest.raises(ConfigurationError, match=r"y\.astype\(int\), where they are classes"):
+    with pytest.raises(ConfigurationError, match=r"y\.astype\(int\), if they are classes"):
         cosim.run(given("floats", floats, model="mlp-12-8-4"))
-    with pytest.raises(ConfigurationError, match=r"Classification.*y\.astype\(int\), which makes classes"):
+    with pytest.raises(
+        ConfigurationError, match=r"Classification.*y\.astype\(int\), which makes them classes"
+    ):
         cosim.run(given("floats", floats, task=cosim.tasks.Classification()))
     system = given("floats", floats, model="mlp-12-8-1")
-    with pytest.raises(ConfigurationError, match=r"Shards.*y\.astype\(int\), where they are classes"):
+    with pytest.raises(ConfigurationError, match=r"Shards.*y\.astype\(int\), if they are classes"):
         cosim.run(evolve(system, data=evolve(system.data, split=cosim.data.Shards())))
     with pytest.raises(
         ConfigurationError, match=r"train_y, float32.*must be one int64 label.*astype\(np\.int64\)"
@@ -153,15 +155,15 @@ def test_large_numbers_are_finite_and_too_large_ones_are_not():
 @pytest.mark.parametrize(
     ("train", "complaint"),
     [
-        ([X, Y], "a list, gives no two arrays"),
-        (X, "a ndarray, gives no two arrays .one array"),
-        (X[:, :2], "a ndarray, gives no two arrays .one array"),
-        (torch.tensor(X), "a Tensor, gives no two arrays .one array"),
-        (pd.DataFrame(X), "a DataFrame, gives no two arrays .one array"),
+        ([X, Y], "a list, does not give two arrays"),
+        (X, "a ndarray, does not give two arrays .one array"),
+        (X[:, :2], "a ndarray, does not give two arrays .one array"),
+        (torch.tensor(X), "a Tensor, does not give two arrays .one array"),
+        (pd.DataFrame(X), "a DataFrame, does not give two arrays .one array"),
         (([X[0], X[1, :5]], [0, 1]), r"samples of shapes \(12,\) and \(5,\): pad or crop"),
         ([(X[0], 0), (X[1, :5], 1)], r"samples of shapes \(12,\) and \(5,\): pad or crop"),
         ((torch.tensor(X, requires_grad=True), Y), r"requires grad"),
-        ((X, Y, Y), "a tuple, gives no two arrays"),
+        ((X, Y, Y), "a tuple, does not give two arrays"),
         ((X, Y[:5]), "must be one int64 label for each of the 40 rows.*as many labels as samples"),
     ],
 )
@@ -275,9 +277,9 @@ def test_a_client_without_samples_is_refused_by_its_number_before_the_clock_star
     ("what", "complaint"),
     [
         ("nothing", "client 1 gets no samples"),
-        ("mask", r"client 1 gets a mask, .*np\.flatnonzero"),
-        ("floats", "client 1 gets float64, and not the indices"),
-        ("too far", "client 1 gets samples 1 to 30, and there are 30"),
+        ("mask", r"client 1 gets a mask .*np\.flatnonzero"),
+        ("floats", "client 1 gets float64 instead of the indices"),
+        ("too far", "client 1 gets samples 1 to 30, but there are 30"),
         ("negative", "client 1 gets samples -1 to 3"),
     ],
 )
@@ -315,5 +317,5 @@ class Growing(cosim.data.SplitData):
 
 
 def test_a_client_that_has_none_when_it_is_asked_is_named():
-    with pytest.raises(ConfigurationError, match="client-0001 has no samples when it is asked"):
+    with pytest.raises(ConfigurationError, match="client-0001 has no samples to train on"):
         cosim.run(three(Growing()))

@@ -181,9 +181,9 @@ def test_a_source_that_gives_nothing_is_refused_in_a_sentence(source, complaint)
 @pytest.mark.parametrize(
     ("part", "complaint"),
     [
-        (7, "the training part, a int, gives no two arrays"),
-        ((np.zeros((3, 2)),), "the training part, a tuple, gives no two arrays"),
-        ([1, 2], "the training part, a list, gives no two arrays"),
+        (7, "the training part, a int, does not give two arrays"),
+        ((np.zeros((3, 2)),), "the training part, a tuple, does not give two arrays"),
+        ([1, 2], "the training part, a list, does not give two arrays"),
         ((np.zeros((3, 2), np.uint8), np.zeros(3, int)), "train_x, uint8 of shape (3, 2), must be"),
         ((np.zeros((3, 2)), np.zeros(4, int)), "train_y, int64 of shape (4,), must be one int64 label"),
         ((np.zeros((3, 1, 2)), np.zeros(3, int)), "test_x, float32 of shape (2, 2), must hold samples of"),
@@ -300,5 +300,5 @@ def test_a_population_larger_than_the_data_set_learns_and_only_participants_draw
     assert set(asked) == set(result.transfers["client"])
     assert len(set(asked)) <= 3 * 2 * 4
     assert result.evaluations["accuracy"].iloc[-1] > 0.3
-    with pytest.raises(ConfigurationError, match="1442 samples of 'digits' cannot go to 2000 clients"):
+    with pytest.raises(ConfigurationError, match="1442 samples of 'digits' cannot be dealt to 2000 clients"):
         cosim.run(attrs.evolve(system, data=Digits(split=Iid())), Flat(declares=True), num_workers=1)

@@ -265,9 +265,13 @@ def test_dirichlet_leaves_nobody_without_samples():
 @pytest.mark.parametrize(
     ("split", "num_samples", "complaint"),
     [
-        (Iid(), 9, r"9 samples of 'own' cannot go to 10 clients: "),
-        (Dirichlet(), 9, r"9 samples of 'own' cannot go to 10 clients: "),
-        (Shards(), 19, r"19 samples of 'own' cannot go to 10 clients x 2 shards per client = 20 shards"),
+        (Iid(), 9, r"9 samples of 'own' cannot be dealt to 10 clients: "),
+        (Dirichlet(), 9, r"9 samples of 'own' cannot be dealt to 10 clients: "),
+        (
+            Shards(),
+            19,
+            r"19 samples of 'own' cannot be dealt to 10 clients x 2 shards per client = 20 shards",
+        ),
         (CellIid(), 19, r"10 clients x 2 shards per client = 20 shards"),
     ],
 )

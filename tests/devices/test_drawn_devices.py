@@ -196,5 +196,5 @@ class Aged(DrawnDevices):
 def test_a_plan_of_processors_that_differ_is_refused():
     """An allocation takes one capacitance and one static power for all."""
     system = attrs.evolve(small_system(), devices=Aged(), protocol=RawHfl(), evaluation=Never())
-    with pytest.raises(ConfigurationError, match=r"processors differ in static_power_w, and a plan"):
+    with pytest.raises(ConfigurationError, match=r"processors differ in static_power_w, but a plan"):
         run(system)

@@ -110,7 +110,9 @@ def test_a_wrong_table_is_refused_before_the_clock_starts(table, header, rows):
 
 
 def test_distances_that_do_nothing_are_refused(table):
-    with pytest.raises(ConfigurationError, match=r"TableTopology\.min_distance_m = 1: the table says"):
+    with pytest.raises(
+        ConfigurationError, match=r"TableTopology\.min_distance_m = 1: has no effect: the table"
+    ):
         TableTopology(file=table(*ROWS), min_distance_m=1.0)
 
 

@@ -33,5 +33,5 @@ def test_a_range_is_uniform_in_dbm(number, power_w):
 
 
 def test_a_swapped_range_is_refused():
-    with pytest.raises(ConfigurationError, match=r"PowerRange.lowest_dbm = 30: lies above highest_dbm = 20"):
+    with pytest.raises(ConfigurationError, match=r"PowerRange.lowest_dbm = 30: is above highest_dbm = 20"):
         PowerRange(lowest_dbm=30.0, highest_dbm=20.0)

@@ -528,7 +528,7 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     pd.testing.assert_frame_equal(played_there.transfers, done.transfers)
     planned = duty_cycled(folder, cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal()))
     for system in (planned, cosim.evolve(planned, protocol=RawHfl())):
-        with pytest.raises(cosim.ConfigurationError, match="of a DutyCycledLink none are known"):
+        with pytest.raises(cosim.ConfigurationError, match="not known for a DutyCycledLink"):
             cosim.run(system, models.build(system.model))
 
 

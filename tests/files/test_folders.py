@@ -118,7 +118,7 @@ def test_two_studies_do_not_fill_one_folder(tmp_path):
 
     def listener(runs, num_wanted) -> None:
         if not refused:
-            with pytest.raises(ConfigurationError, match="another process plays this study") as error:
+            with pytest.raises(ConfigurationError, match="another process is running this study") as error:
                 STUDY.run(tmp_path / "s", executor=Here())
             refused.append(error)
 
@@ -164,9 +164,9 @@ def test_commands_know_the_home_folder(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/x", "a\0b"])
 def test_a_place_that_cannot_be_is_refused(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ConfigurationError, match=r"nothing can lie there .*Use another path"):
+    with pytest.raises(ConfigurationError, match=r"cannot be the path of a file .*Use another path"):
         run(SYSTEM, out=path)
-    with pytest.raises(ConfigurationError, match="nothing can lie there"):
+    with pytest.raises(ConfigurationError, match="cannot be the path of a file"):
         STUDY.run(path, executor=Here())
     assert list(tmp_path.iterdir()) == []
 

@@ -223,8 +223,8 @@ def test_a_run_whose_imported_module_has_changed_is_refused_by_its_file(calm, tm
     with pytest.raises(ConfigurationError) as refused:
         cosim.run(calm.system(), out=tmp_path / "a", resume=True)
     assert str(refused.value) == (
-        f"resume: {tmp_path / 'a'}: began with another module calm.ticks (which calm.clocks imports): "
-        f"{tmp_path / 'calm/ticks.py'} has changed since. Use that file as it was, or another folder."
+        f"resume: {tmp_path / 'a'}: was started with another module calm.ticks (which calm.clocks imports): "
+        f"{tmp_path / 'calm/ticks.py'} has changed since. Restore that file, or use another folder."
     )
 
 
@@ -272,10 +272,10 @@ def test_a_stopped_run_goes_on_with_the_same_source_and_refuses_another(module, 
     before = Path(sys.modules[module].__file__).read_text()
     edited(sys.modules[module])
     written = {path: path.read_bytes() for path in (tmp_path / "a").iterdir()}
-    message = f"a: began with another module {module} (of which it takes "
+    message = f"a: was started with another module {module} (of which it takes "
     with pytest.raises(ConfigurationError, match=re.escape(message)) as refused:
         cosim.run(calm.system(), out=tmp_path / "a", resume=True)
-    fix = "has changed since. Use that file as it was, or another folder."
+    fix = "has changed since. Restore that file, or use another folder."
     assert str(refused.value).endswith(f"{sys.modules[module].__file__} {fix}")
     assert {path: path.read_bytes() for path in (tmp_path / "a").iterdir()} == written
     Path(sys.modules[module].__file__).write_text(before)
@@ -305,7 +305,7 @@ def test_a_study_that_goes_on_refuses_another_source_of_any_design(calm, tmp_pat
             assert asked["sources"].keys() == {"calm", "calm.bases", "calm.parts"}
         edited(sys.modules["calm.bases"])
         with pytest.raises(
-            ConfigurationError, match=r"s: began with another module calm\.bases .*takes Slow"
+            ConfigurationError, match=r"s: was started with another module calm\.bases .*takes Slow"
         ):
             study.run(tmp_path / "s", executor=executor)
 

@@ -104,8 +104,12 @@ def test_a_link_with_two_forms_cannot_be_made():
 @pytest.mark.parametrize(
     ("field", "link", "message"),
     [
-        ("uplink", cosim.radio.Broadcast(), "uplink = Broadcast: it is for what goes down.*uplink = Radio"),
-        ("downlink", cosim.Radio(), "downlink = Radio: it is for what goes up.*downlink = Unicast"),
+        (
+            "uplink",
+            cosim.radio.Broadcast(),
+            "uplink = Broadcast: it is only for the downlink.*uplink = Radio",
+        ),
+        ("downlink", cosim.Radio(), "downlink = Radio: it is only for the uplink.*downlink = Unicast"),
     ],
 )
 def test_a_link_the_wrong_way_is_refused(field, link, message):

@@ -146,7 +146,7 @@ def test_what_is_known_beforehand_is_how_long_it_takes(name):
 @pytest.mark.parametrize("name", ["steady", "queues"])
 def test_who_asks_where_nothing_is_known_is_refused_in_one_sentence(name):
     (link,) = UPLINKS[name].of_cells(Simulation(1), [CELL])
-    with pytest.raises(ConfigurationError, match=r"a rule: asks for rates .* of a \w+Link none "):
+    with pytest.raises(ConfigurationError, match=r"a rule: asks for rates .* known for a \w+Link"):
         link.known_to("a rule")
 
 

@@ -98,6 +98,6 @@ def test_a_users_own_models_beside_the_script_is_one_clear_sentence(tmp_path):
         check=True,
     )
     hidden, theirs = done.stdout.splitlines()
-    assert hidden.endswith("If a file of yours is called models.py, give it another name.")
+    assert hidden.endswith("Give another name to any file of yours that is called models.py.")
     assert not (tmp_path / "a").exists()
     assert theirs == "Linear"

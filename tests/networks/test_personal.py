@@ -372,7 +372,7 @@ def test_the_laws_of_runs():
             r"System\.personal = .*called 'head'; known are layers\.0, layers\.1, batch norm, running",
         ),
         (("layers.1", "batch norm"), r"System\.model has no layer with running statistics"),
-        (("layers",), r"keep all that is trained to themselves"),
+        (("layers",), r"keep all that is trained, and learn nothing together"),
     ],
 )
 @pytest.mark.parametrize("evaluation", [cosim.ends.EveryVersions(), cosim.Never()])
@@ -396,9 +396,7 @@ def test_words_that_name_nothing_or_everything_are_refused_before_a_folder_is_ma
     ids=["HIST", "VHFL"],
 )
 def test_protocols_that_cut_the_network_are_refused(played, why):
-    with pytest.raises(
-        ConfigurationError, match=rf"System\.personal = .*clients keep it to themselves, and {why}"
-    ):
+    with pytest.raises(ConfigurationError, match=rf"System\.personal = .*clients keep it, but {why}"):
         cosim.run(played)
 
 

@@ -183,7 +183,7 @@ def test_lenet_goes_over_the_air_too():
 def test_batches_of_one_and_vertical_epochs_are_refused():
     for protocol, words in (
         (evolve(RESNET.protocol, training=evolve(TRAINING, local=Sgd(batch_size=1))), "batch_size = 1"),
-        (Vhfl(), "the epochs of VHFL do not move them"),
+        (Vhfl(), "the epochs of VHFL do not update"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             play(evolve(RESNET, num_cells=1, protocol=protocol))

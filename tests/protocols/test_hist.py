@@ -220,8 +220,8 @@ def test_a_network_that_declares_no_groups_of_units_has_two_ways_out(evaluation)
     with pytest.raises(ConfigurationError) as refused:
         run(own)
     assert str(refused.value) == (
-        "Hist: every cell trains other units of the network, and System.model declares no groups of units "
-        "(unit_groups). Use protocol HFedAvg, in which every cell trains the whole model; or "
-        "unit_groups of the network, such as {'hidden': (('0.weight', 0), ('2.weight', 1))}."
+        "Hist: every cell trains other units of the network, but System.model declares no groups of units "
+        "(unit_groups). Use the protocol HFedAvg, in which every cell trains the whole model; or declare "
+        "unit_groups in the network, such as {'hidden': (('0.weight', 0), ('2.weight', 1))}."
     )
     run(evolve(own, protocol=HFedAvg(training=own.protocol.training), evaluation=Never()))

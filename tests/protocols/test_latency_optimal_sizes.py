@@ -199,13 +199,13 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
     [
         (
             lambda s: evolve(s, uplink=PublicNetwork()),
-            "LatencyOptimal: asks for rates and gains .* of a QueueLink",
+            "LatencyOptimal: asks for rates and gains .* for a QueueLink",
         ),
         (lambda s: evolve(s, model="relu-12-2-4"), "3 cells for 2 units"),
         (lambda s: evolve(s, model="relu-12-4"), "System.model declares no groups of units"),
         (
             lambda s: evolve(s, uplink=evolve(s.uplink, sharing=ResourceBlocks())),
-            "makes clients wait for each other",
+            "clients wait for each other",
         ),
         (
             lambda s: evolve(s, protocol=evolve(s.protocol, submodel_sizes=LatencyOptimal(largest=0.9))),
@@ -213,7 +213,7 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
         ),
         (
             lambda s: evolve(s, protocol=evolve(s.protocol, submodel_sizes=LatencyOptimal(largest=1.1))),
-            "too few to add up",
+            "do not add up",
         ),
     ],
 )

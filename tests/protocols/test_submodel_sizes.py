@@ -111,8 +111,8 @@ def test_a_cell_of_any_slowness_trains_one_unit():
         (([0.0], [math.nan]), 10, 1.5, "finite"),
         (([0.0, 0.0], [1.0]), 10, 1.5, "for every cell"),
         (([0.0] * 11, [1.0] * 11), 10, 1.5, "11 cells for 10 units.*fewer cells"),
-        (([0.0] * 2, [1.0] * 2), 300, 0.9, "too few to add up.*at least 1"),
-        (([0.0] * 7, [1.0] * 7), 300, 1.0, "at most 1 equal parts are 42 of 300.*at least 1.003"),
+        (([0.0] * 2, [1.0] * 2), 300, 0.9, "do not add up.*largest = 1"),
+        (([0.0] * 7, [1.0] * 7), 300, 1.0, "with at most 1 equal parts, 42 of 300.*largest = 1.003"),
     ],
 )
 def test_refused(times_s, num_units, largest, message):

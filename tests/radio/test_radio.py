@@ -148,7 +148,7 @@ def test_without_fading_the_mean_snr_is_the_snr():
         (
             lambda: LinkBudget(large_scale_redrawn=CoherenceTime()),
             "LinkBudget.large_scale_redrawn",
-            "the path loss of an upload stays while it lasts",
+            "the path loss must not change during an upload",
         ),
         (lambda: Radio(link="budget"), "Radio.link", "'kind' must be one of GivenSnr, LinkBudget"),
         (lambda: Radio(sharing="equal"), "Radio.sharing", "'kind' must be one of FixedShares, OverTheAir"),

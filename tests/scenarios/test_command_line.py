@@ -424,8 +424,8 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         pytest.param((*QUICK, "--num-clients", "0"), ("System.num_clients = 0",), id="no clients"),
         pytest.param(
             (*QUICK, "--num-cells", "25"),
-            ("System.num_cells = 25", "more cells than clients (24)", "at most 24 cells"),
-            id="more cells than clients",
+            ("System.num_cells = 25", "is more than num_clients = 24", "Use at most 24."),
+            id="is more than num_clients",
         ),
         pytest.param(
             (*QUICK, "--num-cells", "9", "--model", "relu-64-8-10"),

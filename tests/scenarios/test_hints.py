@@ -78,7 +78,7 @@ def test_options_by_words_of_other_programs(option, hint, capsys):
             "no file 'no.csv'",
         ),
         ("--design A:bandwith_hz=2e6 --design B:", "there is no such field. Did you mean bandwidth_hz?"),
-        ("--design A:num_cells=90 --design B:", "System.num_cells = 90: more cells than clients (5)"),
+        ("--design A:num_cells=90 --design B:", "System.num_cells = 90: is more than num_clients = 5"),
         ("--design A:num_cells=1 --design A:num_cells=2", "is given twice"),
         ("--over num_cells=1,2 --out small.py/s", "small.py/s: cannot be written"),
     ],

@@ -96,7 +96,7 @@ def test_a_class_of_ones_own_that_misspells_a_method_is_told_which_it_lacks():
         with_kinds(System(), ["--selection.kind", f"{__name__}:Misspelt"])
     assert str(refused.value) == (
         f"--selection.kind: {__name__}:Misspelt: lacks participants, which every Selection has. It has "
-        "participant. Use a method participants(self, sim, edge, coming)."
+        "participant. Add a method participants(self, sim, edge, coming)."
     )
     with pytest.raises(ConfigurationError, match="Mute: lacks of_cells, which every Link has"):
         from_dict(System, {"uplink": {"kind": f"{__name__}:Mute"}})

@@ -93,10 +93,10 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
         (("--design", "A: num_cells=2", "--design", "B:", "--over", "bandwidth_hz=2e6,1e6"), "A, 1 MHz"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*made anew:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*made again:UserWarning")
 @pytest.mark.usefixtures("unwritten_pictures")
 def test_study_table_and_report_take_one_reference(over, design, tmp_path, capsys):
-    """The first design that leaves its system as it is, else the first, and so when it is made anew."""
+    """The first design that leaves its system as it is, else the first, and so when it is made again."""
     call("quickstart", *over, "--seeds", "2", "--timing-only", "--workers", "1", "--out", "s", *SMALL)
     assert f"difference to {design}, seed by seed" in capsys.readouterr().out
     assert pd.read_csv("s/table.csv").query("difference.isna()")["name"].unique().tolist() == [design]
@@ -163,7 +163,7 @@ def test_a_failing_design_is_named_and_the_exit_code_says_so(capsys):
     )
     output = capsys.readouterr().out
     assert code == 1
-    assert "Failed: 200 cells, seed 1: System.num_cells = 200: more cells than clients (" in output
+    assert "Failed: 200 cells, seed 1: System.num_cells = 200: is more than num_clients = " in output
     assert "(2 runs, 1 failed)" in output
 
 
@@ -227,7 +227,7 @@ def test_a_design_that_drops_all_is_said_to(capsys):
         (("--design", ": num_cells=2"), "must be NAME: FIELD=VALUE"),
         (("--design", "A:", "--design", "A: num_cells=2"), "is given twice"),
         (("--design", "A: num_cell=2"), '--design "A: num_cell=2": num_cell: there is no such field'),
-        (("--design", "A: num_cells=200"), "System.num_cells = 200: more cells than clients (24)"),
+        (("--design", "A: num_cells=200"), "System.num_cells = 200: is more than num_clients = 24"),
         (("--executor", "slurm"), "--executor slurm: must be processes, dask or dask=ADDRESS"),
     ],
 )

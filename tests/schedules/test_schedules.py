@@ -424,7 +424,7 @@ def test_what_is_no_number_is_refused():
         cosim.Sgd(learning_rate=[0.1, 0.2])
     with pytest.raises(ConfigurationError, match="must rise from round 1"):
         ByRound(values=(0.1, 0.2), first_rounds=(1, 1))
-    with pytest.raises(ConfigurationError, match="a round for each of the 2 values"):
+    with pytest.raises(ConfigurationError, match="one round for each of the 2 values"):
         ByRound(values=(0.1, 0.2), first_rounds=(1,))
 
 

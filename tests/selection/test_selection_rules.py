@@ -162,7 +162,7 @@ def test_power_of_choice_asks_candidates_only():
     assert told.choose(losses=[0.1, 0.7, 0.3, 9, 9, 9]) == [1, 2]
     assert told.asked[-1] == ("losses", [0, 1, 2])
     with pytest.raises(
-        ConfigurationError, match=r"num_candidates = 3: fewer candidates than participants \(4\)"
+        ConfigurationError, match=r"num_candidates = 3: must not be below num_participants = 4"
     ):
         PowerOfChoice(num_participants=4, num_candidates=3)
 

@@ -143,7 +143,7 @@ def test_running_statistics_are_the_mean_s(learner):
 
 
 def test_what_does_not_go_together_is_refused():
-    with pytest.raises(ConfigurationError, match=r"FedAdam\.mean = 'FedAvgM': has a step of its own.*Mean"):
+    with pytest.raises(ConfigurationError, match=r"FedAdam\.mean = 'FedAvgM': takes a step of its own.*Mean"):
         system(FedAdam(mean=FedAvgM()))
     with pytest.raises(ConfigurationError, match=r"momentum = 1.*below 1"):
         FedAvgM(momentum=1.0)

@@ -177,7 +177,7 @@ def test_running_statistics_are_those_of_a_mean():
 
 def test_more_than_weights_are_refused():
     for rule in (FedAvgM(), FedNova()):
-        with pytest.raises(ConfigurationError, match=r"FedNova\.weighted = .*is more than weights"):
+        with pytest.raises(ConfigurationError, match=r"FedNova\.weighted = .*is more than a rule of weights"):
             FedNova(weighted=rule).fit(None)
     assert asks_in(FedNova(), ONE_BY_ONE)
     assert MeanBySamples() == FedNova().weighted

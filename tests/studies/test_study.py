@@ -313,7 +313,7 @@ def test_another_study_in_the_folder_is_refused(tmp_path):
     assert bytes_of(tmp_path / "s") == before
     (tmp_path / "t").mkdir()
     (tmp_path / "t" / "mine").write_text("x")
-    with pytest.raises(ConfigurationError, match="is there already, and no study"):
+    with pytest.raises(ConfigurationError, match="exists, and is not a study"):
         Study(BASE, GRID, 1).run(tmp_path / "t", executor=Here())
     # More seeds of the same study go on.
     assert len(Study(BASE, GRID, 2).run(tmp_path / "s", executor=Here())) == 8

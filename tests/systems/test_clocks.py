@@ -510,7 +510,7 @@ WAYS = [(cosim.FixedShares(), "up"), (cosim.radio.RedividedShares(), "down"), (c
             for gain in ("nan", "-5")
             for way in WAYS
         ],
-        *[(over("0.0", *way), "everybody waits, nothing will ever happen any more") for way in WAYS],
+        *[(over("0.0", *way), "deadlock: every process is waiting") for way in WAYS],
         (one_cell(uplink=Backwards()), "BackwardsLink.rates_bps gives .* a rate of 0 or above for each"),
     ],
 )

@@ -172,7 +172,7 @@ SHOWS = {
 }
 """What of a part must be seen in a run."""
 SAY_TO_PLANS = {
-    "TracedUplink": "asks for rates and gains beforehand, and of a TracedCellLink none are known",
+    "TracedUplink": "asks for rates and gains beforehand, which are not known for a TracedCellLink",
     "TracedDownlink": "System.downlink = TracedLink: no plan knows .* plans how long jobs take",
     "SlottedAloha": "SlottedAloha: how long an upload takes is not known .* plans how long uploads take",
 }

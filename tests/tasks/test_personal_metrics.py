@@ -189,7 +189,7 @@ def test_a_rule_that_chooses_by_losses_is_told_those_of_own_models(changes):
 
 def test_own_models_where_clients_have_none_are_refused():
     message = (
-        r"metrics = .*PersonalAccuracy is of clients' own models, and clients keep nothing .* System\.pers"
+        r"metrics = .*PersonalAccuracy measures clients' own models, but clients keep no part .* System\.pers"
     )
     with pytest.raises(ConfigurationError, match=message):
         system(personal=())

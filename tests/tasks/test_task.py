@@ -345,7 +345,7 @@ def test_a_loss_of_every_output_with_every_target_is_refused(loss, squeezed):
         y = FEATURES.sum(1)[:, None] if own_axis else FEATURES.sum(1)
         data = cosim.data.Dataset.of("own", (FEATURES[:30], y[:30]), (FEATURES[30:], y[30:]))
         if own_axis == squeezed:
-            with pytest.raises(ConfigurationError, match=r"Own.loss: takes each output with the targets"):
+            with pytest.raises(ConfigurationError, match=r"Own.loss: pairs each output with the targets"):
                 Learner(models.build("mlp-6-4-1"), data, task=task)
         else:
             Learner(models.build("mlp-6-4-1"), data, task=task)

@@ -179,7 +179,7 @@ def test_another_cell_keeps_the_offsets_and_another_seed_moves_them():
 
 def test_a_ring_without_a_place_is_refused():
     with pytest.raises(
-        ConfigurationError, match=r"Topology\.min_distance_m = 50: must lie below cell_radius_m = 50"
+        ConfigurationError, match=r"Topology\.min_distance_m = 50: must be below cell_radius_m = 50"
     ):
         Topology(cell_radius_m=50.0, min_distance_m=50.0)
 

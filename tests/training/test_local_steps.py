@@ -116,5 +116,5 @@ def test_steps_that_are_none_are_refused():
 def test_a_plan_of_times_wants_the_same_steps_for_all():
     training = cosim.EdgeTraining(steps=Epochs())
     protocol = cosim.Hist(training=training, submodel_sizes=cosim.protocols.LatencyOptimal())
-    with pytest.raises(ConfigurationError, match=r"EdgeTraining\.steps = 'Epochs': .* the same for all"):
+    with pytest.raises(ConfigurationError, match=r"EdgeTraining\.steps = 'Epochs': .* one number for all"):
         cosim.run(attrs.evolve(small_system(), protocol=protocol))

@@ -224,7 +224,7 @@ def test_a_generator_without_a_seed_is_found_and_one_of_a_key_is_not():
             moved(client, np.random.PCG64())
 
     trained(models.build("mlp-12-9-4"), Seeded(), num_workers=1)
-    with pytest.raises(ConfigurationError, match=r"Drawing.train leaves another .* a seed.*generator"):
+    with pytest.raises(ConfigurationError, match=r"Drawing.train gives another .* a seed.*generator"):
         trained(models.build("mlp-12-9-4"), Drawing(), num_workers=1)
 
 

@@ -160,17 +160,17 @@ def trained(**parts) -> cosim.HFedAvg:
     [
         (
             lambda: cosim.codecs.ErrorFeedback(codec=Halves()),
-            r"ErrorFeedback\.codec = .*Halves.*: what arrives is Halves\.arrived's",
+            r"ErrorFeedback\.codec = .*Halves.*: Halves\.arrived says what arrives",
         ),
         (
             lambda: small(
                 protocol=trained(server=cosim.server_updates.FedAdam(mean=cosim.server_updates.FedAvgM()))
             ),
-            r"FedAdam\.mean = .*FedAvgM.*: has a step of its own",
+            r"FedAdam\.mean = .*FedAvgM.*: takes a step of its own",
         ),
         (
             lambda: type("Hot", (cosim.devices.Device,), {"idle_w": 100.0}),
-            r"Hot: a Device is data, and nothing asks a subclass of it.*cosim\.devices\.Processor",
+            r"Hot: a Device holds numbers only.*cosim\.devices\.Processor",
         ),
     ],
 )

@@ -102,7 +102,7 @@ def test_shared_draws_and_states_that_nobody_keeps_are_refused_by_the_functions_
 
 
 def test_a_learning_rate_that_nobody_asks_for_is_refused():
-    with pytest.raises(ConfigurationError, match=r"learning_rate = 0\.3: the function has a step size"):
+    with pytest.raises(ConfigurationError, match=r"learning_rate = 0\.3: has no effect"):
         system(rule("noisy_momentum", learning_rate=0.3))
 
 
@@ -213,7 +213,7 @@ def test_one_pass_may_be_made_in_parts_and_end_early_but_not_before_its_first():
             np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6)
     early = weights(rule("stops_early"))
     assert all(not np.allclose(early[name], values, atol=1e-4) for name, values in expected.items())
-    with pytest.raises(ConfigurationError, match=r"takes_none takes none of its mini-batches.*for x, y in"):
+    with pytest.raises(ConfigurationError, match=r"takes_none uses none of its mini-batches.*for x, y in"):
         weights(rule("takes_none"))
 
 

@@ -134,7 +134,7 @@ WAYS: dict[str, Callable[[LocalTraining, ServerUpdate, Codec], System]] = {
         codec,
     ),
 }
-KEEPS = r"EdgeTraining\.local = '\w+': \w+ keeps a state, and a cell has other units"
+KEEPS = r"EdgeTraining\.local = '\w+': \w+ keeps a state, but a cell has other units"
 NO_EDGE = (
     r".* = Clients: no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server"
 )
@@ -205,20 +205,38 @@ def test_whole_runs_of_parts_that_keep_something_go_on_as_they_would_have(local,
 @pytest.mark.parametrize(
     ("local", "way", "server", "codec", "sentence"),
     [
-        ("sgd", "cloud", MajorityVote(), Signs(), r"HFedAvg\.server = 'MajorityVote': .* a model from each"),
-        ("sgd", "HFedAvg", FedAdam(mean=MajorityVote()), Signs(), r"FedAdam\.mean = 'MajorityVote': has a"),
+        (
+            "sgd",
+            "cloud",
+            MajorityVote(),
+            Signs(),
+            r"HFedAvg\.server = 'MajorityVote': .* one model from each",
+        ),
+        ("sgd", "HFedAvg", FedAdam(mean=MajorityVote()), Signs(), r"FedAdam\.mean = 'MajorityVote': takes a"),
         ("sgd", "HFedAvg", FedNova(weighted=MajorityVote()), Signs(), r"FedNova\.weighted = 'MajorityVote'"),
-        ("scaffold", "deadline", MajorityVote(), Signs(), r"System\.codec = 'Signs': .*and Scaffold sends"),
-        ("scaffold", "HFedAvg", MEAN, Signs(), r"System\.codec = 'Signs': .*and Scaffold sends"),
+        (
+            "scaffold",
+            "deadline",
+            MajorityVote(),
+            Signs(),
+            r"System\.codec = 'Signs': .*but Scaffold also sends",
+        ),
+        ("scaffold", "HFedAvg", MEAN, Signs(), r"System\.codec = 'Signs': .*but Scaffold also sends"),
         (
             "sgd",
             "HIST",
             MEAN,
             ErrorFeedback(),
-            r"System\.codec = 'ErrorFeedback': .*keeps a state, and a cell",
+            r"System\.codec = 'ErrorFeedback': .*keeps a state, but a cell",
         ),
         ("sgd", "HIST", FedAdam(), PLAIN, r"EdgeTraining\.server = 'FedAdam': .*keeps a state"),
-        ("adam kept", "deadline", FedAdam(mean=FedNova()), PLAIN, r"FedNova with local = Adam: how many"),
+        (
+            "adam kept",
+            "deadline",
+            FedAdam(mean=FedNova()),
+            PLAIN,
+            r"FedNova with local = Adam: it does not say how many",
+        ),
         ("sgd", "HIST, air", FedNova(), PLAIN, r".*sharing = OverTheAir: .*\.server = FedNova needs them"),
     ],
 )

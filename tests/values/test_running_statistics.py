@@ -154,7 +154,9 @@ def test_a_variance_below_zero_counts_as_zero():
 
 def test_statistics_that_nothing_moves_are_refused():
     """A client without labels of its own trains on distinct rows, which are no batches."""
-    with pytest.raises(ConfigurationError, match=r"moves bn1\.running_mean with every batch, and clients of"):
+    with pytest.raises(
+        ConfigurationError, match=r"changes bn1\.running_mean with every batch, but clients of"
+    ):
         Learner(Normalised(), attrs.evolve(DATA, train_y=None, batching=RecurringRows))
 
 

@@ -192,7 +192,7 @@ def test_a_long_chain_of_states_is_freed_without_recursion():
 
 @pytest.mark.parametrize(
     ("rule", "message"),
-    [(Forgetful(), "nobody would keep it.*keeps_state = True"), (Odd(), "a list: must be a dictionary")],
+    [(Forgetful(), "would be lost.*keeps_state = True"), (Odd(), "a list: must be a dictionary")],
 )
 def test_states_of_the_wrong_kind_are_refused(rule, message):
     learner = Learner(models.build("mlp-12-9-4"), DATA, num_workers=1)

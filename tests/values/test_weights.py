@@ -67,7 +67,7 @@ def test_sums_keep_the_digits_of_a_small_difference():
 def test_sums_of_different_shapes_are_refused():
     running = WeightedSum()
     running.add(1.0, cut(filled(1.0), SHAPE, EVEN))
-    with pytest.raises(ConfigurationError, match="in one sum"):
+    with pytest.raises(ConfigurationError, match="cannot be added"):
         running.add(1.0, filled(1.0))
 
 

@@ -198,8 +198,8 @@ def _lack(folder: Path) -> str:
 def _named(folder: Path, source: str) -> Path:
     if lack := _lack(folder):
         raise MissingFiles(
-            f"{source} = {folder} {lack}: Fashion-MNIST is four IDX files. Name the folder in "
-            f"which they lie, or none to look in the usual ones; to get the files: {_WAYS}."
+            f"{source} = {folder} {lack}: Fashion-MNIST is four IDX files. Name the folder that holds "
+            f"them, or none to search the usual ones. {_WAYS}"
         )
     return folder
 
@@ -217,7 +217,7 @@ def _read_file(folder: Path, file: IdxFile) -> NDArray[np.uint8]:
         return _checked(path.read_bytes(), file)
     except (OSError, idx.WrongContent) as error:
         raise ConfigurationError(
-            f"{path}: {error}. Remove this file and get the set again. {_WAYS}"
+            f"{path}: {error}. Remove this file, then get the set again. {_WAYS}"
         ) from None
 
 
@@ -260,7 +260,7 @@ def _fetch(url: str, file: IdxFile, progress: Progress | None) -> bytes:
             error.close()
         what = "what the server sent is wrong: " if isinstance(error, idx.WrongContent) else ""
         raise ConfigurationError(
-            f"cannot download {url}: {what}{error}. Try again; else {_WITHOUT_DOWNLOAD}."
+            f"cannot download {url}: {what}{error}. Try again; or {_WITHOUT_DOWNLOAD}."
         ) from None
     return bytes(content)
 
@@ -275,5 +275,5 @@ def _write(path: Path, content: bytes) -> None:
             part.replace(path)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot write {path}: {error}. Use a folder that you may write to, with enough space."
+            f"cannot write {path}: {error}. Use a folder that you may write to and that has enough space."
         ) from None

@@ -28,8 +28,8 @@ class Natural(Split):
         num_owners = int(owners.max()) + 1
         if num_owners != num_clients:
             raise ConfigurationError(
-                f"System.num_clients = {num_clients}: the samples of {dataset.name!r} arise at {num_owners} "
-                f"places, one client each. Use num_clients = {num_owners}, data of as many places, or "
-                "the split Iid."
+                f"System.num_clients = {num_clients}: the samples of {dataset.name!r} arise at "
+                f"{num_owners} places, each of which is a client. Use num_clients = {num_owners}, data "
+                "of as many places, or the split Iid."
             )
         return [np.flatnonzero(owners == number) for number in range(num_owners)]

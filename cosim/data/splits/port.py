@@ -91,6 +91,7 @@ def check_enough(dataset: Dataset, num_hands: int, hands: str) -> None:
     """
     if dataset.num_sample_numbers < num_hands:
         raise ConfigurationError(
-            f"{dataset.num_sample_numbers} samples of {dataset.name!r} cannot go to {hands}: one would be "
-            "empty. Use fewer clients, fewer shards per client, a larger data set, or Sampled."
+            f"{dataset.num_sample_numbers} samples of {dataset.name!r} cannot be dealt to {hands}: one "
+            "would be empty. Use fewer clients, fewer shards per client, a larger data set, or "
+            "Sampled."
         )

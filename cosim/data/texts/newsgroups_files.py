@@ -102,12 +102,12 @@ def load(
     train, test = _documents(Path(named) / TRAIN), _documents(Path(named) / TEST)
     if odd := sorted(train.keys() ^ test.keys()):
         raise ConfigurationError(
-            f"{named}: {', '.join(odd)} in one of {TRAIN} and {TEST} only, but both need the same groups. "
-            f"{_GET_NEWS}"
+            f"{named}: {', '.join(odd)} is in only one of {TRAIN} and {TEST}, which need the same "
+            f"groups. {_GET_NEWS}"
         )
     if len(train) < 2:
         raise ConfigurationError(
-            f"{Path(named) / TRAIN}: {len(train)} groups, but it takes two to tell apart. Use {_GET_NEWS}."
+            f"{Path(named) / TRAIN}: {len(train)} groups, but there must be at least 2. {_GET_NEWS}"
         )
     return _read(tuple(train), *map(_flat, (train, test)), _tokenizer_files(gpt2_dir), num_tokens)
 
@@ -147,8 +147,8 @@ def _documents(split: Path) -> dict[str, tuple[Stamp, ...]]:
     for name, files in found.items():
         if not files:
             raise ConfigurationError(
-                f"{split / name}: no document in this group. Remove the group from both splits, "
-                f"or {_GET_NEWS}."
+                f"{split / name}: no document in this group. Remove the group from both splits. Or: "
+                f"{_GET_NEWS}"
             )
     return found
 
@@ -194,7 +194,7 @@ def _tokenizer(paths: list[Path]) -> Any:
         from tokenizers import Tokenizer, models, pre_tokenizers  # comes with transformers
     except ImportError as error:
         raise ConfigurationError(
-            f"GPT-2's tokenizer needs transformers: {error}. Use pip install 'cosim[lora]'."
+            f"GPT-2's tokenizer needs transformers: {error}. Run pip install 'cosim[lora]'."
         ) from None
     files = [str(path) for path in paths]
     try:

@@ -60,8 +60,8 @@ class Windows(Cause):
             num_passed += 1
             if num_passed > _MOST_PASSED:
                 raise ConfigurationError(
-                    f"{self._whose}: more than {_MOST_PASSED:,} windows pass while nothing else happens up "
-                    f"to {now_s:.6g} s. Use longer windows, with longer times between them."
+                    f"{self._whose}: more than {_MOST_PASSED:,} windows pass by {now_s:.6g} s while "
+                    "nothing else happens. Use longer windows, with longer times between them."
                 )
         return self._from_s <= now_s
 

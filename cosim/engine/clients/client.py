@@ -61,8 +61,8 @@ class Client:
         samples = self.samples_now()
         if not len(samples):
             raise ConfigurationError(
-                f"{self.name} has no samples when it is asked for them, so it can train on none. Use "
-                "data that give every client at least one, or fewer clients."
+                f"{self.name} has no samples to train on. Use data that give every client at least "
+                "one, or fewer clients."
             )
         return samples
 

@@ -179,8 +179,8 @@ def _asked(
 def _each(part: Any, method: str, found: Any, num: int) -> NDArray[np.float64]:
     if np.shape(found) != (num,):
         raise ConfigurationError(
-            f"{type(part).__name__}.{method} gives {found!r:.80}: must be a number for each of {num} clients."
-            " Use @for_each, which writes a rule for one client."
+            f"{type(part).__name__}.{method} gives {found!r:.80}: must be a number for each of {num} "
+            "clients. Use @for_each for a rule about one client."
         )
     return found
 

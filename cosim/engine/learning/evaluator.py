@@ -143,7 +143,7 @@ class Evaluator:
             ConfigurationError: A quantity is predicted.
         """
         if self._dataset.num_classes is None:
-            raise ConfigurationError("label_ranks: the data set has no classes. Use evaluate.")
+            raise ConfigurationError("label_ranks: the data set has no classes. Use evaluate instead.")
         return np.concatenate(list(self._on_test_set(weights, _label_ranks)))
 
     def _outputs(self, weights: Weights, x_BD: Tensor) -> Tensor:

@@ -60,9 +60,9 @@ def load(data: Data, seed: int, data_dir: Path | None, sim: Simulation | None = 
             again = _hash(data.load(Simulation(seed), data_dir))
         if again != own:
             raise ConfigurationError(
-                f"{found.name}: gives other samples each time it is loaded with the same seed, so results "
-                "would not be those of the seed. Draw from a global generator of torch, numpy or "
-                "Python, which the run's seed sets, or give your generator a seed, as "
+                f"{found.name}: gives other samples each time it is loaded with the same seed, so the "
+                "seed would not determine the results. Draw from a global generator of torch, numpy "
+                "or Python, which the run's seed sets, or give your generator a seed, as "
                 "np.random.default_rng(1)."
             )
     return Loaded(found, own)

@@ -97,7 +97,6 @@ class NothingLearned(Learner):
     def compute(self, *values: PendingValue) -> NoReturn:
         """Refused."""
         raise ConfigurationError(
-            "System.evaluation = Never: only times are asked for, so nobody learns, and something wants "
-            "to read weights, a rule that asks for losses for instance. Use EveryVersions, or a "
-            "rule that goes without."
+            "System.evaluation = Never: nothing is learned, but a rule reads weights, for instance "
+            "because it asks for losses. Use EveryVersions, or a rule that does not read them."
         )

@@ -30,8 +30,8 @@ def play(sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
     outcomes = yield from jobs.under(_waited(sim, edge, asked, jobs, received))
     if not isinstance(outcomes, list) or len(outcomes) != num:
         raise ConfigurationError(
-            f"{type(asked.waiting).__name__}.wait returned {outcomes!r:.80}: must be what became of each of "
-            f"the {num} jobs. Return (yield from jobs.cut('late'))."
+            f"{type(asked.waiting).__name__}.wait returned {outcomes!r:.80}: must be the outcome of "
+            f"each of the {num} jobs. Write return (yield from jobs.cut('late'))."
         )
     sim.recorder.overrule(
         {

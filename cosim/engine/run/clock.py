@@ -46,8 +46,8 @@ def plays_on(
         raise ConfigurationError(f"clock = 'arrays': {part} is played by events only. Use clock = 'auto'.")
     if records == "rounds" and (part is not None or clock == "events"):
         raise ConfigurationError(
-            f"records = 'rounds': {part or 'a run'} is played by events, which keep the rows of all clients. "
-            "Use records = 'all', or clock = 'auto'."
+            f"records = 'rounds': {part or 'a run'} is played by events, which keep the rows of all "
+            "clients. Use records = 'all', or clock = 'auto'."
         )
     if part is not None:
         return "events", f"{part} is played by events only"

@@ -70,6 +70,6 @@ def check_number(part: Port, method: str, what: str, num_found: int, whose: str,
     """
     if num_found != num_wanted:
         raise ConfigurationError(
-            f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Use "
+            f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Return "
             "one for each."
         )

@@ -64,9 +64,9 @@ def check_memory(system: Any, cloud: Cloud) -> None:
         own_bits, needed = memory_bits[edge.clients.which], TrainingMemory.of(system, load)
         for place in np.flatnonzero(own_bits < sum(needed)).tolist():
             raise ConfigurationError(
-                f"{edge.clients.names[place]} has {own_bits[place]:.4g} bits of memory, and "
-                f"training takes {sum(needed):.4g}: {needed.model_bits:.4g} for weights and gradients, "
-                f"{needed.state_bits:.4g} for the state of its rules, {needed.activation_bits:.4g} for the "
-                "activations of a mini-batch. Use a smaller batch_size or model, or more "
+                f"{edge.clients.names[place]} has {own_bits[place]:.4g} bits of memory, but training "
+                f"takes {sum(needed):.4g}: {needed.model_bits:.4g} for weights and gradients, "
+                f"{needed.state_bits:.4g} for the state of its rules, {needed.activation_bits:.4g} for "
+                "the activations of a mini-batch. Use a smaller batch_size or model, or more "
                 "devices.memory_bits."
             )

@@ -198,6 +198,6 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
                 check_writable(folder)  # a folder that is none, as in /proc, has no room either
                 where = f" at {shown(folder)}"
             raise ConfigurationError(
-                f"the run takes {needs.words}, and {size_in_words(free)} of {what} are free{where}. "
-                f"Use {', or '.join(fixes)}."
+                f"the run takes {needs.words}, but only {size_in_words(free)} of {what} are "
+                f"free{where}. Use {', or '.join(fixes)}."
             )

@@ -20,14 +20,14 @@ SCENARIO = r"[\w-]+|[\w.-]+:\w+"
 
 def _at_least_1(_options: Any, attribute: Any, number: int | None) -> None:
     if number is not None and number < 1:
-        raise ConfigurationError(f"run: {attribute.name} = {number}: must be at least 1. Use None.")
+        raise ConfigurationError(f"run: {attribute.name} = {number}: must be at least 1. Leave it out.")
 
 
 def _name_of_a_scenario(_options: Any, _attribute: Any, name: str | None) -> None:
     if name is not None and not re.fullmatch(SCENARIO, name):
         raise ConfigurationError(
-            f"run: scenario = {shown(name)}: must be a scenario's name, or module:function. "
-            "Use None, and progress= for a title."
+            f"run: scenario = {shown(name)}: must be a scenario's name, or module:function. Use None; "
+            "a title is progress=."
         )
 
 

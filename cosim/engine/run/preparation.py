@@ -114,8 +114,8 @@ def _check_network(network: Any) -> None:
 
     if not (network is None or callable(network) or isinstance(network, Named)):
         raise ConfigurationError(
-            f"run: network = {shown(network)}: must be a torch.nn.Module, or a function that returns one. "
-            "Use out= for a folder, System.model for a network by its name."
+            f"run: network = {shown(network)}: must be a torch.nn.Module, or a function that returns "
+            "one. Use out= for a folder, and System.model for a network by its name."
         )
 
 

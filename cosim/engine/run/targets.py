@@ -35,8 +35,8 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
     if targets and not system.evaluation.learns:
         kind = type(system.evaluation).__name__
         raise ConfigurationError(
-            f"target {targets[0]:.15g}: with evaluation = {kind} nothing is learned, so none is reached. "
-            "Use EveryVersions, or no target."
+            f"target {targets[0]:.15g}: with evaluation = {kind} nothing is learned, so no target can "
+            "be reached. Use EveryVersions, or no target."
         )
     beyond = [target for target in targets if not 0.0 <= target <= 1.0]
     if beyond:
@@ -47,8 +47,8 @@ def check_targets(system: System, targets: Sequence[float], held: int, data_dir:
         for target in targets:
             if system.end.comes_before(target, held, headline):
                 raise ConfigurationError(
-                    f"target {target:.15g}, held {held}: the run's own {end} may end it before. Use "
-                    f"as far a target there, such as --end.target {target:.15g} --end.held {held}."
+                    f"target {target:.15g}, held {held}: the run's own {end} may end it earlier. Use "
+                    f"the same target there: --end.target {target:.15g} --end.held {held}."
                 )
 
 

@@ -134,8 +134,8 @@ class AsynchronousServer:
         if self._num_lost >= max(MANY_JOBS, MANY_EACH * len(self.names)):
             last = f'(at {self._sim.now_s:.4g} s, the last of them: "{self._why_lost}")'
             raise ConfigurationError(
-                f"{self.name}: the last {self._num_lost:,} jobs brought no update {last}, so the run does "
-                "not come to its end. Use batteries and deadlines that leave time for a job, or end = "
+                f"{self.name}: the last {self._num_lost:,} jobs brought no update {last}, so the run "
+                "would never end. Use batteries and deadlines that leave time for a job, or end = "
                 "AfterSeconds."
             )
 

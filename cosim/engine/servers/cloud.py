@@ -156,9 +156,9 @@ class Cloud(Server):
 
         if self.workload.model_codec is not None and not isinstance(start, ReceivedModel):
             raise ConfigurationError(
-                "Cloud.request: clients start from a model that no downlink has sent, and "
-                f"{type(self.workload.model_codec).__name__} changes those. Use model = "
-                "cloud.sent_down(model) before a round."
+                "Cloud.request: clients would start from a model that was not sent down, but "
+                f"{type(self.workload.model_codec).__name__} changes models that are sent. Call model "
+                "= cloud.sent_down(model) before a round."
             )
 
         nothing_yet = PendingState.of({}) if self.shape.personal else None

@@ -98,8 +98,8 @@ class NextRound:
             )
         if not found and sim.now_s == asked_s:
             raise ConfigurationError(
-                f"{rule}.participants chose nobody in {edge.name} at {asked_s:g} s and let no time pass, so "
-                "nobody would ever be chosen. Choose somebody, or wait in the rule "
+                f"{rule}.participants chose no client in {edge.name} at {asked_s:g} s and let no time "
+                "pass, so it would be asked again without end. Choose a client, or wait in the rule "
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
         ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: client.number))
@@ -111,8 +111,8 @@ class NextRound:
         if present is not chosen and not waited and len(present) < len(chosen):
             away = sorted({client.name for client in chosen} - {client.name for client in present})
             raise ConfigurationError(
-                f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, who are away. "
-                "Choose among coming.clients."
+                f"{rule}.participants chose {', '.join(away)[:200]} in {self.edge.name}, which are "
+                "away. Choose among coming.clients."
             )
         return present
 
@@ -132,8 +132,8 @@ def _events_of(process: Any, rule: str) -> Process:
         if not isinstance(event, Event):
             raise ConfigurationError(
                 f"{rule}.participants yielded {getattr(event, 'name', event)!r:.80}: a rule that waits "
-                "yields events of the clock. Use yield from sim.spend(edge.name, 'idle', 1.0), then "
-                "return clients."
+                "must yield events of the clock. Use yield from sim.spend(edge.name, 'idle', 1.0), "
+                "then return clients."
             )
         try:
             step, given = process.send, (yield event)

@@ -71,7 +71,7 @@ class Workload:
 
     def _refuse_personal(self, why: str) -> None:
         if self.shape.personal:
-            names, rule = tuple(sorted(self.shape.personal)), f"clients keep it to themselves, and {why}"
+            names, rule = tuple(sorted(self.shape.personal)), f"clients keep it, but {why}"
             raise refuse(
                 "System", "personal", names, rule, "Use HFedAvg, whose clients train the whole model."
             )
@@ -96,8 +96,7 @@ class Workload:
         for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
             raise ConfigurationError(
                 f"System.cycles: a local step of {clients[place]} on one sample takes "
-                f"{cycles[place]:g} cycles, and must take a finite number above 0. Use another "
-                "rule or value."
+                f"{cycles[place]:g} cycles: must be a finite number above 0. Use another rule or value."
             )
 
     def _load(
@@ -150,5 +149,5 @@ def _with(num_moving: float, coded: Payload) -> Payload:
 
 def _unknown() -> int:
     raise ConfigurationError(
-        "System.cycles: operations of units that are not chosen yet are unknown. Use CyclesPerStep."
+        "System.cycles: the operations of units that are not chosen yet are unknown. Use CyclesPerStep."
     )

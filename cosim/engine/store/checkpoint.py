@@ -247,9 +247,9 @@ def other_rows(what: str) -> OtherRows:
         what: The run made, and what the replay makes in its place.
     """
     return OtherRows(
-        f"resume: the stopped run made {what}. Something other than weights has changed since, such as a "
-        "module or a file that a part reads, a library, or the order of a set (PYTHONHASHSEED). Use "
-        "all as it was, or another folder."
+        f"resume: the stopped run made {what}. Something other than weights has changed since, such as "
+        "a module or a file that a part reads, a library, or the order of a set (PYTHONHASHSEED). "
+        "Restore it, or use another folder."
     )
 
 

@@ -62,7 +62,9 @@ def noted(folder: Path) -> dict[str, Any]:
         return read_json(folder / FILE)
     except ValueError as error:
         where = shown(folder / FILE)
-        warnings.warn(f"{where}: damaged ({error}). Nothing depends on it, so it is left out.", stacklevel=2)
+        warnings.warn(
+            f"{where}: damaged ({error}). It is left out, as no result depends on it.", stacklevel=2
+        )
         return {}
 
 

@@ -237,19 +237,19 @@ class Result:
             for field, most in _COUNTS.items():
                 value = config["system"].get(field, 1)
                 if type(value) is not int or not 0 <= value <= most:
-                    raise ValueError(f"{field} = {value!r:.80}, and must be a whole number up to {most:g}")
+                    raise ValueError(f"{field} = {value!r:.80}: must be a whole number up to {most:g}")
             name, fix = SUMMARY, f"Run cosim run --resume {shown(folder)}, which simulates what is missing."
             summary, checksums = summary_of(folder)
             for table in TABLES:
                 name = file_of(folder, table).name
                 is_as_written = checksum(folder / name) == checksums[table]
                 if not is_as_written and summary.status == COMPLETE:
-                    raise ValueError("it is not what the run has written: its checksum is another")
+                    raise ValueError("it has changed since the run wrote it (its checksum differs)")
                 if not is_as_written:
                     tables[table]
                     warnings.warn(
-                        f"{shown(folder / name)}: not what {SUMMARY} tells of. The run was stopped while it "
-                        f"saved, or the file is damaged. {fix}",
+                        f"{shown(folder / name)}: does not match {SUMMARY}. The run was stopped while "
+                        f"it saved, or the file is damaged. {fix}",
                         stacklevel=2,
                     )
         except (OSError, ValueError) as error:

@@ -47,7 +47,7 @@ def create(folder: Path, config: dict[str, Any], origin: dict[str, Any]) -> None
     except FileExistsError:
         raise ConfigurationError(
             f"out = {shown(folder)}: exists, and runs are not overwritten. Use another --out, remove "
-            "it, or go on with a stopped run by cosim run --resume."
+            "the folder, or resume a stopped run: cosim run --resume."
         ) from None
 
 
@@ -73,7 +73,7 @@ def found_in(
     """
     if folder is None or not (folder / CONFIG).exists():
         where = "None" if folder is None else shown(folder)
-        raise ConfigurationError(f"resume: {where} holds no run. Use out with the folder of a stopped run.")
+        raise ConfigurationError(f"resume: {where} holds no run. Give the folder of a stopped run as out.")
     _check_is_of(folder, config, sources)
     alone.enter_context(alone_in(folder, "run", waits=waits))
     kept = keep_in(folder)
@@ -111,7 +111,7 @@ def complete_in(folder: Path) -> Result | None:
         why = error.why
     except ValueError as error:
         why = f"{shown(folder / SUMMARY)}: damaged ({error})."
-    warnings.warn(f"{why} The run is played again.", stacklevel=2)
+    warnings.warn(f"{why} The run is simulated again.", stacklevel=2)
     return None
 
 
@@ -122,7 +122,8 @@ def _check_is_of(folder: Path, config: dict[str, Any], sources: Sources) -> None
         known = read_json(folder / CONFIG)
     except ValueError as error:
         raise ConfigurationError(
-            f"resume: {shown(folder / CONFIG)}: damaged ({error}). Remove the folder, and begin the run anew."
+            f"resume: {shown(folder / CONFIG)}: damaged ({error}). Remove the folder, and start the "
+            "run again."
         ) from None
     if known != {name: value for name, value in config.items() if name in known or name != "network"}:
         check_network(known.get("network"), config["network"], f"resume: {shown(folder)}")
@@ -161,8 +162,8 @@ def check_samples(found: str | None, folder: Path) -> None:
     known = noted(folder).get("samples")
     if found is not None and known is not None and found != known:
         raise ConfigurationError(
-            f"resume: {shown(folder)}: began with other samples than its data gives now. Use the data "
-            "as it was, or another folder."
+            f"resume: {shown(folder)}: was started with other samples than its data gives now. Restore "
+            "the data, or use another folder."
         )
 
 
@@ -179,7 +180,7 @@ def check_network(wanted: dict[str, str] | None, found: dict[str, str], where: s
     differs = {"weights": "the same network with other weights of its own", "structure": "built otherwise"}
     how = next((word for name, word in differs.items() if _differ_in(wanted, found) == {name}), "another")
     raise ConfigurationError(
-        f"{where}: that run is of the network {wanted.get('class')}, at hand is {found['class']} ({how}). "
+        f"{where}: that run has the network {wanted.get('class')}, this one {found['class']} ({how}). "
         "Run it from the program that builds its network."
     )
 

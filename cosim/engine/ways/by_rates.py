@@ -61,7 +61,8 @@ class RatesWay(Way):
         found = np.asarray(self.link.rates_bps(self._sim, clients, job, tx_power_w), dtype=float)
         if found.shape != (len(clients),) or np.count_nonzero(found >= 0.0) < len(found):
             raise ConfigurationError(
-                f"{type(self.link).__name__}.rates_bps gives {found!r:.80} for {len(clients)} clients: must "
-                "be an array with a rate of 0 or above for each. Use numbers of numpy, or for_each."
+                f"{type(self.link).__name__}.rates_bps gives {found!r:.80} for {len(clients)} clients: "
+                "must be an array with a rate of 0 or above for each. Return a numpy array, or use "
+                "for_each."
             )
         return found

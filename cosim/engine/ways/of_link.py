@@ -32,8 +32,8 @@ def ways_of(sim: Simulation, link: Link, cells: Sequence[Cell], direction: str) 
     found = link.of_cells(sim, cells)
     if len(found) != len(cells):
         raise ConfigurationError(
-            f"{type(link).__name__}.of_cells gives {len(found)} links for {len(cells)} cells. Use one "
-            "for each."
+            f"{type(link).__name__}.of_cells gives {len(found)} links for {len(cells)} cells. Return "
+            "one for each."
         )
     return [way_of(sim, own, cell, direction) for own, cell in zip(found, cells, strict=True)]
 

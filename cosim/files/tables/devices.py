@@ -80,8 +80,8 @@ class DeviceRows:
         missing = np.setdiff1d(known, self.numbers)
         if len(missing):
             raise ConfigurationError(
-                f"{shown(self.table.path)}: has no row for {len(missing)} of {len(clients)} clients, such as "
-                f"{client_name(int(missing[0]))}. Use a row for each."
+                f"{shown(self.table.path)}: has no row for {len(missing)} of {len(clients)} clients, "
+                f"such as {client_name(int(missing[0]))}. Add a row for each."
             )
 
 

@@ -68,20 +68,21 @@ class OwnTraces(Dealing):
             client = known.get(int(device) if device.isdecimal() else by_number(device)[1])
             if client is None or not (device.isdecimal() or by_number(device) == by_number(client)):
                 raise ConfigurationError(
-                    f"{where}: device {device!r} is no client; those are {clients[0]} to {clients[-1]}, or "
-                    f"their numbers. Use dealing = InTurns, or num_clients = {len(devices)}."
+                    f"{where}: device {device!r} is not a client; clients are {clients[0]} to "
+                    f"{clients[-1]}, or their numbers. Use dealing = InTurns, or num_clients = "
+                    f"{len(devices)}."
                 )
             if client in found:
                 raise ConfigurationError(
-                    f"{where}: devices {found[client].device!r} and {device!r} are both {client}. Use "
-                    "one name for each."
+                    f"{where}: devices {found[client].device!r} and {device!r} are both {client}. Give "
+                    "each a name of its own."
                 )
             found[client] = Dealt(device)
         missing = [client for client in clients if client not in found]
         if missing:
             raise ConfigurationError(
-                f"{where}: has no trace for {len(missing)} of {len(clients)} clients, such as {missing[0]}. "
-                "Use dealing = InTurns, or a device for each."
+                f"{where}: has no trace for {len(missing)} of {len(clients)} clients, such as "
+                f"{missing[0]}. Use dealing = InTurns, or add a device for each."
             )
         return found
 

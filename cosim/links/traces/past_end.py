@@ -73,8 +73,8 @@ class RepeatTrace(PastEnd):
             return _as_the_one_before(where, time_s)
         if self.period_s <= time_s[-1]:
             raise ConfigurationError(
-                f"{where}: has its last row at {time_s[-1]:g} s, and RepeatTrace.period_s = "
-                f"{self.period_s:g} is over by then. Use a longer period, or none."
+                f"{where}: has its last row at {time_s[-1]:g} s, after the end of RepeatTrace.period_s "
+                f"= {self.period_s:g}. Use a longer period, or None."
             )
         return self.period_s
 
@@ -94,8 +94,8 @@ class RefusePastEnd(PastEnd):
 def _as_the_one_before(where: str, time_s: NDArray[np.float64]) -> float:
     if len(time_s) < 2:
         raise ConfigurationError(
-            f"{where}: has one row, so nothing says how long it holds. Use past_end = HoldLast, or "
-            "RepeatTrace with a period_s."
+            f"{where}: has one row, so its period is unknown. Use past_end = HoldLast, or RepeatTrace "
+            "with a period_s."
         )
     return float(2.0 * time_s[-1] - time_s[-2])
 
@@ -103,6 +103,6 @@ def _as_the_one_before(where: str, time_s: NDArray[np.float64]) -> float:
 def over(where: str, end_s: float) -> ConfigurationError:
     """Error for a trace that is over while a client needs it."""
     return ConfigurationError(
-        f"{where}: is over at {end_s:g} s of the run, and is needed longer. Use past_end = "
-        "RepeatTrace or HoldLast, a longer trace, or a shorter run."
+        f"{where}: ends at {end_s:g} s of the run, but the run goes on. Use past_end = RepeatTrace or "
+        "HoldLast, a longer trace, or a shorter run."
     )

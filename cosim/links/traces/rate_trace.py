@@ -64,10 +64,10 @@ class RateTrace:
             where, (time_s, rate_bps) = f"{shown(path)}, device {device!r}", rows[device]
             end_s = self.past_end.end_s(where, time_s)
             if not rate_bps.any():
-                raise ConfigurationError(f"{where}: never has a rate above 0. Leave it out.")
+                raise ConfigurationError(f"{where}: never has a rate above 0. Leave this device out.")
             if end_s == math.inf and rate_bps[-1] == 0.0:
                 raise ConfigurationError(
-                    f"{where}: ends with a rate of 0, which would hold for ever. Use past_end = "
+                    f"{where}: ends with a rate of 0, which would hold forever. Use past_end = "
                     "RepeatTrace, or a last row above 0."
                 )
             course = Stamps(time_s, end_s, repeats=self.past_end.repeats, offset_s=offset_s)

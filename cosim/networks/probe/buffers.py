@@ -81,8 +81,9 @@ def shape_of(network: nn.Module, x_BD: NDArray[Any]) -> NetworkShape:
         except Exception as error:  # of any kind: the pass is the user's own
             if not has_values:
                 raise ConfigurationError(
-                    f"the network's forward pass cannot be tried without values ({type(error).__name__}: "
-                    f"{str(error).partition(chr(10))[0]}). Use a network with values."
+                    "the network's forward pass cannot be tried without values "
+                    f"({type(error).__name__}: {str(error).partition(chr(10))[0]}). Return a network "
+                    "that has values."
                 ) from error
             found = moved, evaluated  # `probe.network` says what is wrong
         known = moved.statistics | declared_statistics(network)
@@ -90,9 +91,9 @@ def shape_of(network: nn.Module, x_BD: NDArray[Any]) -> NetworkShape:
         evaluated |= found[1]
     if evaluated:
         raise ConfigurationError(
-            f"{', '.join(sorted(evaluated))}: the network's forward pass moves it in evaluation mode too, so "
-            "an evaluation would change the model. Use `if self.training:` before what moves it; no "
-            "buffer for what every pass makes again."
+            f"{', '.join(sorted(evaluated))}: the network's forward pass changes it in evaluation mode "
+            "too, so an evaluation would change the model. Write `if self.training:` before the "
+            "change; use a plain variable for what every pass makes again."
         )
     return NetworkShape.of(network, moved.statistics, moved.state)
 
@@ -203,17 +204,17 @@ def _check(module: nn.Module, firsts: dict[str, Tensor], moved: Moved) -> None:
                 "Use register_buffer with its first value.",
             )
         elif value.shape != first.shape:
-            what = f"has the shape {tuple(first.shape)}, and after a forward pass {tuple(value.shape)}"
+            what = f"has the shape {tuple(first.shape)}, but after a forward pass {tuple(value.shape)}"
             fix = (
-                "Use register_buffer in the shape that it keeps; or a plain variable for what every pass "
+                "Use register_buffer with its final shape; or a plain variable for what every pass "
                 "makes again."
             )
         elif value.dtype != first.dtype:
-            what = f"is {first.dtype}, and after a forward pass {value.dtype}"
-            fix = "Use register_buffer in the type that it keeps, such as torch.tensor(0.0)."
+            what = f"is {first.dtype}, but after a forward pass {value.dtype}"
+            fix = "Use register_buffer with its final type, such as torch.tensor(0.0)."
         elif value.is_complex():
-            what, fix = "is complex, and models are real numbers", "Use torch.view_as_real."
+            what, fix = "is complex, but models hold real numbers", "Use torch.view_as_real."
         if what is not None:
             raise ConfigurationError(
-                f"{name}: training moves this buffer, so it travels with the model, but it {what}. {fix}"
+                f"{name}: training changes this buffer, so it is sent with the model, but it {what}. {fix}"
             )

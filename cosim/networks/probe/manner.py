@@ -102,7 +102,7 @@ def _untrainable(error: Exception, dataset: Dataset, task: Task) -> Configuratio
     if "does not require grad" in str(error):
         fix = "Use outputs that follow from parameters, without detach() and torch.no_grad()."
     elif batching_of(dataset, task) is not None:
-        fix = "Use operations that torch.func can batch: rows that recur are trained by it alone."
+        fix = "Use operations that torch.func can batch, as repeated rows cannot be trained otherwise."
     return ConfigurationError(
         f"the network takes samples of {dataset.name!r}, but cannot be trained on them ({told(error)}). {fix}"
     )

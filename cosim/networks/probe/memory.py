@@ -47,8 +47,9 @@ def check_memory(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> N
     hidden = next(untrained(network), None)
     if hidden is not None:
         raise ConfigurationError(
-            f"the network's {hidden} holds parameters that it does not know, which nothing trains. "
-            "Use nn.ModuleList or nn.ParameterList in place of a list, or requires_grad_(False)."
+            f"the network's {hidden} holds parameters that are not registered, so they would not be "
+            "trained. Use nn.ModuleList or nn.ParameterList in place of a list, or "
+            "requires_grad_(False)."
         )
     try:
         samples = [torch.tensor(x) for x in two_and_others(dataset.train_x)]
@@ -57,8 +58,8 @@ def check_memory(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> N
         raise
     except Exception as error:  # whatever a user's forward pass raises
         raise ConfigurationError(
-            f"the network takes a sample of {dataset.name!r} at first, but not after others ({told(error)}). "
-            "Use a forward pass that keeps nothing."
+            f"the network takes a sample of {dataset.name!r} at first, but not after others "
+            f"({told(error)}). Keep nothing in the forward pass."
         ) from None
 
 
@@ -98,25 +99,25 @@ def _check_kept(used: tuple[Kept, Kept], fresh: tuple[Kept, Kept], training: boo
         changes = any(not alike(after.get(name), before.get(name)) for before, after in (used, fresh))
         if changes and not alike(last, fresh[1].get(name)):
             raise ConfigurationError(
-                f"the network's forward pass in {MODES[training]} mode keeps {name} from one pass to the "
-                "next, and each thread has its own, so results would depend on their number. Use a "
-                "tensor in register_buffer, or nothing that is kept."
+                f"the network's forward pass in {MODES[training]} mode keeps {name} from one pass to "
+                "the next, but each thread has its own, so results would depend on the number of "
+                "threads. Use register_buffer for it, or keep nothing."
             )
 
 
 def _remembers(training: bool) -> ConfigurationError:
     return ConfigurationError(
-        f"the network's outputs in {MODES[training]} mode depend on what it was given before, which nothing "
-        "but buffers may hold, so results would depend on the number of threads. Use a tensor in "
-        "register_buffer, or nothing that is kept."
+        f"the network's outputs in {MODES[training]} mode depend on earlier inputs, which only buffers "
+        "may hold, so results would depend on the number of threads. Use register_buffer for them, or "
+        "keep nothing."
     )
 
 
 def _does_not_follow(training: bool) -> ConfigurationError:
     return ConfigurationError(
-        f"the network's outputs in {MODES[training]} mode do not follow the values of its parameters: it "
-        "reaches some by another way than as attributes of their modules, so clients would not train them. "
-        "Use self.weight in place of a list or a variable that holds it."
+        f"the network's outputs in {MODES[training]} mode do not follow the values of its parameters: "
+        "it does not read all of them as attributes of their modules, so clients would not train "
+        "them. Use self.weight in place of a list or a variable that holds it."
     )
 
 

@@ -41,23 +41,23 @@ def check_network(
     check_values(network, shape.parameters)
     if shape.moving and batching_of(dataset, task) is not None:
         raise ConfigurationError(
-            f"the network moves {next(iter(shape.moving))} with every batch, and clients of {dataset.name!r} "
-            "train on distinct feature rows in place of batches. Use a normalisation without running "
-            "statistics, as GroupNorm, or a data set with train_y."
+            f"the network changes {next(iter(shape.moving))} with every batch, but clients of "
+            f"{dataset.name!r} train on distinct feature rows, not on batches. Use a normalisation "
+            "without running statistics, such as GroupNorm, or a data set with train_y."
         )
     averaging = [name for name, layer in network.named_modules() if getattr(layer, "momentum", 0.1) is None]
     if averaging:
         raise ConfigurationError(
-            f"{', '.join(averaging)}: momentum = None averages over all batches so far, and a client counts "
-            "none from one update to the next. Use a momentum, such as 0.1."
+            f"{', '.join(averaging)}: momentum = None averages over all batches so far, but a client "
+            "does not count them across updates. Use a momentum, such as 0.1."
         )
     relu_layers = getattr(network, "relu_layers", None)
     named = tuple(name for layer in relu_layers or () for name in layer if name is not None)
     if relu_layers is not None and named != tuple(shape.parameters):
         raise ConfigurationError(
-            f"relu_layers = {relu_layers} must name all of {tuple(shape.parameters)} in order, of "
-            "each layer its weight and its bias or None. Leave it out where a network is more "
-            "than fully connected layers with ReLU between."
+            f"relu_layers = {relu_layers} must name all of {tuple(shape.parameters)} in order: for "
+            "each layer its weight, and its bias or None. Leave it out if the network is more than "
+            "fully connected layers with ReLU between them."
         )
     _check_dropout(network, shape, dataset)
     check_outputs(network, shape, dataset, task, partial(_outputs, network))
@@ -71,13 +71,15 @@ def check_network(
     except Exception as error:  # whatever a user's forward pass raises
         raise ConfigurationError(
             f"the network takes samples of {dataset.name!r} in evaluation mode, but not two of them in "
-            f"training mode ({told(error)}). Use a forward pass that takes the same samples in both."
+            f"training mode ({told(error)}). Use a forward pass that takes the same samples in both "
+            "modes."
         ) from None
     check_scores(outputs, 2, task, dataset, " in training mode")
     if frozen := [name for name in written if name not in shape.parameters]:
         raise ConfigurationError(
-            f"{', '.join(frozen)}: frozen, and the network's forward pass writes into it. What is frozen is "
-            "one for all clients and does not travel. Use register_buffer for what training moves."
+            f"{', '.join(frozen)}: frozen, but the network's forward pass writes into it. Frozen "
+            "tensors are shared by all clients and not sent. Use register_buffer for what training "
+            "changes."
         )
     if relu_layers is not None:
         _check_relu_layers(network, shape, relu_layers, dataset.test_x.shape[1:])
@@ -120,8 +122,7 @@ def check_outputs(
         seen, own = dataset.num_global_features, dataset.num_features - dataset.num_global_features
         raise ConfigurationError(
             f"the network's central part takes {taken} features; the server sees {seen} of each sample "
-            f"in {dataset.name!r}, and a client {own}. Use "
-            f"vertical-{seen}-{own}-<hidden>-<outputs>."
+            f"in {dataset.name!r}, a client {own}. Use vertical-{seen}-{own}-<hidden>-<outputs>."
         )
     try:
         outputs = outputs_of(_largest(dataset))
@@ -142,11 +143,14 @@ def _check_dropout(network: nn.Module, shape: NetworkShape, dataset: Dataset) ->
     if getattr(network, "relu_layers", None) is not None:
         reason, fix = "relu_layers is declared, whose products drop nothing", "Leave relu_layers out."
     elif dataset.train_y is None:
-        reason = f"a feature row of {dataset.name!r} stands for all samples that repeat it, each with a mask"
+        reason = (
+            f"a feature row of {dataset.name!r} stands for all samples that repeat it, but each sample has "
+            "its own mask"
+        )
         fix = "Use p = 0, or a data set with train_y."
     elif shape.num_central_outputs:
         reason, fix = (
-            "vertical training has all clients in one program, where a mask is everybody's",
+            "vertical training runs all clients in one program, where they would share a mask",
             "Use p = 0.",
         )
     if reason is not None:
@@ -155,8 +159,8 @@ def _check_dropout(network: nn.Module, shape: NetworkShape, dataset: Dataset) ->
 
 def _unkeyed(draw: GlobalDraw, mode: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the network's forward pass in {mode} mode: {draw}, which all threads share, so results would not "
-        "be those of the seed. Use nn.Dropout layers, which draw from the update's own key."
+        f"the network's forward pass in {mode} mode: {draw}, which all threads share, so the seed "
+        "would not determine the results. Use nn.Dropout layers, which draw from the update's own key."
     )
 
 
@@ -185,6 +189,6 @@ def _check_relu_layers(
         is_same = False  # matrices that do not fit
     if not is_same:
         raise ConfigurationError(
-            f"relu_layers of {type(network).__name__}: its forward pass is something else than these layers "
-            "with ReLU between, and would be trained as if it were that. Leave relu_layers out."
+            f"relu_layers of {type(network).__name__}: its forward pass is not these layers with ReLU "
+            "between them, but would be trained as if it were. Leave relu_layers out."
         )

@@ -172,9 +172,9 @@ def check_tables(network: nn.Module, dataset: Dataset) -> None:
             for place in places:
                 if (error := _fails(network, x[[place]])) is not None:
                     raise ConfigurationError(
-                        f"{part} sample {place} of {dataset.name!r}, with values from {x[place].min()} to "
-                        f"{x[place].max()}: the network does not take it ({told(error)}). Use a "
-                        "table of the network with as many rows as the largest value and one more."
+                        f"{part} sample {place} of {dataset.name!r}, with values from {x[place].min()} "
+                        f"to {x[place].max()}: the network does not take it ({told(error)}). Use an "
+                        "embedding with at least one row more than the largest value."
                     )
 
 
@@ -207,12 +207,12 @@ def check_values(network: nn.Module, trained: Mapping[str, Any]) -> None:
         num = sum(1 for _ in network.parameters())
         what = f"all its {num} parameters are frozen" if num else "it has no parameters"
         raise ConfigurationError(
-            f"the network trains nothing: {what}. Use requires_grad_(True) on what is to be trained, "
-            "and layers in nn.ModuleList in place of a list."
+            f"the network trains nothing: {what}. Use requires_grad_(True) on what should be trained, "
+            "and keep layers in nn.ModuleList, not in a list."
         )
     for name, values in network.named_parameters():
         if name in trained and values.dtype != torch.float32:
             raise ConfigurationError(
-                f"the network's {name} is of {values.dtype}: what is trained must be torch.float32. "
-                "Use network.float()."
+                f"the network's {name} is {values.dtype}: what is trained must be torch.float32. Use "
+                "network.float()."
             )

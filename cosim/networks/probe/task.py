@@ -39,8 +39,8 @@ def check_task(task: Task, dataset: Dataset) -> None:
     task.check(dataset)
     if task.form == "cross_entropy" and dataset.num_classes is None:
         raise ConfigurationError(
-            f"{type(task).__name__}: has no loss of its own, so it is cross entropy, and the targets of "
-            f"{dataset.name!r} are quantities. Use a method loss(self, outputs, targets)."
+            f"{type(task).__name__}: has no loss of its own, so it is cross entropy, but the targets "
+            f"of {dataset.name!r} are quantities. Add a method loss(self, outputs, targets)."
         )
     kind, columns = type(task).__name__, list(task.measures())
     wrong = [name for name in columns if not name.isidentifier() or name in TAKEN]
@@ -51,8 +51,8 @@ def check_task(task: Task, dataset: Dataset) -> None:
         )
     if task.reads_training_set and dataset.train_y is None:
         raise ConfigurationError(
-            f"{kind}.reads_training_set: the training samples of {dataset.name!r} arise while the clock "
-            "runs. Use a task that reports on the test set alone."
+            f"{kind}.reads_training_set: the training samples of {dataset.name!r} do not exist before "
+            "the run. Use a task that reports on the test set alone."
         )
     _check_metrics(task, dataset)
     tried = [_tried(task, dataset, num_samples) for num_samples in NUM_SAMPLES]
@@ -153,7 +153,7 @@ def _check_loss(task: Task, outputs_CBK: Tensor, y_B: Tensor, name: str) -> None
         reason = str(error).partition("\n")[0]
         raise ConfigurationError(
             f"{type(task).__name__}.loss: torch.func cannot batch its gradient on {name!r} ({reason}). "
-            "Use one number, the mean over the batch, by torch operations on outputs and targets."
+            "Return one number, the mean over the batch, by torch operations on outputs and targets."
         ) from None
 
 
@@ -163,8 +163,8 @@ def _check_scores(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
         found = list(task.scores(sums, sums if task.reads_training_set else None))
     except KeyError as error:
         raise ConfigurationError(
-            f"{type(task).__name__}.sums: has no {error}, which its scores are made of; there are "
-            f"{', '.join(sums)}. Use a sum for each column, or a method scores."
+            f"{type(task).__name__}.sums: has no {error}, which its scores need; there are "
+            f"{', '.join(sums)}. Return a sum for each column, or add a method scores."
         ) from None
     if found != list(task.measures()):
         raise ConfigurationError(
@@ -188,9 +188,9 @@ def _check_pairs(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
     of_own = (math.fsum(own) / len(own), math.fsum(own))
     if any(_same(whole, of) for of in of_pairs) and not any(_same(whole, of) for of in of_own):
         raise ConfigurationError(
-            f"{type(task).__name__}.loss: takes each output with the targets of all samples, as shapes "
-            f"{tuple(outputs_BK.shape)} of outputs and {tuple(y_B.shape)} of targets broadcast. Use "
-            "outputs.reshape(targets.shape)."
+            f"{type(task).__name__}.loss: pairs each output with the targets of all samples, as the "
+            f"shapes {tuple(outputs_BK.shape)} of outputs and {tuple(y_B.shape)} of targets are "
+            "broadcast. Use outputs.reshape(targets.shape)."
         )
 
 
@@ -202,7 +202,7 @@ def _check_sums(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
         of_samples = [numbers(task, *sample) for sample in samples]
     except Exception as error:  # whatever a user's function raises
         raise ConfigurationError(
-            f"{kind}.sums: fails on one sample ({told(error)}), as the last slice of a set may be. "
+            f"{kind}.sums: fails on one sample ({told(error)}), which the last slice of a set may be. "
             "Use outputs.reshape(targets.shape) in place of squeeze()."
         ) from None
     for name, value in numbers(task, outputs_BK, y_B).items():

@@ -70,7 +70,11 @@ class AsynchronousTraining(CellTraining):
         if self.protocol.training.of_cell is None:
             kind = type(self.protocol.training).__name__
             raise refuse(
-                type(self), "protocol.training", kind, "below a cell there are clients", "Use kind Clients."
+                type(self),
+                "protocol.training",
+                kind,
+                "a cell trains clients, not cells",
+                "Use the kind Clients.",
             )
         self.protocol.starts.check(min(system.sizes()))
 

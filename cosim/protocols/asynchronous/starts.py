@@ -155,10 +155,8 @@ class ConstantConcurrency(Starts):
     def check(self, num_clients: int) -> None:
         """Refuse more jobs than clients."""
         if self.num_in_flight > num_clients:
-            rule = f"there are {num_clients} clients, each of which has one job at a time"
-            raise refuse(
-                type(self), "num_in_flight", self.num_in_flight, rule, f"Use at most {num_clients} of them."
-            )
+            rule = f"each of the {num_clients} clients has one job at a time"
+            raise refuse(type(self), "num_in_flight", self.num_in_flight, rule, f"Use at most {num_clients}.")
 
     @override
     def most_at_once(self, num_clients: int) -> int:
@@ -225,7 +223,7 @@ class Dispatched(Starts):
         """Refuse more or fewer probabilities than clients."""
         if self.shares is not None and len(self.shares) != num_clients:
             rule = f"{len(self.shares)} values for {num_clients} clients"
-            raise refuse(type(self), "shares", self.shares, rule, "Use one for each, or none.")
+            raise refuse(type(self), "shares", self.shares, rule, "Give one for each, or None.")
 
     @override
     def most_at_once(self, num_clients: int) -> int:

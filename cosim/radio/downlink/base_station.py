@@ -52,11 +52,11 @@ class BaseStation(Link, ABC):
     def __attrs_post_init__(self) -> None:
         kind, link = type(self).__name__, type(self.link).__name__
         if self.link.follows_power and self.tx_power_w is None:
-            rule = f"{link} begins with the power of an edge server"
+            rule = f"{link} needs the power of an edge server"
             raise refuse(kind, "tx_power_w", None, rule, "Use tx_power_w = 20, or link = GivenSnr.")
         if not self.link.follows_power and self.tx_power_w is not None:
-            rule = f"has no effect with {link}, whose SNR follows from no power"
-            raise refuse(kind, "tx_power_w", self.tx_power_w, rule, "Leave it out, or link = LinkBudget.")
+            rule = f"has no effect with {link}, whose SNR does not depend on it"
+            raise refuse(kind, "tx_power_w", self.tx_power_w, rule, "Leave it out, or use link = LinkBudget.")
 
     @property
     def power_w(self) -> float:

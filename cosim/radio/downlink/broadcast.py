@@ -54,7 +54,9 @@ class Broadcast(BaseStation):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.fading.within_uploads:
-            rule = "a broadcast has the rate of its slowest receiver, by channels that stay while it lasts"
+            rule = (
+                "a broadcast has the rate of its slowest receiver, so channels must not change while it lasts"
+            )
             fix = "Use redrawn = EveryEdgeRound, or downlink = Unicast."
             raise refuse("Broadcast", "fading", type(self.fading).__name__, rule, fix)
 
@@ -90,8 +92,9 @@ class BroadcastLink(CellLink):
     ) -> NDArray[np.float64]:
         if len(clients) != self._num_receivers:
             raise ConfigurationError(
-                f"Broadcast: {clients[0]} wants what the others of its cell do not get at {sim.now_s:g} s. "
-                "Use a protocol whose edge rounds send all the same, or downlink = Unicast."
+                f"Broadcast: {clients[0]} is sent something that the others of its cell do not get at "
+                f"{sim.now_s:g} s. Use a protocol whose edge rounds send the same to all, or downlink "
+                "= Unicast."
             )
         return np.full(len(clients), self.slowest_bps(clients, job) if len(clients) else 0.0)
 

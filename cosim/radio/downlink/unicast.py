@@ -42,7 +42,7 @@ class Unicast(BaseStation):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if lacks_in(self.sharing, ONE_BY_ONE):
-            rule = "a model does not come as a sum"
+            rule = "a model is not sent as a sum"
             raise refuse("Unicast", "sharing", type(self.sharing).__name__, rule, "Use FixedShares.")
 
     @override

@@ -108,7 +108,7 @@ class LargeScale:
         for name in STANDARD_SURROUNDINGS_M if self.environment != "rma" else ():
             if (value := getattr(self, name)) is not None:
                 rule = f"has no effect in {self.environment}"
-                raise refuse("LargeScale", name, value, rule, "Leave it out, or environment = rma.")
+                raise refuse("LargeScale", name, value, rule, "Leave it out, or use environment = rma.")
         num_heights = num_high_environment_heights(self.heights_m[1])
         highest_m = 12.0 + 3.0 * (num_heights - 1) if num_heights else LOW_ENVIRONMENT_HEIGHT_M
         self.path_loss_db(10.0, True, highest_m)

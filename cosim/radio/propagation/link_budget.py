@@ -49,10 +49,14 @@ class LinkBudget(Propagation):
     def __attrs_post_init__(self) -> None:
         redrawn = self.large_scale_redrawn
         if redrawn is not None and redrawn.form == "course":
-            rule = "the path loss of an upload stays while it lasts"
+            rule = "the path loss must not change during an upload"
             kind = type(redrawn).__name__
             raise refuse(
-                "LinkBudget", "large_scale_redrawn", kind, rule, "Use EveryEdgeRound, or none for never."
+                "LinkBudget",
+                "large_scale_redrawn",
+                kind,
+                rule,
+                "Use EveryEdgeRound, or None to draw it once.",
             )
 
     @property

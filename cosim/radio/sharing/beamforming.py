@@ -93,7 +93,7 @@ def receive_beams(channels: ArrayLike, *, num_starts: int = 64) -> NDArray[np.co
     h = checked(channels)
     if num_starts < 1:
         raise ConfigurationError(
-            f"num_starts of receive_beams is {num_starts}: must be at least 1. Leave it out."
+            f"receive_beams: num_starts = {num_starts}: must be at least 1. Leave it out."
         )
     num_problems, num_clients, num_antennas = h.shape
     if num_antennas == 1:
@@ -122,8 +122,9 @@ def gains(channels: ArrayLike, beams: ArrayLike) -> Array:
     h, a = checked(channels), np.asarray(beams)
     if a.shape != (h.shape[0], h.shape[2]):
         raise ConfigurationError(
-            f"beams of gains have shape {a.shape}, channels {h.shape}; a beam has one entry for each "
-            "antenna, shape (problems, antennas). Use what receive_beams returned for them."
+            f"gains: beams have shape {a.shape}, channels {h.shape}; a beam has one entry for each "
+            "antenna, shape (problems, antennas). Use the beams that receive_beams returned for these "
+            "channels."
         )
     effective = (h.conj() @ a[:, :, None])[..., 0]
     return (effective.real**2 + effective.imag**2).min(axis=1)
@@ -138,20 +139,20 @@ def checked(channels: ArrayLike) -> NDArray[np.complex128]:
     h = np.ascontiguousarray(channels, dtype=np.complex128)
     if h.ndim != 3 or 0 in h.shape[1:]:
         raise ConfigurationError(
-            f"channels have shape {h.shape}; they need (problems, clients, antennas) with at least one "
+            f"channels have shape {h.shape}: must be (problems, clients, antennas), with at least one "
             "client and one antenna. Use channels[None] for a single problem."
         )
     if not np.isfinite(h).all():
         problem, client = np.argwhere(~np.isfinite(h))[0, :2]
         raise ConfigurationError(
-            f"channels of problem {problem}, client {client} are not finite; a channel is a finite complex "
-            "amplitude. Look for a logarithm of 0 or a distance of 0 in the link budget."
+            f"channels of problem {problem}, client {client} are not finite: a channel is a finite "
+            "complex amplitude. Look for a logarithm of 0 or a distance of 0 in the link budget."
         )
     if not h.any(axis=2).all():
         problem, client = np.argwhere(~h.any(axis=2))[0]
         raise ConfigurationError(
-            f"channels of problem {problem}, client {client} are all 0; no beam hears this client, and no "
-            "sum over the air contains it. Leave it out of the cell."
+            f"channels of problem {problem}, client {client} are all 0: no beam hears this client, so "
+            "no sum over the air contains it. Leave it out of the cell."
         )
     return h
 

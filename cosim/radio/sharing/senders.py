@@ -139,8 +139,9 @@ class OneByOne(Senders):
                 self._known[number] = sender, met, (channel, block)
                 return end_s
         raise ConfigurationError(
-            f"{channel.client}: {MOST_BLOCKS:,} fading blocks have passed by {now_s:.6g} s, and so has the "
-            "next. Use blocks that end later than those before, or a longer coherence time."
+            f"{channel.client}: more than {MOST_BLOCKS:,} fading blocks have ended by {now_s:.6g} s "
+            "without time passing. Use blocks that each end after the one before, or a longer "
+            "coherence time."
         )
 
 

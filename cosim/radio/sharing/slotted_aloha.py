@@ -250,7 +250,7 @@ class AlohaBand(Band):
     def _hopeless(self, num_clients: int) -> ConfigurationError:
         p, num_channels = self._settings.transmit_probability, self._settings.num_channels
         return ConfigurationError(
-            f"SlottedAloha.transmit_probability = {p:g}: of {num_clients} clients in {num_channels} channels "
-            f"none has got through in {MOST_IN_VAIN:,} slots. Use "
-            f"{min(1.0, num_channels / num_clients):.3g}, channels over clients."
+            f"SlottedAloha.transmit_probability = {p:g}: none of {num_clients} clients has got through "
+            f"{num_channels} channels in {MOST_IN_VAIN:,} slots. Use "
+            f"{min(1.0, num_channels / num_clients):.3g}, the channels per client."
         )

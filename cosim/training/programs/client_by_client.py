@@ -75,8 +75,8 @@ class _Batches(Iterator[tuple[Tensor, Tensor]]):
         """Return itself; refuse a second pass, which would find nothing."""
         if self._is_over:
             raise ConfigurationError(
-                "a train function goes through its mini-batches a second time, and there are no more: each "
-                "is a step that takes simulated time and energy. Use one pass, and more steps, by "
+                "a train function goes through its mini-batches a second time, but each of them is a "
+                "step that takes simulated time and energy. Make one pass, and ask for more steps: "
                 "SameSteps(num_local_steps=...) or Epochs(num_epochs=...)."
             )
         return self
@@ -144,8 +144,8 @@ class ClientByClient:
         """Refuse a function that has used the system's randomness and gives another result when repeated."""
         if other := next((name for name, values in arriving.items() if differ(values, again[name])), None):
             raise ConfigurationError(
-                f"{self._function} leaves another {other} each time it is called with the same, so it draws "
-                f"from a generator without a seed. Use generator={self._source}."
+                f"{self._function} gives another {other} each time it is called with the same values, "
+                f"so it draws from a generator without a seed. Use generator={self._source}."
             )
 
     def _check_constants(
@@ -170,9 +170,9 @@ class ClientByClient:
                 filled(x_BD)
             if names := moved(filled):
                 raise ConfigurationError(
-                    f"{self._function} moves {', '.join(names)} of the network, which no forward pass moves, "
-                    "so it is taken for a constant and does not travel. Use self.moving_buffers = "
-                    f"{tuple(names)!r} in the network's constructor."
+                    f"{self._function} moves {', '.join(names)} of the network, which no forward pass "
+                    "moves, so it would be taken for a constant and not be sent. Set "
+                    f"self.moving_buffers = {tuple(names)!r} in the network's constructor."
                 )
 
 

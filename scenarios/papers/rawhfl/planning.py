@@ -119,8 +119,8 @@ def _common(clients: Sequence[Client], name: str) -> float:
     values = {getattr(client.device, name) for client in clients}
     if len(values) > 1:
         raise ConfigurationError(
-            f"System.devices: processors differ in {name}, and a plan takes one for all. Use the same "
-            "for all, or a protocol that does not plan."
+            f"System.devices: processors differ in {name}, but a plan assumes one value for all. Use "
+            "one value for all, or a protocol that does not plan."
         )
     return values.pop()
 

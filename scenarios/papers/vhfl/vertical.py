@@ -43,16 +43,17 @@ class VerticalSgd(LocalTraining):
         super().check(learner)
         if learner.shape.moving:
             raise ConfigurationError(
-                f"System.model: keeps running statistics or state ({next(iter(learner.shape.moving))}), and "
-                "the epochs of VHFL do not move them. Use Hist or HFedAvg, or a normalisation without."
+                "System.model: keeps running statistics or other state "
+                f"({next(iter(learner.shape.moving))}), which the epochs of VHFL do not update. Use "
+                "Hist or HFedAvg, or a normalisation without running statistics."
             )
         if learner.dropout:
             raise ConfigurationError(
-                f"System.model: dropout in {', '.join(learner.dropout)}, and VHFL trains all clients in one "
-                "program, where a mask is everybody's. Use Hist or HFedAvg, or p = 0."
+                f"System.model: dropout in {', '.join(learner.dropout)}, but VHFL trains all clients "
+                "in one program, where they would share a mask. Use Hist or HFedAvg, or p = 0."
             )
         if learner.manner is not None and learner.manner.cannot_batch is not None:
             raise ConfigurationError(
-                f"System.model: torch.func cannot batch it ({learner.manner.cannot_batch}), and VHFL trains "
-                "all clients in one program. Use Hist or HFedAvg, or other operations."
+                f"System.model: torch.func cannot batch it ({learner.manner.cannot_batch}), but VHFL "
+                "trains all clients in one program. Use Hist or HFedAvg, or other operations."
             )

@@ -74,8 +74,8 @@ def whole_epochs(update: PendingUpdate) -> int:
     num_batches = -(-len(update.samples) // update.training.batch_size)
     if update.num_steps % num_batches:
         raise ConfigurationError(
-            f"client {update.client!r} is to take {update.num_steps} steps, and an epoch of its "
-            f"{len(update.samples)} samples has {num_batches}. Use whole epochs, as Vhfl asks for."
+            f"client {update.client!r} is asked for {update.num_steps} steps, but an epoch of its "
+            f"{len(update.samples)} samples has {num_batches}. Ask for whole epochs, as Vhfl does."
         )
     return update.num_steps // num_batches
 

@@ -71,7 +71,10 @@ class Vhfl(Protocol):
         self.waiting.fit_round(self.num_senders or min(system.sizes()))
         if system.codec.form != "uncoded":
             kind = type(system.codec).__name__
-            rule = f"{kind} changes what arrives, and the server's model moves by gradients that come along"
+            rule = (
+                f"{kind} changes what arrives, but the server's model moves by the gradients that come "
+                "with it"
+            )
             raise refuse("System", "codec", kind, rule, "Use Uncompressed.")
 
     @override
@@ -85,8 +88,8 @@ class Vhfl(Protocol):
         num_needed = num_senders if self.num_needed is None else self.num_needed
         if not num_needed <= num_senders <= num_clients:
             raise ConfigurationError(
-                f"Vhfl.num_needed = {num_needed}, Vhfl.num_senders = {num_senders}, System.num_clients = "
-                f"{num_clients}: must be K <= K_0 <= N. Use fewer senders, or fewer needed of them."
+                f"Vhfl.num_needed = {num_needed}, Vhfl.num_senders = {num_senders}, System.num_clients "
+                f"= {num_clients}: must be K <= K_0 <= N. Use fewer senders, or fewer needed updates."
             )
         self.local.check(cloud.learner)
         self.loads(cloud)
@@ -94,8 +97,8 @@ class Vhfl(Protocol):
             _ = client.samples  # their number decides an upload's size, so missing samples are reported now
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
-                "System.model: has no server's part, so clients would see the server's features. Use "
-                "global_features = false, or a vertical network."
+                "System.model: has no part for the server, so clients would see the server's "
+                "features. Use global_features = false, or a vertical network."
             )
 
     @override

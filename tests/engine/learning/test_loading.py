@@ -179,7 +179,9 @@ def test_a_run_goes_on_with_no_other_samples(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         cosim.run(system, out=folder, listener=stop)
     monkeypatch.setitem(globals(), "ORDER", ORDER[::-1])
-    with pytest.raises(cosim.ConfigurationError, match="began with other samples than its data gives now"):
+    with pytest.raises(
+        cosim.ConfigurationError, match="was started with other samples than its data gives now"
+    ):
         cosim.run(system, out=folder, resume=True)
     monkeypatch.undo()
     resumed = cosim.run(system, out=folder, resume=True)

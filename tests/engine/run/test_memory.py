@@ -65,7 +65,7 @@ def test_what_fits_to_the_bit_runs_and_one_bit_less_is_refused(name):
     changes, bits = SYSTEMS[name]
     changes = {"evaluation": cosim.Never(), **changes}
     cosim.run(with_memory(bits, **changes))
-    with pytest.raises(ConfigurationError, match=r"client-0000 has .* bits of memory, and training takes "):
+    with pytest.raises(ConfigurationError, match=r"client-0000 has .* bits of memory, but training takes "):
         cosim.run(with_memory(bits - 1.0, **changes))
 
 

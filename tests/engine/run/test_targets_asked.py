@@ -81,7 +81,7 @@ def test_an_end_by_a_loss_may_not_come_before_a_lower_one():
     end = cosim.AfterTarget(target=0.5)
     system = attrs.evolve(SYSTEM, task=Regression(), end=end)
     check_targets(system, (0.7, 0.5), 1, None)
-    with pytest.raises(ConfigurationError, match="may end it before"):
+    with pytest.raises(ConfigurationError, match="may end it earlier"):
         check_targets(system, (0.4,), 1, None)
 
 

@@ -60,7 +60,7 @@ def test_sizes_are_planned_only_where_units_add_up_to_the_model():
         training=small_system().protocol.training, submodel_sizes=cosim.protocols.LatencyOptimal()
     )
     cloud_of(protocol=sizes, codec=cosim.codecs.BFloat16())
-    with pytest.raises(ConfigurationError, match=r"LatencyOptimal: plans by the bits of a unit.* TopK"):
+    with pytest.raises(ConfigurationError, match=r"LatencyOptimal: plans with a fixed number of bits.* TopK"):
         cloud_of(protocol=sizes, codec=cosim.codecs.TopK(kept=cosim.codecs.KeptNumber(num_values=10)))
 
 

@@ -260,7 +260,7 @@ def test_provenance_decides_nothing(whole, tmp_path, capsys):
     code, said = said_by(capsys, "run", "--resume", str(place), "--quiet", "--workers", "1")
     assert code == 0
     assert "Warning: " in said
-    assert "provenance.json: damaged (a list in place of an object). Nothing depends on it" in said
+    assert "provenance.json: damaged (a list in place of an object). It is left out" in said
 
 
 def test_a_table_that_is_not_what_was_written_is_said_and_made_anew(whole, tmp_path, capsys):
@@ -268,23 +268,23 @@ def test_a_table_that_is_not_what_was_written_is_said_and_made_anew(whole, tmp_p
     frame = pd.read_parquet(whole / "complete" / "spans.parquet")
     other = parquet(frame.assign(energy_j=2 * frame["energy_j"]))
     place = damaged(whole / "complete", "spans.parquet", other, tmp_path / "r")
-    with pytest.raises(ConfigurationError, match=r"spans\.parquet: .* its checksum is another.*--resume"):
+    with pytest.raises(ConfigurationError, match=r"spans\.parquet: .* \(its checksum differs\)\..*--resume"):
         Result.load(place)
     code, said = said_by(capsys, "report", str(place))
     assert code == 2
-    assert "its checksum is another" in said
+    assert "its checksum differs" in said
     code, said = said_by(capsys, "run", "--resume", str(place), "--quiet", "--workers", "1")
     assert code == 0
-    assert "its checksum is another. The run is played again" in said
+    assert "its checksum differs). The run is simulated again" in said
     assert (place / "spans.parquet").read_bytes() == (whole / "complete" / "spans.parquet").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (0, r"resume: the stopped run made version 0 at .* Use all as it was"),
-        (1, r"checkpoint\.npz: damaged \(.*weights that are not finite.* Use remove"),
-        (-1, r"checkpoint\.npz: damaged \('rows is not a file.* Use remove"),
+        (0, r"resume: the stopped run made version 0 at .* Restore it"),
+        (1, r"checkpoint\.npz: damaged \(.*weights that are not finite.* Remove it"),
+        (-1, r"checkpoint\.npz: damaged \('rows is not a file.* Remove it"),
     ],
 )
 def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(number, words, whole, tmp_path):
@@ -431,7 +431,7 @@ def test_a_page_runs_nothing_of_a_strangers(strangers, whole, tmp_path, capsys):
 def test_a_damaged_run_of_a_study_is_played_again(file, whole, tmp_path):
     """Not a failed row for ever; the other run stays as it is."""
     run, other = ("runs/design-001-seed-1", "runs/design-000-seed-1")
-    said = "begun anew" if file == "config.json" else "The run is played again"
+    said = "starts again" if file == "config.json" else "The run is simulated again"
     for content in damages(file, (whole / "study" / run / file).read_bytes()):
         place = damaged(whole / "study", f"{run}/{file}", content, tmp_path / "s")
         before = [path.stat().st_mtime_ns for path in sorted((place / other).iterdir())]
@@ -461,7 +461,7 @@ def test_a_stopped_run_of_a_study_that_cannot_go_on_is_begun_anew(file, whole, t
         assert (tmp_path / "s" / "runs.parquet").read_bytes() == wanted
         assert len(said) <= 1 or file == "provenance.json"
         if file == "config.json":
-            assert "begun anew" in str(said[0].message)
+            assert "starts again" in str(said[0].message)
 
 
 def test_a_table_of_runs_that_is_lost_has_all_of_them_again(tmp_path):
@@ -486,10 +486,10 @@ def test_a_table_of_runs_that_is_lost_has_all_of_them_again(tmp_path):
     wanted = pd.read_parquet(tmp_path / "s" / "runs.parquet")
     assert wanted["status"].value_counts().to_dict() == {"failed": 6, "complete": 3, "waiting": 3}
     (tmp_path / "s" / "runs.parquet").unlink()
-    with pytest.warns(UserWarning, match="made anew"):
+    with pytest.warns(UserWarning, match="made again"):
         pd.testing.assert_frame_equal(table_in(tmp_path / "s"), wanted)
     (tmp_path / "s" / "index.jsonl").unlink()
-    with pytest.warns(UserWarning, match="made anew"):
+    with pytest.warns(UserWarning, match="made again"):
         found = table_in(tmp_path / "s")
     assert found["status"].value_counts().to_dict() == {"complete": 3, "waiting": 9}
 
@@ -513,7 +513,7 @@ def test_the_table_of_runs_is_made_anew_from_whole_runs(whole, tmp_path, capsys)
     others = [parquet(frame.assign(status=None)), parquet(frame.assign(**{"field.num_clients": "{"}))]
     for content in [*damages("runs.parquet", parquet(frame)), *others]:
         place = damaged(whole / "study", "runs.parquet", content, tmp_path / "s")
-        with pytest.warns(UserWarning, match=r"runs\.parquet: damaged .* made anew from the runs"):
+        with pytest.warns(UserWarning, match=r"runs\.parquet: damaged .* made again from the runs"):
             found = analysis.load(place)
         assert isinstance(found, pd.DataFrame)
         pd.testing.assert_frame_equal(found, wanted)

@@ -455,7 +455,7 @@ def test_an_evaluation_leaves_the_parameters_of_a_model_as_they_are(kind):
 
 
 def test_frozen_parameters_that_training_writes_into_are_refused():
-    with pytest.raises(ConfigurationError, match=r"^t\.weight: frozen, and .* into it.*register_buffer"):
+    with pytest.raises(ConfigurationError, match=r"^t\.weight: frozen, but .* into it.*register_buffer"):
         Learner(Teacher(), DATA)
 
 
@@ -617,14 +617,14 @@ class Complex(Dense):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (Evaluated, r"^mean: .* moves it in evaluation mode too.*if self\.training:"),
-        (OnlyEvaluated, "^mean: .* moves it in evaluation mode too"),
-        (EvaluatedByNorm, "^running_mean, running_var: .* moves it in evaluation mode too"),
-        (NormalisedAlways, r"^n\.running_mean, n\.running_var: .* moves it in evaluation mode too"),
-        (Growing, r"^mean: .* has the shape \(5,\), and after a forward pass \(2, 5\)"),
+        (Evaluated, r"^mean: .* changes it in evaluation mode too.*if self\.training:"),
+        (OnlyEvaluated, "^mean: .* changes it in evaluation mode too"),
+        (EvaluatedByNorm, "^running_mean, running_var: .* changes it in evaluation mode too"),
+        (NormalisedAlways, r"^n\.running_mean, n\.running_var: .* changes it in evaluation mode too"),
+        (Growing, r"^mean: .* has the shape \(5,\), but after a forward pass \(2, 5\)"),
         (
             Retyped,
-            r"^mean: .* is torch\.int64, and .* torch\.float32\. Use .*torch\.tensor\(0\.0\)",
+            r"^mean: .* is torch\.int64, but .* torch\.float32\. Use .*torch\.tensor\(0\.0\)",
         ),
         (Unbegun, "^mean: .* has no value before the first forward pass"),
         (Complex, "^mean: .* is complex"),

@@ -138,7 +138,7 @@ def with_a_hook():
 
 
 REFUSED = {
-    "a variable around a hook": (with_a_hook(), "depend on what it was given before"),
+    "a variable around a hook": (with_a_hook(), "depend on earlier inputs"),
     "a counter": (Remembering(counts, calls=0), "training mode keeps calls from one"),
     "a counter in training": (Remembering(only_in_training, calls=0), "training mode keeps calls"),
     "a counter of the class": (Remembering(counts_in_its_class), r"keeps Remembering\.num_of_all"),
@@ -151,7 +151,7 @@ REFUSED = {
     "a python generator": (Remembering(draws_of_python, noise=random.Random(1)), "keeps noise"),
     "the first batch": (Remembering(caches_the_first, scale=None), "keeps scale"),
     "the first weights": (Remembering(caches_a_weight, scale=None), "keeps scale"),
-    "the last batch": (Remembering(of_the_last, last=None), "depend on what it was given before"),
+    "the last batch": (Remembering(of_the_last, last=None), "depend on earlier inputs"),
     "a global": (InAGlobal(6, 3), "keeps the global NUM_CALLS"),
     "a list of the file": (InAGlobalOfAFunction(6, 3), "keeps the global SEEN"),
     "a variable around it": (Remembering(around()), "keeps the variable num around does"),
@@ -279,7 +279,7 @@ class OfAList(nn.Module):
 def test_weights_that_are_reached_by_another_way_are_refused():
     with pytest.raises(ConfigurationError, match="do not follow the values of its parameters"):
         Learner(ByAList(), DATA, num_workers=1)
-    with pytest.raises(ConfigurationError, match=r"rest holds parameters .* nothing trains.*ModuleList"):
+    with pytest.raises(ConfigurationError, match=r"rest holds parameters .* not be trained.*ModuleList"):
         Learner(OfAList(), DATA, num_workers=1)
     frozen = OfAList(lambda layers: [layer.requires_grad_(False) for layer in layers])
     for network in (OfAList(nn.ModuleList), frozen):

@@ -436,11 +436,11 @@ def test_clients_train_on_what_was_asked_by_then():
         ),
         (
             with_policy(ResourceAware(lowest_power_dbm=25.0)),
-            r"lowest_power_dbm = 25: above the highest power",
+            r"lowest_power_dbm = 25: is above the highest power",
         ),
         (
             evolve(BASE, uplink=PublicNetwork()),
-            "a plan: asks for rates and gains beforehand, and of a QueueLink",
+            "a plan: asks for rates and gains beforehand, which are not known for a QueueLink",
         ),
     ],
 )
@@ -464,11 +464,11 @@ def test_who_waits_for_all_may_not_meet_outages():
         (lambda: RawHfl(success_probability=0.0), "success_probability = 0: must be above 0"),
         (
             lambda: PowerRange(lowest_dbm=30.0, highest_dbm=20.0),
-            "lowest_dbm = 30: lies above highest",
+            "lowest_dbm = 30: is above highest",
         ),
         (
             lambda: DrawnDevices(lowest_frequency_hz=1.5e9),
-            r"lowest_frequency_hz = 1\.5e\+09: above min_frequency",
+            r"lowest_frequency_hz = 1\.5e\+09: is above min_frequency",
         ),
         (lambda: CyclesPerBit(cycles_per_bit=(40.0, 25.0)), "cycles_per_bit"),
     ],

@@ -101,7 +101,7 @@ def test_users_are_dealt_in_order():
 def test_what_does_not_fit_is_refused():
     data, sim = evolve(SMALL, num_users=2), Simulation(1)
     dataset = data.load(sim, None)
-    with pytest.raises(ConfigurationError, match=r"num_users = 2: fewer users than clients \(3\)"):
+    with pytest.raises(ConfigurationError, match=r"num_users = 2: is less than the number of clients \(3\)"):
         data.held(sim, dataset, (2, 1))
 
 

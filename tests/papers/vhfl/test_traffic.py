@@ -246,7 +246,9 @@ def test_slots_of_decimals_fill_a_day():
 
 def test_more_neighbours_than_others_are_refused():
     assert table_of(Traffic(num_days=1, num_neighbours=3), num_cells=4).neighbours.number_of_edges() == 6
-    with pytest.raises(ConfigurationError, match=r"Traffic\.num_neighbours = 3: a cell has 2 others among 3"):
+    with pytest.raises(
+        ConfigurationError, match=r"Traffic\.num_neighbours = 3: each of the 3 cells has only 2 others"
+    ):
         table_of(Traffic(num_neighbours=3), num_cells=3)
 
 

@@ -284,7 +284,7 @@ def test_cells_take_turns_and_their_jobs_go_on() -> None:
 REFUSED = {
     "more in flight than clients": (
         {"protocol": FedBuff(starts=ConstantConcurrency(num_in_flight=9))},
-        "num_in_flight = 9: there are 3 clients, each of which has one job at a time",
+        "num_in_flight = 9: each of the 3 clients has one job at a time",
     ),
     "probabilities": (
         {"protocol": GeneralisedAsync(starts=Dispatched(shares=(0.5, 0.5)))},
@@ -305,7 +305,7 @@ REFUSED = {
     ),
     "cells of cells": (
         {"protocol": HFedAvg(training=AsynchronousTraining(protocol=FedBuff(training=Cells())))},
-        "below a cell there are clients",
+        "a cell trains clients, not cells",
     ),
 }
 

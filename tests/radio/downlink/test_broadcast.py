@@ -154,11 +154,11 @@ def test_protocols_that_want_no_broadcast_are_refused(changes, message):
         ({"tx_power_w": 1.0}, r"Broadcast.tx_power_w = 1: has no effect with GivenSnr"),
         (
             {"link": cosim.radio.LinkBudget()},
-            r"Broadcast.tx_power_w = None: LinkBudget begins with the power",
+            r"Broadcast.tx_power_w = None: LinkBudget needs the power",
         ),
         (
             {"fading": cosim.Rayleigh(redrawn=cosim.radio.CoherenceTime())},
-            r"Broadcast.fading.*slowest receiver, by channels that stay while it lasts",
+            r"Broadcast.fading.*slowest receiver, so channels must not change",
         ),
     ],
 )
@@ -186,5 +186,7 @@ class Assigned:
 
 def test_a_protocol_that_does_not_say_what_it_does_is_told_at_its_first_job():
     protocol = cosim.HFedAvg(training=OneByOne(local=cosim.Sgd(batch_size=5)))
-    with pytest.raises(ConfigurationError, match=r"client-000\d wants what the others of its cell"):
+    with pytest.raises(
+        ConfigurationError, match=r"client-000\d is sent something that the others of its cell"
+    ):
         timed(small_system(), downlink=STILL, protocol=protocol)

@@ -142,6 +142,6 @@ def test_protocols_that_cannot_are_refused(changes, protocol, message):
 
 def test_sums_are_no_downlink():
     with pytest.raises(
-        ConfigurationError, match=r"Unicast.sharing = 'OverTheAir': a model does not come as a sum"
+        ConfigurationError, match=r"Unicast.sharing = 'OverTheAir': a model is not sent as a sum"
     ):
         attrs.evolve(STILL, sharing=cosim.radio.OverTheAir())

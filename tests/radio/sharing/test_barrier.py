@@ -134,7 +134,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
         ({"outage_probability": 0.1}, r"Radio.outage_probability = 0.1: .*channels that are known"),
         (
             {"fading": Rayleigh(redrawn=CoherenceTime())},
-            r"Radio.fading = 'Rayleigh': .*stay while an upload lasts",
+            r"Radio.fading = 'Rayleigh': .*do not change during an upload",
         ),
     ],
 )

@@ -290,7 +290,7 @@ def test_shapes(shape):
     if len(shape) == 3 and 0 not in shape[1:]:
         assert receive_beams(channels).shape == (shape[0], shape[2])
     else:
-        with pytest.raises(ConfigurationError, match=r"need \(problems, clients, antennas\)"):
+        with pytest.raises(ConfigurationError, match=r"must be \(problems, clients, antennas\)"):
             receive_beams(channels)
 
 
@@ -317,7 +317,7 @@ def test_channels_that_cannot_be(value, message):
 
 def test_beams_and_starts_that_cannot_be():
     channels = a_drop(16, 2, 3, 4)
-    with pytest.raises(ConfigurationError, match=r"beams of gains have shape \(2, 3\)"):
+    with pytest.raises(ConfigurationError, match=r"gains: beams have shape \(2, 3\)"):
         gains(channels, np.ones((2, 3), dtype=complex))
-    with pytest.raises(ConfigurationError, match="num_starts of receive_beams is 0"):
+    with pytest.raises(ConfigurationError, match="receive_beams: num_starts = 0"):
         receive_beams(channels, num_starts=0)

@@ -100,9 +100,9 @@ class ResourceAware(Policy):
             )
         if num_at_once is not None and self.num_selected > num_at_once:
             raise ConfigurationError(
-                f"ResourceAware.num_selected = {self.num_selected}: a plan gives each client a resource "
-                f"block to itself, and only {num_at_once} can send at once. Use more resource blocks, "
-                "or none for as many as there are."
+                f"ResourceAware.num_selected = {self.num_selected}: a plan gives each client a "
+                f"resource block of its own, but there are only {num_at_once}. Use more resource "
+                "blocks, or None for one per client."
             )
         return self.num_selected
 
@@ -112,8 +112,9 @@ class ResourceAware(Policy):
         lowest_w = 0.0 if self.lowest_power_dbm is None else dbm_to_w(self.lowest_power_dbm)
         if lowest_w > problem.max_power_w.min():
             raise ConfigurationError(
-                f"ResourceAware.lowest_power_dbm = {self.lowest_power_dbm:g}: above the highest power of "
-                f"some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Use a lower one, or none."
+                f"ResourceAware.lowest_power_dbm = {self.lowest_power_dbm:g}: is above the highest "
+                f"power of some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Use a lower "
+                "power, or None."
             )
         num_selected, smallest = problem.num_selected, int(np.bincount(problem.cell).min())
         default_repeated = max(num_selected // 2, 2 * num_selected - smallest)

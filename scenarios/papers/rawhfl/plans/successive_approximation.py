@@ -79,8 +79,8 @@ class SuccessiveApproximation:
         """
         if not np.array_equal(problem.cell, self._cell):
             raise ConfigurationError(
-                "Problem.cell differs from the cells that SuccessiveApproximation was made for; its program "
-                "is built for given cells, so make a planner for each topology"
+                "Problem.cell differs from the cells that SuccessiveApproximation was made for: its "
+                "program is built for given cells. Make a planner for each topology."
             )
         point, last = start(problem), math.inf
         # Without a link there are no finite coefficients, and the client takes no part in any case.

@@ -61,9 +61,9 @@ class RequestLog:
         num_slots = num_ended - self._num_ended
         if num_slots > MOST_SLOTS:
             raise ConfigurationError(
-                f"VideoRequests.slot_s = {self._slot_s:g}: {num_slots:.3g} slots passed within one round, "
-                f"and {MOST_SLOTS:,} may. Use a link over which updates arrive, a deadline of "
-                "minutes, or a longer slot."
+                f"VideoRequests.slot_s = {self._slot_s:g}: {num_slots:.3g} slots passed within one "
+                f"round, but {MOST_SLOTS:,} is the limit. Use a link over which updates arrive, a "
+                "deadline of minutes, or a longer slot."
             )
         while self._num_ended < num_ended:
             self._end_slot()

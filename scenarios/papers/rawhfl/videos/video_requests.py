@@ -97,18 +97,20 @@ class VideoRequests(Data):
         if given is not None and len(given) != self.num_genres:
             rule = f"must be one for each of the {self.num_genres} genres"
             raise refuse(
-                "VideoRequests", "genre_preferences", given, rule, "Use another num_genres, or none."
+                "VideoRequests", "genre_preferences", given, rule, "Use another num_genres, or None."
             )
         if given is not None and abs(math.fsum(given) - 1.0) > 1e-9:
             rule = f"must sum to 1, not to {math.fsum(given):.10g}"
-            raise refuse("VideoRequests", "genre_preferences", given, rule, "Divide each by their sum.")
+            raise refuse(
+                "VideoRequests", "genre_preferences", given, rule, "Divide each of them by their sum."
+            )
 
     @override
     def fit(self, system: Any) -> None:
         """Refuse more slots in an edge round than a log can hold."""
         round_s = system.protocol.waiting.least_s
         if round_s / self.slot_s > MOST_SLOTS:
-            rule = f"more than {MOST_SLOTS:,} slots in an edge round of {round_s:g} s"
+            rule = f"an edge round of {round_s:g} s would have more than {MOST_SLOTS:,} slots"
             fix = "Use a deadline of minutes, or a longer slot."
             raise refuse("VideoRequests", "slot_s", self.slot_s, rule, fix)
 
@@ -134,7 +136,7 @@ class VideoRequests(Data):
     ) -> Sequence[Callable[[], Whole]]:
         num_clients = sum(cell_sizes)
         if num_clients > self.num_users:
-            rule = f"fewer users than clients ({num_clients}), so some would hold nothing"
+            rule = f"is less than the number of clients ({num_clients}), so some would have no data"
             raise refuse(
                 "VideoRequests", "num_users", self.num_users, rule, f"Use at least {num_clients} users."
             )

@@ -147,8 +147,8 @@ class TrafficTable:
             found = getattr(self, name).shape
             if found != expected:
                 raise ConfigurationError(
-                    f"TrafficTable.{name}: shape {found} must be {expected}. "
-                    "Use slots along the first axis, cells along the second, features along the third."
+                    f"TrafficTable.{name}: shape {found} must be {expected}. Put slots along the first "
+                    "axis, cells along the second, features along the third."
                 )
         if set(self.neighbours) != set(self.cells):
             raise ConfigurationError(
@@ -157,8 +157,8 @@ class TrafficTable:
             )
         if lonely := next((cell for cell in self.cells if not self.neighbours.degree[cell]), None):
             raise ConfigurationError(
-                f"TrafficTable.neighbours: cell {lonely!r} has no neighbour, so the server observes nothing "
-                "for it. Join it with its nearest cell, or drop it."
+                f"TrafficTable.neighbours: cell {lonely!r} has no neighbour, so the server observes "
+                "nothing for it. Join it to its nearest cell, or leave it out."
             )
 
     @property
@@ -177,9 +177,9 @@ def generate(traffic: Traffic, num_cells: int, rng: np.random.Generator) -> Traf
         ConfigurationError: There are fewer cells than the neighbours require.
     """
     if num_cells <= traffic.num_neighbours:
-        rule = f"a cell has {max(0, num_cells - 1)} others among {num_cells} cells"
+        rule = f"each of the {num_cells} cells has only {max(0, num_cells - 1)} others"
         raise refuse(
-            "Traffic", "num_neighbours", traffic.num_neighbours, rule, "Use fewer neighbours, more cells."
+            "Traffic", "num_neighbours", traffic.num_neighbours, rule, "Use fewer neighbours, or more cells."
         )
     seeds = rng.integers(2**63, size=6)
     places, levels, drifts, begun, users, noise = (np.random.default_rng(seed) for seed in seeds)
@@ -219,7 +219,7 @@ def _check_counted(most: float, knob: str, value: float, says: str) -> None:
     """Refuse a mean number in one slot that is too large to be drawn."""
     if not most <= MOST_DRAWN:
         rule, usual = (
-            f"{says.format(most)}, and at most {MOST_DRAWN:g} can be drawn",
+            f"{says.format(most)}, but at most {MOST_DRAWN:g} can be drawn",
             attrs.fields_dict(Traffic),
         )
         raise refuse("Traffic", knob, value, rule, default=usual[knob].default)

@@ -20,7 +20,8 @@ class TrafficCsv(TrafficData):
         """Load the tables from a folder that the user names."""
         if data_dir is None:
             raise ConfigurationError(
-                "TrafficCsv: needs the folder of traffic.csv and neighbours.csv. Use --data-dir FOLDER."
+                "TrafficCsv: needs the folder that holds traffic.csv and neighbours.csv. Give "
+                "--data-dir FOLDER."
             )
         table = read(data_dir / "traffic.csv", data_dir / "neighbours.csv")
         return self.dataset_of("traffic-csv", table)

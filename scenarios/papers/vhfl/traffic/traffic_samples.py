@@ -88,8 +88,9 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     first_test = num_slots * 3 // 4
     if num_lags < 1 or first_test < num_lags + 2:
         raise ConfigurationError(
-            f"traffic samples of {num_lags} lags from {num_slots} slots: at least 1 lag, and 2 slots more "
-            f"than lags among the {first_test} of training. Use a longer record or fewer lags."
+            f"traffic samples of {num_lags} lags from {num_slots} slots: must be at least 1 lag, and "
+            f"the {first_test} slots of training must be at least 2 more than the lags. Use a longer "
+            "record or fewer lags."
         )
     now = np.arange(num_lags - 1, num_slots - 1)
     train = now + 1 < first_test
@@ -101,8 +102,8 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     for part, chosen in (("training", train), ("testing", ~train)):
         if not y[chosen].mean() > 0.0:
             raise ConfigurationError(
-                f"traffic whose mean throughput in {part} is {y[chosen].mean():g}: must be above 0, as "
-                "targets and errors are relative to it. Check the target column."
+                f"the mean throughput in {part} is {y[chosen].mean():g}: must be above 0, as targets "
+                "and errors are relative to it. Check the target column."
             )
     y = y / y[train].mean()
     return Samples(
