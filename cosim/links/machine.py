@@ -101,7 +101,7 @@ class Machine(Forms):
         Raises:
             ConfigurationError: The next change lies before this one, or changes at one instant never end.
         """
-        num, first, num_changes = len(numbers), 0, 0
+        num, first, num_times = len(numbers), 0, 0
         while True:
             now_s = self.next_change_s
             if first < num and begins_s[first] < now_s:
@@ -116,14 +116,35 @@ class Machine(Forms):
             last = first
             while last < num and begins_s[last] == now_s:
                 last += 1
-            num_changes = num_changes + 1 if now_s == self._now_s else 0
-            if now_s < self._now_s or num_changes > MOST_CHANGES:
+            num_times = num_times + 1 if now_s == self._now_s else 0
+            if num_times > MOST_CHANGES:
                 raise self._standing_still()
-            self._now_s = now_s
             stopped, stops = (stops, NO_NUMBERS) if now_s == until_s else (NO_NUMBERS, stops)
-            self.change(now_s, numbers[first:last], stopped)
-            self.next_change_s = instant_after(0.0, self.next_change_s)
+            self.go_through(now_s, numbers[first:last], stopped)
             first = last
+
+    def go_through(self, now_s: float, starts: Sequence[int], stops: Sequence[int] = NO_NUMBERS) -> None:
+        """Go on to an instant, before which nothing changes, and through it but for its end.
+
+        Arguments as `change`; raises as `play`.
+        """
+        if self.form == "play":
+            self.play((now_s,) * len(starts), starts, now_s, stops)
+            return
+        if now_s < self._now_s:
+            raise self._standing_still()
+        self._now_s = now_s
+        for _ in range(MOST_CHANGES):
+            before_s = self.next_change_s
+            self.change(now_s, starts, stops)
+            if self.next_change_s != before_s:
+                self.next_change_s = instant_after(0.0, self.next_change_s)
+            if not self.next_change_s <= now_s:
+                return
+            if self.next_change_s < now_s:
+                break
+            starts = stops = NO_NUMBERS
+        raise self._standing_still()
 
     def _standing_still(self) -> ConfigurationError:
         return ConfigurationError(

@@ -28,8 +28,7 @@ class OnClock:
     def open(self, number: int, bits: float) -> "MachineUpload":
         """Begin an upload of the client with this number."""
         upload = self._uploads[number] = MachineUpload(self, self._sim, number, bits, self._machine.has_turns)
-        now_s = self._sim.now_s
-        self._machine.play((now_s,), (number,), now_s)
+        self._machine.go_through(self._sim.now_s, (number,))
         self._tell()
         return upload
 
@@ -38,7 +37,7 @@ class OnClock:
         number = upload.number
         if self._uploads.get(number) is upload:
             del self._uploads[number]
-            self._machine.play(NO_NUMBERS, NO_NUMBERS, self._sim.now_s, (number,))
+            self._machine.go_through(self._sim.now_s, NO_NUMBERS, (number,))
             self._tell()
             upload.stopped_bits = self._machine.left_bits.pop(number)
 
@@ -76,7 +75,7 @@ class OnClock:
         if self._timer_s <= now_s:
             self._timer_s = math.inf
         if self._machine.next_change_s <= now_s:
-            self._machine.play(NO_NUMBERS, NO_NUMBERS, now_s)
+            self._machine.go_through(now_s, NO_NUMBERS)
         self._tell()
 
     def _settle(self, _event: Event) -> None:

@@ -44,10 +44,9 @@ class SteadyLink(RadioLink):
         self, sim: Simulation, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         width_hz = self._band.steady_hz(self._num_clients)
-        if len(clients) == 1:  # by events; numbers take a quarter of the time of arrays
+        if len(clients) == 1:  # by events, where arrays of one would take most of the time
             power_w = None if tx_power_w is None else tx_power_w.item()
-            met, _ = self.met_by_one(clients[0], power_w, job, sim.now_s)
-            return np.array([met.rate_bps(width_hz)])
+            return np.array([self.rate_of(self.place_of[clients[0]], power_w, job, width_hz)])
         return self.met_by(self.places_of(clients), tx_power_w, job).rate_bps(width_hz)
 
 

@@ -1,13 +1,16 @@
 """Radio link: the channels of the clients of a cell, and what is known of them beforehand."""
 
+import math
 from collections.abc import Callable
-from functools import cached_property
+from contextlib import suppress
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.clock.draws import Numbers
+from cosim.clock.draws import BLOCK, Numbers
+from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell, CellLink, KnownLink, Sender, Sent
@@ -17,7 +20,10 @@ from cosim.radio.gain_errors import GainErrors
 from cosim.radio.propagation.port import CellSnr, Each
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.port import Band
-from cosim.radio.sharing.senders import Fades, OfRound, OneByOne, Senders
+from cosim.radio.sharing.senders import Fades, OfRound, OneByOne, Senders, Staying
+
+KEPT = 256
+"""Blocks of rates that are kept. [no source]"""
 
 
 class RadioLink(CellLink, KnownLink):
@@ -29,6 +35,7 @@ class RadioLink(CellLink, KnownLink):
         self._clients, self._powers_w = cell.clients, cell.tx_power_w
         self._band, self._mean_snr, self._fading, self._errors = band, mean_snr, fading, errors
         self.num_at_once = band.num_at_once
+        self._kept_rates = lru_cache(maxsize=KEPT)(self._rates_of)
 
     @property
     @override
@@ -37,7 +44,7 @@ class RadioLink(CellLink, KnownLink):
         return self if self._band.is_known else None
 
     @cached_property
-    def _place(self) -> dict[str, int]:
+    def place_of(self) -> dict[str, int]:
         return {client: place for place, client in enumerate(self._clients)}
 
     @cached_property
@@ -60,11 +67,11 @@ class RadioLink(CellLink, KnownLink):
                 power.
         """
         if tx_power_w is None:
-            tx_power_w = self._powers_w.item(self._place[client])
+            tx_power_w = self._powers_w.item(self.place_of[client])
         return self._channel(client, tx_power_w, float(self._errors.factors(client, job)), job)
 
     def _channel(self, client: str, tx_power_w: float, factor: float, job: Job) -> Channel:
-        place, mean_snr = self._place[client], self._mean_snr
+        place, mean_snr = self.place_of[client], self._mean_snr
 
         def snr_in(bandwidth_hz: float) -> float:
             return float(mean_snr.snr_in(place, tx_power_w, factor, bandwidth_hz, job))
@@ -81,11 +88,12 @@ class RadioLink(CellLink, KnownLink):
         factors = self._errors.factors(self._numbers, job)
         return self._met(places, tx_power_w, factors if isinstance(factors, float) else factors[places], job)
 
-    def met_by_one(
-        self, client: str, tx_power_w: float | None, job: Job, begins_s: float
+    def _met_by_one(
+        self, place: int, tx_power_w: float | None, job: Job, begins_s: float
     ) -> tuple[Met, Block]:
         """Channel of one client's upload when it begins, and its fading block."""
-        place, fading = self._place[client], self._fading.of(client)
+        client = self._clients[place]
+        fading = self._fading.of(client)
         if tx_power_w is None:
             tx_power_w = self._powers_w.item(place)
         block, factor = fading.block_at(job, begins_s), self._errors.factors(client, job)
@@ -99,18 +107,39 @@ class RadioLink(CellLink, KnownLink):
 
     def senders(self, sent: Sent) -> Senders:
         """Channels of uploads, in the form that a band needs."""
-        of = sent.in_round
-        if of is None or not self._fading.follows_jobs:
+        if not self._fading.follows_jobs:
             return OneByOne(sent, self._begins_with)
-        met, is_flat = self.met_by(of.places, of.tx_power_w, of.job), self._mean_snr.form == "flat"
-        return OfRound(of.payload.bits, met.rate_bps, is_flat=is_flat)
+        of, is_flat = sent.in_round, self._mean_snr.form == "flat"
+        if of is None:
+            return Staying(sent, self._begins_with, self.rate_of, is_flat=is_flat)
+        return OfRound(
+            of.payload.bits, self.met_by(of.places, of.tx_power_w, of.job).rate_bps, is_flat=is_flat
+        )
 
-    def _begins_with(self, sender: Sender) -> tuple[Met, Fades | None]:
-        client, _, _, job, tx_power_w, begins_s = sender
-        met, block = self.met_by_one(client, tx_power_w, job, begins_s)
-        if self._fading.follows_jobs:
-            return met, None
+    def _begins_with(self, sender: Sender) -> tuple[Met, Fades]:
+        client, place, _, job, tx_power_w, begins_s = sender
+        met, block = self._met_by_one(place, tx_power_w, job, begins_s)
         return met, (Channel(met.mean_snr, self._fading.of(client), client), block)
+
+    def rate_of(self, place: int, tx_power_w: float | None, job: Job, bandwidth_hz: float) -> float:
+        """Rate of one client whose channel stays while it sends; at its highest power a row of many.
+
+        Args:
+            tx_power_w: The client's transmit power; None means that it receives from the edge server, at its
+                power.
+        """
+        if tx_power_w is None or tx_power_w == self._powers_w.item(place):
+            row = self._kept_rates(place // BLOCK, job, bandwidth_hz).item(place % BLOCK)
+            if row == row:
+                return row
+        return float(self._met_by_one(place, tx_power_w, job, 0.0)[0].rate_bps(bandwidth_hz))
+
+    def _rates_of(self, block: int, job: Job, bandwidth_hz: float) -> NDArray[np.float64]:
+        """Rates of consecutive clients at their highest powers; NaN if the rate of one of them is refused."""
+        places = slice(BLOCK * block, BLOCK * (block + 1))
+        with suppress(ConfigurationError):
+            return self.met_by(places, None, job).rate_bps(bandwidth_hz)
+        return np.full(BLOCK, math.nan)
 
     @override
     def share_hz(self, num_clients: int) -> float:

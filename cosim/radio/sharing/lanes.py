@@ -60,26 +60,23 @@ class Lanes(Machine):
         if not self.has_turns:
             self._deal(now_s)
         self.is_settled = not (self._line and self._num_free)
-        self._plan()
+        self.next_change_s = self._changes[0][0] if self._changes else math.inf
 
     @override
     def end_instant(self, now_s: float) -> None:
         self._line.sort()
-        self.granted_s.update(dict.fromkeys(self._deal(now_s), now_s))
-        self._plan()
-
-    def _plan(self) -> None:
+        self._deal(now_s)
         self.next_change_s = self._changes[0][0] if self._changes else math.inf
 
-    def _deal(self, now_s: float) -> Sequence[int]:
+    def _deal(self, now_s: float) -> None:
         """Let the first in line send, one in each free lane."""
         num = min(self._num_free, len(self._line))
-        dealt = [number for _, number in self._line[:num]]
-        del self._line[:num]
+        dealt, self._line = self._line[:num], self._line[num:]
         self._num_free -= num
-        for number in dealt:
-            self._send(number, self._senders.bits(number), self._senders.fade_s(number), now_s)
-        return dealt
+        for _, number in dealt:
+            self._send(number, *self._senders.to_send(number), now_s)
+            if self.has_turns:
+                self.granted_s[number] = now_s
 
     def _send(self, number: int, left_bits: float, fade_s: float, now_s: float) -> None:
         """Send the remaining bits from now on, in the fading block of this instant."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
+from cosim.jobs.job import Job
 from cosim.links.port import Sender, Sent
 from cosim.radio.channel import Channel, Met
 from cosim.radio.redrawn import Block
@@ -33,8 +34,8 @@ class Senders(ABC):
         """Bits of an upload."""
 
     @abstractmethod
-    def fade_s(self, number: int) -> float:
-        """Instant of a sender's next fade."""
+    def to_send(self, number: int) -> tuple[float, float]:
+        """Bits of an upload, and the instant of its sender's next fade."""
 
     @abstractmethod
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
@@ -57,15 +58,15 @@ class Senders(ABC):
 
 
 class OneByOne(Senders):
-    """Clients with payloads, jobs and channels of their own.
+    """Clients with payloads and jobs of their own, whose channels may change while they send.
 
     Args:
-        begins_with: Sender -> channel of its upload, and its fading if that may change.
+        begins_with: Sender -> channel of its upload, and its fading.
     """
 
-    def __init__(self, sent: Sent, begins_with: Callable[[Sender], tuple[Met, Fades | None]]) -> None:
+    def __init__(self, sent: Sent, begins_with: Callable[[Sender], tuple[Met, Fades]]) -> None:
         self._sent, self._begins_with = sent, begins_with
-        self._known: dict[int, tuple[Sender, Met, Fades | None]] = {}
+        self._known: dict[int, tuple[Sender, Met, Fades]] = {}
         self._last: Met | None = None
         """Channel of the last sender that was recorded."""
         self._of_job: set[int] = set()
@@ -73,7 +74,7 @@ class OneByOne(Senders):
         self._places, self._noted = np.empty(0, dtype=np.int64), [np.empty(0) for _ in range(3)]
         """Place, power, factor and gain of each sender that was recorded."""
 
-    def _of(self, number: int) -> tuple[Sender, Met, Fades | None]:
+    def _of(self, number: int) -> tuple[Sender, Met, Fades]:
         """Sender of a number, and its channel now; the next upload makes a new one."""
         sender, known = self._sent[number], self._known.get(number)
         if known is None or known[0] is not sender:
@@ -85,8 +86,9 @@ class OneByOne(Senders):
         return float(self._sent[number].payload.bits)
 
     @override
-    def fade_s(self, number: int) -> float:
-        return _end_s(self._of(number)[2])
+    def to_send(self, number: int) -> tuple[float, float]:
+        sender, _, (channel, block) = self._of(number)
+        return float(sender.payload.bits), channel.block_end_s(block)
 
     @override
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
@@ -94,9 +96,9 @@ class OneByOne(Senders):
             (
                 float(sender.payload.bits),
                 float(met.rate_bps(1.0)) if met.cell.form == "flat" else None,
-                _end_s(fades),
+                channel.block_end_s(block),
             )
-            for sender, met, fades in map(self._of, numbers)
+            for sender, met, (channel, block) in map(self._of, numbers)
         ]
 
     @override
@@ -129,9 +131,7 @@ class OneByOne(Senders):
 
     @override
     def fade(self, number: int, now_s: float) -> float:
-        sender, met, fades = self._of(number)
-        assert fades is not None
-        channel, block = fades
+        sender, met, (channel, block) = self._of(number)
         for _ in range(MOST_BLOCKS):
             block = channel.fading.after(block)
             if (end_s := channel.block_end_s(block)) > now_s:
@@ -145,8 +145,40 @@ class OneByOne(Senders):
         )
 
 
-def _end_s(fades: Fades | None) -> float:
-    return math.inf if fades is None else fades[0].block_end_s(fades[1])
+class Staying(OneByOne):
+    """Clients with payloads and jobs of their own, whose channels stay while they send.
+
+    Args:
+        rate_of: Rate of one client by its place, transmit power, job and bandwidth.
+        is_flat: True if rates are in proportion to the bandwidth.
+    """
+
+    def __init__(
+        self,
+        sent: Sent,
+        begins_with: Callable[[Sender], tuple[Met, Fades]],
+        rate_of: Callable[[int, float | None, Job, float], float],
+        *,
+        is_flat: bool,
+    ) -> None:
+        super().__init__(sent, begins_with)
+        self._rate_of, self._is_flat = rate_of, is_flat
+
+    @override
+    def to_send(self, number: int) -> tuple[float, float]:
+        return float(self._sent[number].payload.bits), math.inf
+
+    @override
+    def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:
+        rates_bps = [self.rate_bps(number, 1.0) if self._is_flat else None for number in numbers]
+        return [
+            (self.bits(number), own_bps, math.inf) for number, own_bps in zip(numbers, rates_bps, strict=True)
+        ]
+
+    @override
+    def rate_bps(self, number: int, bandwidth_hz: float) -> float:
+        sender = self._sent[number]
+        return self._rate_of(sender.place, sender.tx_power_w, sender.job, bandwidth_hz)
 
 
 class OfRound(Senders):
@@ -169,8 +201,8 @@ class OfRound(Senders):
         return self._bits
 
     @override
-    def fade_s(self, number: int) -> float:
-        return math.inf
+    def to_send(self, number: int) -> tuple[float, float]:
+        return self._bits, math.inf
 
     @override
     def starting(self, numbers: Sequence[int]) -> Sequence[Starting]:

@@ -26,6 +26,9 @@ class Rising(Senders):
     def fade_s(self, number):
         return self.second[number] + 1.0
 
+    def to_send(self, number):
+        return self.bits(number), self.fade_s(number)
+
     def starting(self, numbers):
         return [(self.bits(number), self.rate_bps(number, 1.0), self.fade_s(number)) for number in numbers]
 
