@@ -1,7 +1,7 @@
 """Side by side: processes that run together, that another process awaits step by step and may cut off.
 
-`cosim.clock.simulation` says when what arrives has arrived; its `together`, `with_deadline` and `first` are
-made of this.
+`cosim.clock.simulation` defines when a process has arrived; its `together`, `with_deadline` and `first` are
+built from this.
 
 Usage, in a process::
 

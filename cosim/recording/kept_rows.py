@@ -1,7 +1,7 @@
 """Kept rows: the rows of one run, as they are recorded, and the groups in which they are handed over.
 
 The instants at which the global model had a new version divide a run into *stretches*, each with its last
-instant: global rounds, where there are rounds. A row belongs to the stretch in which it ended, a plan to the
+instant: global rounds, if there are rounds. A row belongs to the stretch in which it ended, a plan to the
 one that it begins. Whole stretches are handed over together when they have enough rows, so that memory does
 not grow with the length of a run; stretches around an open edge round are kept, since their jobs may still be
 overruled, or recorded with the round.

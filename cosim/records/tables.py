@@ -1,7 +1,7 @@
 """Tables: the rows of a run by kind, and the Parquet files that hold them.
 
-Rows are in the order of the stretches of a run (`cosim.recording.kept_rows`: of global rounds, where there
-are rounds), in each by the number of the client, or of the node, and then by time; clients are numbered cell
+Rows are in the order of the stretches of a run (`cosim.recording.kept_rows`: global rounds, if there are
+rounds), in each by the number of the client, or of the node, and then by time; clients are numbered cell
 by cell. So the same seed gives the same files, bit for bit, and rows are written before a run is over. For
 another order, sort the table. A file is identified by its checksum, which `summary.json` keeps.
 """
