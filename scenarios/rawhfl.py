@@ -83,7 +83,7 @@ def report(result: Result) -> Table | str:
     edge_rounds = result.rounds[result.rounds["level"] == "edge"]
     short = edge_rounds["num_participants"] < edge_rounds["num_wanted"]
     num_rounds = len(edge_rounds) / system.num_cells
-    energy_j, nobody = result.summary.energy_j, "nobody was planned"
+    energy_j, nobody = result.summary.energy_j, "no client was planned"
     table = Table(title="Plans and predictions", title_justify="left", show_header=False)
     for name, value in (
         ("energy per edge round, all cells", f"{energy_j / num_rounds:.4g} J"),

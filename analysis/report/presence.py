@@ -34,7 +34,7 @@ def presence(designs: Sequence[Design]) -> str:
         "took part": lambda run: _per_round(run, "num_participants"),
         "arrived": lambda run: _per_round(run, "num_arrived"),
         "left in the middle of a job (%)": _left_percent,
-        "edge servers waited for somebody (s)": _gathered_s,
+        "edge servers waited for a client (s)": _gathered_s,
     }
     rows = [
         [d.name, *(cell(d.values(reading), is_share(words)) for words, reading in columns.items())]

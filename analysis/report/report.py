@@ -103,7 +103,7 @@ def report(
         Section("factors", "What the fields do", factors(designs)),
         Section("target", "To the target", to_targets(designs, targets, held)),
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
-        Section("presence", "Who was there", presence(designs)),
+        Section("presence", "Clients that were there", presence(designs)),
         Section("applied", "Versions, staleness, and who contributes", applied(designs)),
         Section("rounds", "Why a round took so long", _of_kept(rounds, designs)),
         Section(

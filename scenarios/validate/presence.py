@@ -155,7 +155,7 @@ def main(options: Options) -> int:
             verdict = interval.verdict(number, MARGIN)
             failed |= verdict != "agrees"
             table.add_row(name, words, f"{number:.4f}", interval.text(4), verdict)
-        theories = {"nobody leaves in the middle": theory.share}
+        theories = {"no client leaves in the middle": theory.share}
         if pair.has_memory:
             theories["stays met at their beginning"] = theory.met_by_fresh_stays(job_s)
         for words, number in theories.items():

@@ -108,7 +108,7 @@ def compared(options: Options) -> Iterator[Compared]:
         seeds = range(options.seed, options.seed + options.num_replications)
         whole_s = NUM_SLOTS * SLOT_S
         per_slot = [simulate(law, 2.0 * NUM_SLOTS, whole_s, seed)[0] / NUM_SLOTS for seed in seeds]
-        wrong = {"one channel": n * p * (1.0 - p) ** (n - 1), "nobody in the way": n * p}
+        wrong = {"one channel": n * p * (1.0 - p) ** (n - 1), "no collisions": n * p}
         yield Compared(law, "successes per slot", law.mean_successes, np.array(per_slot), wrong)
         if math.isfinite(law.mean_slots):  # not where two or more always meet
             slots = [simulate(law, 1.0, 1e6 * SLOT_S, seed)[1] for seed in seeds]

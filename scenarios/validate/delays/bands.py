@@ -64,7 +64,7 @@ class SharedBand(Law):
     )
     conditions: ClassVar[str] = (
         "Poisson uploads, sizes independent of each other and of arrivals, a steady SNR, the same in any "
-        "bandwidth, a band that is redivided evenly among all who send, nobody leaves early, rho < 1, "
+        "bandwidth, a band that is redivided evenly among all senders, none leaves early, rho < 1, "
         "equilibrium"
     )
     source: ClassVar[str] = "Kleinrock, Queueing Systems 2, chapter 4"
@@ -157,8 +157,8 @@ class Together(Law):
         "take with the whole band"
     )
     conditions: ClassVar[str] = (
-        "steady SNRs, the same in any bandwidth; a band that is redivided evenly among all who send; nobody "
-        "else sends, nobody stops early"
+        "steady SNRs, the same in any bandwidth; a band that is redivided evenly among all senders; no other "
+        "client sends, none stops early"
     )
     source: ClassVar[str] = "derived here"
     module: ClassVar[str] = "delays.started_together"

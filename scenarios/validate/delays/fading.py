@@ -176,7 +176,7 @@ class Retransmissions(Law):
         "an attempt; p = P(T <= D)"
     )
     conditions: ClassVar[str] = (
-        "Rayleigh fading that stays while an attempt lasts and is drawn anew for the next, independently; "
+        "Rayleigh fading that stays while an attempt lasts and is drawn again for the next, independently; "
         "p > 0; a failed attempt takes D, nothing lies between attempts, as many as are needed"
     )
     source: ClassVar[str] = "derived here (geometric law, Wald)"

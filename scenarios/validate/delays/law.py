@@ -14,7 +14,7 @@ from analysis.intervals.statistics import Interval
 from scenarios.validate.delays.samples import Sample
 
 STEADY = (
-    "services independent of each other and of arrivals, no rest while somebody waits, room for all, "
+    "services independent of each other and of arrivals, no rest while a packet waits, room for all, "
     "rho < 1, equilibrium"
 )
 """Conditions that laws of queues have in common."""

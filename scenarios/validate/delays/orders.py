@@ -30,7 +30,7 @@ CLASS_SYMBOLS = (
 )
 PATIENT = Sojourn(arrival_rate_per_s=2.0, weights=(0.5, 0.5), rates_per_s=(8.0, 2.0))
 MESSAGES, PUBLIC = "mean wait of messages (s)", "mean wait of the public (s)"
-LOST, IDLE = "share lost", "share that finds nobody"
+LOST, IDLE = "share lost", "share that finds it empty"
 
 
 def in_order(theory: TwoPriorities, discipline: cosim.queues.Discipline, seed: int, size: float) -> Packets:
@@ -104,7 +104,7 @@ class Conservation(Law):
     symbols: ClassVar[str] = CLASS_SYMBOLS
     conditions: ClassVar[str] = (
         "independent Poisson arrivals of the classes, services of any law with finite E[B_i^2], one server, "
-        "an order that does not look at lengths of services, no interruption, nobody leaves unserved; "
+        "an order that does not look at lengths of services, no interruption, none leaves unserved; "
         f"{STEADY}"
     )
     source: ClassVar[str] = "Kleinrock 1965, derived here"
@@ -159,10 +159,10 @@ class Patience(Law):
     name: ClassVar[str] = "patience"
     title: ClassVar[str] = "M/G/1 with patience D until service"
     formula: ClassVar[str] = (
-        "lost: (1 - rho) P(W > D) / (1 - rho P(W > D)); finds nobody: (1 - rho) / (1 - rho P(W > D))"
+        "lost: (1 - rho) P(W > D) / (1 - rho P(W > D)); finds it empty: (1 - rho) / (1 - rho P(W > D))"
     )
     symbols: ClassVar[str] = (
-        "shares of packets; W, the wait where nobody leaves; D, the patience, at whose end a packet leaves; "
+        "shares of packets; W, the wait without impatience; D, the patience, at whose end a packet leaves; "
         "lambda arrivals a second, B a service, rho = lambda E[B]"
     )
     conditions: ClassVar[str] = (
@@ -190,7 +190,7 @@ class Patience(Law):
     def wrong(self) -> Mapping[str, Numbers]:
         """The losses' own relief forgotten; a deadline on the whole stay."""
         return {
-            "those who leave leave their work": {LOST: self.waits_longer, IDLE: 1.0 - self.patient.load},
+            "packets that leave leave their work": {LOST: self.waits_longer, IDLE: 1.0 - self.patient.load},
             "a deadline on the sojourn": {LOST: float(self.patient.failure_rate(self.patience_s))},
         }
 

@@ -47,7 +47,7 @@ class TwoStations(Law):
         "rho = lambda / mu_i at each"
     )
     conditions: ClassVar[str] = (
-        "Poisson arrivals to the first, exponential services drawn anew at the second, one server each, "
+        "Poisson arrivals to the first, exponential services drawn again at the second, one server each, "
         "first come first served, no time between the stations; for the tail a_1 and a_2 differ, else it is "
         f"(1 + a_1 t) exp(-a_1 t); {STEADY}"
     )
