@@ -46,7 +46,7 @@ class Values(Port, ABC):
         """Every number that is given to anybody."""
 
     def broken(self, rule: Rule) -> str | Broken | None:
-        """What a rule says of the numbers; None: they keep it."""
+        """Complaint of a rule about the numbers; None if they keep it."""
         return rule(self.numbers)
 
     @abstractmethod

@@ -35,11 +35,11 @@ SUSPECT = re.compile(
     rf'{RULES["word"].pattern}|"""{RULES["first word"].pattern}|(?<!\| )None: \w', re.IGNORECASE
 )
 SUSPECT_COMMENT = re.compile(rf"#.*?(?:{RULES['word'].pattern})", re.IGNORECASE)
-"""What no rule can refuse is not parsed: that takes most of the time."""
+"""Comments are read only in files with such a line, since reading them takes most of the time."""
 
 
 class Offence(NamedTuple):
-    """What is not plain, and where."""
+    """A word or docstring that is not plain, and its place."""
 
     file: str
     line: int
@@ -159,7 +159,7 @@ def overrides(names: list[str]) -> Iterator[Offence]:
 def offences() -> list[Offence]:
     """All that is not plain, by file and line."""
     names = files()
-    programs = [name for name in names if name.startswith("cosim/") and "\nclass " in read(name)]
+    programs = [name for name in names if name.startswith(("cosim/", "scenarios/")) and "\nclass " in read(name)]
     return sorted([found for name in names for found in words(name)] + list(overrides(programs)))
 
 

@@ -282,7 +282,7 @@ NAMED = (
     "Waiting",
 )
 FOR_TYPE_CHECKERS = dict.fromkeys(NAMED, object) | {"nx": nx, "pd": pd}
-"""What annotations name that is not imported before something is learned or written."""
+"""Names in annotations that are not imported before something is learned or written."""
 
 
 def public_modules() -> Iterator[Any]:

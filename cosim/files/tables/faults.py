@@ -32,7 +32,7 @@ def fault(
 
 
 def place(path: Path, row: int | None = None, column: str | None = None) -> str:
-    """Where in a file something is, as far as it is said."""
+    """Place in a file, as far as it is known."""
     of_row = "" if row is None else f", row {row}"
     return shown(path) + of_row + ("" if column is None else f", column {short(repr(column))}")
 

@@ -167,7 +167,7 @@ class Table:
                     raise ConfigurationError(f"{self.place(row, name)}: {error}") from None
 
     def place(self, row: int, name: str) -> str:
-        """Where in the file a value is, by its row, from 0, and column."""
+        """Place of a value in the file, by its row, from 0, and column."""
         return place(self.path, self.line(row), name)
 
     def fault(self, row: int, name: str, what: str, fix: str) -> ConfigurationError:

@@ -223,7 +223,7 @@ def label_ranks(result: cosim.Result) -> Whole:
 
 
 def requests_of(system: cosim.System) -> VideoRequests:
-    """What is learned."""
+    """Data of a system."""
     assert isinstance(system.data, VideoRequests)
     return system.data
 
