@@ -159,7 +159,9 @@ def overrides(names: list[str]) -> Iterator[Offence]:
 def offences() -> list[Offence]:
     """All that is not plain, by file and line."""
     names = files()
-    programs = [name for name in names if name.startswith(("cosim/", "scenarios/")) and "\nclass " in read(name)]
+    programs = [
+        name for name in names if name.startswith(("cosim/", "scenarios/")) and "\nclass " in read(name)
+    ]
     return sorted([found for name in names for found in words(name)] + list(overrides(programs)))
 
 
