@@ -19,12 +19,12 @@ from scenarios.command_line.catalogue import ROOMS, catalogue, question
 from scenarios.command_line.console import console
 
 QUESTIONS = {f"{room.noun}s": command for command, room in ROOMS.items()}
-"""What is listed with its question -> the command that runs it."""
+"""Section with questions -> the command that runs its entries."""
 
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What is listed.
+    """Options of the list.
 
     Attributes:
         all: List everything.
@@ -103,7 +103,7 @@ def _first_line(documented: object) -> str:
 
 
 def _hint(name: str, known: list[str]) -> str:
-    """What may have been meant, in a sentence after a space."""
+    """Likely meaning, in a sentence after a space."""
     for command in ROOMS:
         if name in catalogue(command):
             return f" Use cosim {command} {name}."

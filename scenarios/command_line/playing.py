@@ -81,7 +81,7 @@ def play(
 
 
 def diverged(result: Result) -> str | None:
-    """That training has diverged, and what mends it; None: it has not."""
+    """Sentence that training has diverged, and the remedy; None if it has not."""
     fix, told = "training has diverged. Use a smaller learning rate.", result.summary
     lost = [of.words for column, of in told.measures.items() if not of.is_sound(told.scores[column])]
     if lost:

@@ -53,7 +53,7 @@ def test_the_identity_holds_on_every_path(law, num_in_flight: int, num_updates: 
 
 @pytest.mark.parametrize(("num_in_flight", "num_updates"), [(4, 1), (5, 3), (3, 8)])
 def test_means_tend_to_their_limits(num_in_flight: int, num_updates: int) -> None:
-    """What is left at the end is a bounded number of ages, here of at most some ten versions each."""
+    """Ages left at the end are bounded in number, here of at most some ten versions each."""
     rng, num_versions = np.random.default_rng(2), 3000
     theory = BufferedStaleness(num_in_flight=num_in_flight, num_updates=num_updates)
     for before, limit in ((False, theory.mean), (True, theory.mean_replaced_before)):
@@ -66,7 +66,7 @@ def test_means_tend_to_their_limits(num_in_flight: int, num_updates: int) -> Non
 @pytest.mark.parametrize("num_in_flight", range(1, 8))
 @pytest.mark.parametrize("num_updates", range(1, 10))
 def test_equal_times_come_in_batches(num_in_flight: int, num_updates: int) -> None:
-    """By enumeration: who reports together is applied one after the other, and replaced at the end."""
+    """By enumeration: clients that report together are applied in turn, and replaced at the end."""
     period = np.lcm(num_in_flight, num_updates)
     started, version, buffer, staleness = [0] * num_in_flight, 0, [], []
     for _ in range(4 * int(period) // num_in_flight):

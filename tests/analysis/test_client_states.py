@@ -17,7 +17,7 @@ SMALL = Battery(capacity_j=0.5e-3, charge_w=0.02, returns_at_share=0.5)
 
 
 class Leaves(cosim.devices.Presence):
-    """Those of even numbers leave after 25 ms, and come back after 60 ms."""
+    """Clients of even numbers leave after 25 ms, and come back after 60 ms."""
 
     def windows(self, sim, client):
         if int(client[-1]) % 2 == 0:

@@ -89,7 +89,7 @@ RAW = st.builds(
 
 
 def check(result):
-    """What holds of every run's paths."""
+    """Laws of every run's paths."""
     path = CriticalPath.of(result)
     whole = result.rounds[result.rounds["level"] == "global"]
     spans = result.spans

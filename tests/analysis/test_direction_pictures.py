@@ -1,4 +1,4 @@
-"""Both directions: bits of the picture against rows of transfers, and nothing where nobody received."""
+"""Both directions: bits of the picture against rows of transfers, and nothing where no client received."""
 
 import pytest
 import worlds

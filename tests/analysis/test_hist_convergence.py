@@ -155,7 +155,7 @@ class Quadratics(NamedTuple):
         return float(x @ self.hessian @ x / 2.0 - self.pull @ x)
 
     def constants(self) -> dict[str, object]:
-        """What the theorems need to know of the losses."""
+        """Numbers that the theorems need of the losses."""
         in_cells = [((b - b.mean(axis=0)) ** 2).sum(axis=1).mean() for b in self.pulls]
         of_cells = [((b.mean(axis=0) - self.pull) ** 2).sum() for b in self.pulls]
         return {

@@ -119,7 +119,7 @@ def test_a_bar_that_was_not_reached_says_so():
 
 
 def test_no_number_of_a_bar_is_behind_the_legend():
-    """Where the bars leave most room, on the left, numbers of intervals stand."""
+    """Numbers of intervals stand where the bars leave most room, on the left."""
     figure = Figure(figsize=(5.0, 4.0), layout="constrained")
     axes = figure.subplots()
     about = {

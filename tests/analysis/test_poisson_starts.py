@@ -1,4 +1,4 @@
-"""Jobs in flight after Poisson starts against Markov chains of who is at work, in which phase."""
+"""Jobs in flight after Poisson starts against Markov chains of clients at work, by phase."""
 
 import math
 from itertools import product
@@ -10,7 +10,7 @@ from analysis.closed_forms.poisson_starts import JobsInFlight
 
 
 def chain(start_rate_per_s: float, mean_times_s: tuple[float, ...], num_phases: int) -> np.ndarray:
-    """Law of the number at work; a job has so many exponential phases (Erlang's law of times)."""
+    """Law of the number at work; a job has a number of exponential phases (Erlang's law of times)."""
     num_clients = len(mean_times_s)
     states = list(product(range(num_phases + 1), repeat=num_clients))  # phases left; 0: idle
     places = {state: place for place, state in enumerate(states)}
@@ -48,7 +48,7 @@ def test_equal_clients_are_erlang_s_loss_system() -> None:
 
 
 def test_little_s_law() -> None:
-    """What is in flight is what is not lost, times how long it takes."""
+    """Jobs in flight are the jobs that are not lost, times how long they take."""
     theory = JobsInFlight(start_rate_per_s=4.0, mean_times_s=(0.5,) * 5)
     assert theory.mean == pytest.approx(4.0 * (1.0 - theory.probabilities[-1]) * 0.5, rel=1e-12)
 

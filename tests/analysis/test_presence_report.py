@@ -1,4 +1,4 @@
-"""Pictures and pages of who was there: counts of the rounds, and nothing where all always were."""
+"""Pictures and pages of presence: counts of the rounds, and nothing where all always were there."""
 
 import math
 

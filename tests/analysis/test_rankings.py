@@ -1,4 +1,4 @@
-"""Rankings of designs: who has a rank, what ratios mean, and who changes places."""
+"""Rankings of designs: which have a rank, what ratios mean, and which change places."""
 
 import math
 
@@ -15,7 +15,7 @@ NOISE = np.array([1.0, 1.02, 0.99, 1.01])
 
 
 def runs_of(**designs: tuple[float, float]) -> pd.DataFrame:
-    """Runs that take about so many versions and seconds to 0.9; a negative number: the last one misses it."""
+    """Runs with about these versions and seconds to 0.9; a negative number means that the last misses it."""
     rows = []
     for turn, (name, (versions, time_s)) in enumerate(designs.items()):
         for seed, noise in zip(SEEDS, np.roll(NOISE, turn), strict=True):

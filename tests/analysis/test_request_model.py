@@ -55,7 +55,7 @@ def test_three_genres_by_hand():
     assert three.top_accuracy(3) == three.top_accuracy(7) == pytest.approx(1.0, rel=1e-12)
 
 
-# Genre 0 begins in its pair, genre 1 one content and genre 2 two contents before theirs, genre 3 as genre 0.
+# Genre 0 begins in its pair, genre 1 one content and genre 2 two contents before, genre 3 as genre 0.
 MOST_SIMILAR = [1, 0, 1, 2, 5, 6, 5, 6, 10, 10, 11, 10, 13, 12, 15, 14]
 MOST_POPULAR = [0, 4, 9, 14]
 VISITED = [[0, 1], [4, 5, 6], [9, 10, 11], [14, 15]]

@@ -17,7 +17,7 @@ def test_rates_by_hand() -> None:
 
 
 def test_the_geometric_law_by_all_orders_of_reports() -> None:
-    """The next report is that of client i with probability mu_i / L, whoever was last."""
+    """The next report comes from client i with probability mu_i / L, whichever was last."""
     means_s = (0.5, 1.0, 2.0)
     shares = (1.0 / np.array(means_s)) / (1.0 / np.array(means_s)).sum()
     theory = ExponentialRestarts(mean_times_s=means_s)
@@ -45,7 +45,7 @@ def test_fresh_without_a_fixed_time_is_the_first_of_the_geometric_law() -> None:
 
 @pytest.mark.parametrize("fixed_s", [0.3, 2.0])
 def test_fresh_with_a_fixed_time_is_that_of_renewal_processes(fixed_s: float) -> None:
-    """Played on arrays: the share of jobs in which nobody else reports, in batches."""
+    """On arrays: the share of jobs in which no other client reports, in batches."""
     means_s, rng = (0.5, 1.0, 2.0), np.random.default_rng(3)
     reports_s = [np.cumsum(fixed_s + mean_s * rng.standard_exponential(200_000)) for mean_s in means_s]
     end_s = min(times_s[-1] for times_s in reports_s)

@@ -165,7 +165,7 @@ def test_load_reads_a_study_with_plain_values(tmp_path):
 
 
 def learned(losses: dict[int, list[float]], other: dict[int, list[float]] | None = None) -> pd.DataFrame:
-    """Designs whose runs end with these losses, and with those of another task; nan: diverged."""
+    """Designs whose runs end with these losses, and with another task's; nan means diverged."""
     rows = [
         {"design": design, "name": f"x={design}", "seed": seed, "loss": loss, "is_diverged": math.isnan(loss)}
         for design, own in losses.items()

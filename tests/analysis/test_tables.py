@@ -14,7 +14,7 @@ from analysis.studies import compared, metrics
 from analysis.tables import Table, by_design, by_metric, factors_of, frame, interval_in_words, latex, markdown
 
 EXACTLY = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}
-"""As Python reads decimals: pandas does so since version 3.1, or where it is told."""
+"""Converter that reads decimals like Python: pandas does so since version 3.1, or where it is told."""
 CELL = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")) | st.just(" "), max_size=12)
 TABLE = st.integers(1, 3).flatmap(
     lambda width: st.builds(
@@ -38,12 +38,12 @@ MEANS = {
     "{[}": "[",
     "{]}": "]",
 }
-"""What LaTeX sets for what is written, from its manuals."""
+"""Output of LaTeX for its commands, from its manuals."""
 SETS = re.compile("|".join(map(re.escape, sorted(MEANS, key=len, reverse=True))) + r"|[^\\&{}\[\]~^$#%_]")
 
 
 def set_by_latex(cell: str) -> str:
-    """What is printed; everything must be either plain or a command that is known."""
+    """Text that is printed; everything must be either plain or a command that is known."""
     found, place = [], 0
     while place < len(cell):
         sign = SETS.match(cell, place)

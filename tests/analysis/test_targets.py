@@ -15,7 +15,7 @@ RUN = st.tuples(st.integers(1, 9), st.integers(1, 9))
 
 
 def censored(runs: list[tuple[int, int]]) -> tuple[list[float], list[float]]:
-    """What is seen of them: taken (infinite: missed) and lasted."""
+    """Observed runs: taken (infinite if missed) and lasted."""
     taken = [float(truth) if truth <= lasts else math.inf for truth, lasts in runs]
     return taken, [float(lasts) for _, lasts in runs]
 

@@ -1,4 +1,4 @@
-"""Several folders as one table: what is paired, what is named, and targets that nobody had asked for."""
+"""Several folders as one table: what is paired, what is named, and targets that no study had asked for."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor

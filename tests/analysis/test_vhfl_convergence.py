@@ -176,7 +176,7 @@ def test_the_recursion_stays_below_the_derived_bound(
 
 @pytest.mark.parametrize(("initial_gap", "num_global_epochs"), [(1e4, 1), (0.0, 10**4)])
 def test_the_derived_bound_is_tight_at_its_start_or_its_end(initial_gap, num_global_epochs):
-    """Where Delta_1 rules, the first slot attains it; where M rules, the recursion comes near it."""
+    """The first slot attains the bound where Delta_1 rules; the recursion comes near it where M rules."""
     bound = attrs.evolve(BOUND, initial_gap=initial_gap, num_local_epochs=1)
     gaps = recursion(bound, initial_gap, 2.0 * 2.0 / 0.5 - 1.0, num_global_epochs)
     assert gaps[-1] == pytest.approx(bound.derived_loss_gap(num_global_epochs), rel=0.1)

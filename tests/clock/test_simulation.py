@@ -66,7 +66,7 @@ class First(NamedTuple):
 
 
 class FirstK(NamedTuple):
-    """The first so many that arrive, and who comes within a time after that."""
+    """A number of first arrivals, and the ones that come within a time after that."""
 
     num: int
     grace_s: float
@@ -144,7 +144,7 @@ class Part(NamedTuple):
 
 
 class Played(NamedTuple):
-    """What became of a tree."""
+    """Outcome of a tree."""
 
     end_s: float
     value: Any
@@ -475,7 +475,7 @@ def test_a_race_within_a_race_that_ends_at_the_same_instant_takes_part_in_the_ti
 
 
 def order_of_ends(tie_order: int | None) -> list[str]:
-    """Who acts when: two later ones given first, then five at one instant, and a deadline at that instant."""
+    """Order: two later ones given first, then five at one instant, and a deadline at that instant."""
     sim = Simulation(seed=1, shuffle_ties=tie_order)
     acted = []
 
@@ -621,7 +621,7 @@ def test_the_first_of_several_at_once_goes_by_name_and_the_losers_are_cut(tie_or
 
 
 class OwnError(RuntimeError):
-    """As a part of the simulator would define it."""
+    """Process as a part of the simulator would define it."""
 
 
 @pytest.mark.parametrize(
@@ -808,7 +808,7 @@ def test_nothing_but_the_reader_holds_what_stories_returned(deadline_s: float | 
 
 
 def test_rows_are_no_part_of_the_clock_that_parts_are_given():
-    """On arrays there would be none of clients, and in folders those that were written would lack."""
+    """On arrays there would be none of clients, and in folders some would lack."""
     assert not hasattr(Simulation(1), "trace")
 
 

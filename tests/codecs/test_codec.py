@@ -129,7 +129,7 @@ def test_where_nothing_arrives_the_model_stays():
 
 
 class Losses(own_parts.Largest):
-    """What is left out is lost."""
+    """Lose what is left out."""
 
     keeps_state = False
 
@@ -171,7 +171,7 @@ class Global(Half):
 
 
 class Unannounced(Nothing):
-    """Returns what nobody keeps."""
+    """Return a state that is not kept."""
 
     def transmit(self, sent):
         return dict(sent.change)

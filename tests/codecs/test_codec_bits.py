@@ -1,4 +1,4 @@
-"""Bits of our codecs: those of an encoding that is written as zeros and ones, and read back."""
+"""Bits of our codecs, as in an encoding that is written as zeros and ones, and read back."""
 
 import math
 import struct
@@ -30,7 +30,7 @@ def generator(seed: int = 1) -> torch.Generator:
 
 
 def arrived(codec: cosim.codecs.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
-    """What arrives of a row of values."""
+    """Values that arrive of a row of values."""
     return row_of(codec, torch.tensor(change, dtype=torch.float32), generator(seed)).numpy()
 
 

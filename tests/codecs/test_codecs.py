@@ -19,7 +19,7 @@ SHARE = cosim.codecs.KeptShare(share=0.1)
 
 
 def arrived(codec: cosim.codecs.FlatCodec, change: np.ndarray, seed: int = 1) -> np.ndarray:
-    """What arrives of a row of values."""
+    """Values that arrive of a row of values."""
     row = torch.tensor(change, dtype=torch.float32)
     return row_of(codec, row, torch.Generator().manual_seed(seed)).numpy()
 

@@ -26,7 +26,7 @@ def rounded(values: np.ndarray) -> np.ndarray:
 
 
 def standing(**changes) -> cosim.System:
-    """One round in which nobody moves."""
+    """One round in which no client moves."""
     training = attrs.evolve(TRAINING, num_edge_rounds=1, local=cosim.Sgd(batch_size=5, learning_rate=1e-30))
     return attrs.evolve(
         small_system(),
@@ -37,7 +37,7 @@ def standing(**changes) -> cosim.System:
 
 
 def test_clients_start_from_what_has_arrived():
-    """Nobody moves, so what comes back is the rounded model; without a codec it is the model."""
+    """No client moves, so what comes back is the rounded model; without a codec it is the model."""
     sent, as_it_was = learned(standing(**DOWN)), learned(standing())
     for name, values in as_it_was.items():
         assert not np.array_equal(values, rounded(values))

@@ -1,4 +1,4 @@
-"""What is written on a first day: fields by place, words of other programs, parts in the wrong place."""
+"""Mistakes of a first day: fields by place, words of other programs, parts in the wrong place."""
 
 import attrs
 import pytest

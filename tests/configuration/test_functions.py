@@ -114,7 +114,7 @@ loud = witness.lazy
 
 @pytest.fixture
 def called(tmp_path, monkeypatch) -> Iterator[list[str]]:
-    """What the functions of a module that is loaded were called for; another module is the user's own."""
+    """Calls of the functions of a loaded module; another module is the user's own."""
     note = ModuleType("test_functions_called")
     note.names = []  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "test_functions_called", note)

@@ -9,7 +9,7 @@ from cosim.topology.port import even_cells
 
 
 def per_cell(values: tuple[float, ...], num_cells: int) -> list[float]:
-    """What each cell's clients get, all of them the same."""
+    """Values of each cell's clients, all of them the same."""
     found = PerGroup(values=values).of_clients(even_cells(60, num_cells))
     assert all(len(set(own)) == 1 for own in found)
     assert [len(own) for own in found] == list(even_cells(60, num_cells))

@@ -82,7 +82,7 @@ def test_next_tokens_want_tokens():
 
 
 def test_shares_of_the_test_set_are_in_proportion_class_by_class():
-    """Class 0: all at client 0; 1: a quarter at client 1; 2: nobody; 3: a third each."""
+    """Class 0: all at client 0; 1: a quarter at client 1; 2: no client; 3: a third each."""
     dataset = loaded(Synthetic())
     of = [np.flatnonzero(dataset.train_y == label) for label in range(4)]
     samples = [

@@ -19,7 +19,7 @@ LABELS = np.concatenate([np.random.default_rng(n).permutation(n) % 10 for n in (
 
 
 def level(file, picture, channel, row, column):
-    """What the stand-ins have there; no two files, pictures, channels, rows or columns are equal."""
+    """Content of the stand-ins; no two files, pictures, channels, rows or columns are equal."""
     return (file * 101 + picture * 37 + channel * 71 + row * 3 + column * 5) % 251
 
 

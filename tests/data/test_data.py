@@ -1,4 +1,4 @@
-"""Data: what is loaded under each name, and who is dealt what."""
+"""Data: what is loaded under each name, and what each client is dealt."""
 
 from pathlib import Path
 

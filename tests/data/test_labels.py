@@ -179,7 +179,7 @@ def test_frames_lists_and_tensors_are_samples():
 
 
 def four(_):
-    """What other tools call a split."""
+    """Names of a split in other tools."""
     return X, Y, X, Y
 
 

@@ -45,7 +45,7 @@ def torch_pictures(data_dir):
 
 
 def mixture(data_dir):
-    """What the contract's own network takes."""
+    """Samples that the contract's own network takes."""
     found = loaded(cosim.data.Synthetic())
     return (found.train_x, found.train_y), (found.test_x, found.test_y)
 
@@ -57,7 +57,7 @@ def quantities(data_dir):
 
 
 def a_class_more(data_dir):
-    """Eleven classes, of which nobody has an example of the last."""
+    """Eleven classes, of which no client has an example of the last."""
     return *pictures(data_dir), 11
 
 
@@ -216,7 +216,7 @@ def test_it_reloads_and_copies_as_itself():
 
 
 def test_another_process_loads_the_module_that_its_pickle_needs(tmp_path):
-    """As a worker of a study, which imports what a pickle names; a configuration in a file names nothing."""
+    """A worker of a study imports what a pickle names; a configuration in a file names nothing."""
     (tmp_path / "waves_of_mine.py").write_text(
         "import numpy as np\n\n"
         "def waves(data_dir):\n    part = np.ones((4, 3)), np.ones(4)\n    return part, part\n"
@@ -241,7 +241,7 @@ def test_another_process_loads_the_module_that_its_pickle_needs(tmp_path):
 
 
 def drawn(num_clients, num_samples=50, seed=1):
-    """The samples of every client, which are the same whenever somebody asks."""
+    """The samples of every client, which are the same whenever they are asked for."""
     sim, data = Simulation(seed), Digits(split=Sampled(num_samples=num_samples))
     held = data.held(sim, loaded(data), (num_clients,))
     first, again = ([samples() for samples in held] for _ in range(2))

@@ -31,7 +31,7 @@ def dataset_of(labels):
 
 
 def deal(split, labels, cell_sizes, seed=0):
-    """What the clients of a run are dealt."""
+    """Samples that the clients of a run are dealt."""
     return split.deal(Simulation(seed), dataset_of(labels), cell_sizes)
 
 

@@ -1,4 +1,4 @@
-"""What a local step costs, by arithmetic, and the sentence that says so."""
+"""Cost of a local step, by arithmetic, and the sentence that says so."""
 
 import numpy as np
 import pandas as pd

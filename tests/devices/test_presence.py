@@ -1,4 +1,4 @@
-"""Presence: who is there, to the instant, and what becomes of those who leave."""
+"""Presence: which clients are there, to the instant, and what becomes of clients that leave."""
 
 import itertools
 import math
@@ -16,7 +16,7 @@ TRAIN_S = worlds.STEPS * worlds.STEP_CYCLES / 1e9
 
 
 def upload_s(num: int) -> float:
-    """Of one of so many who share the band of `worlds.one_cell`."""
+    """Airtime of one of several clients that share the band of `worlds.one_cell`."""
     return num * worlds.BITS / worlds.BANDWIDTH_HZ
 
 

@@ -70,7 +70,7 @@ SYSTEMS = {
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_all_of_ours_keep_the_laws_where_clients_come_and_go(name: str) -> None:
-    """Who stays about as long as a job lasts, and is away for half of that, leaves often."""
+    """A client that stays about as long as a job lasts, and is away for half of that, leaves often."""
     system = SYSTEMS[name]
     fates = cosim.run(system).fates
     job_s = float((fates["end_s"] - fates["start_s"]).mean())

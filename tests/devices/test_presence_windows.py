@@ -1,4 +1,4 @@
-"""Presence windows: a table says who is there when, or one error says what is wrong with it."""
+"""Presence windows: a table says which client is there when, or one error says what is wrong with it."""
 
 import json
 import math

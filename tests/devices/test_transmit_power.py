@@ -1,4 +1,4 @@
-"""Transmit powers: those of everybody, and those of a range in dBm."""
+"""Transmit powers: one for all clients, and a range in dBm."""
 
 import numpy as np
 import pytest

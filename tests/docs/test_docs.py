@@ -63,7 +63,7 @@ SMALLER = {
         'studies/bandwidth", ': 'studies/bandwidth", num_workers=1, ',
     }
 }
-"""What a program is made smaller by, else it is run word for word."""
+"""Changes that make a program smaller; else it runs word for word."""
 
 PLAYER = (
     f"""
@@ -174,7 +174,7 @@ ALL_PROGRAMS = [(page, name) for page in PAGES for name in programs(page)]
 
 
 class Played(NamedTuple):
-    """What became of a program."""
+    """Outcome of a program."""
 
     return_code: int
     printed: str
@@ -324,7 +324,7 @@ def test_commands_within_sentences_are_known(page):
 
 
 def anchors(page: Path) -> set[str]:
-    """What a link into a page may point at."""
+    """Anchors that a link into a page may point at."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -410,7 +410,7 @@ def test_what_the_scenario_prints_is_in_its_tables(folder):
 
 
 def test_what_the_look_prints_adds_up(folder):
-    """Energy of spans is power times time; sending has 0.2 W; rounds and spans agree on who was late."""
+    """Energy of spans is power times time; sending has 0.2 W; rounds and spans agree on the late clients."""
     printed = played(folder, "tutorial", "look.py").printed
     result = cosim.Result.load(folder / "tutorial/runs/2-mhz")
     late = result.transfers[~result.transfers["arrived"]]
@@ -449,7 +449,7 @@ def test_commands_of_the_tutorial_do_what_they_say(folder, monkeypatch, capsys):
     assert (study["time_to_0.9_s"] < 4.0).all()
     energy_j = study.pivot(index="seed", columns="protocol.kind", values="energy_j")
     np.testing.assert_allclose(energy_j["FedBuff"], energy_j["FedAsync"], rtol=1e-9)  # the same times
-    assert (energy_j["FedBuff"] > energy_j["HFedAvg"]).all()  # nobody rests
+    assert (energy_j["FedBuff"] > energy_j["HFedAvg"]).all()  # no client rests
     assert "<html" in Path("studies/bandwidth/report.html").read_text()
     assert Path("runs/2-mhz/trace.json").exists()
     narrow, wide = (cosim.Result.load(f"runs/{width}-mhz") for width in (4, 5))
@@ -578,7 +578,7 @@ def test_an_example_of_a_part_is_small_and_ends_with_its_contract(name):
 
 
 def test_the_page_of_parts_has_every_port():
-    """Those that the engine has; the rules when a channel changes stand with fading."""
+    """Ports that the engine has; the rules when a channel changes stand with fading."""
     for module in pkgutil.walk_packages(cosim.__path__, "cosim."):
         importlib.import_module(module.name)
     ports = {cls for cls in Port.__subclasses__() if cls.__module__.startswith("cosim.")}
@@ -749,7 +749,7 @@ def test_the_reference_has_every_field():
 
 
 def test_the_reference_has_every_column(folder):
-    """Those of files that were written."""
+    """Columns of files that were written."""
     run, study = folder / "tutorial/runs/2-mhz", folder / "tutorial/studies/bandwidth"
     kinds = {"float64": "number", "int64": "whole number", "bool": "true or false"}
     for path in (*run.glob("*.parquet"), study / "runs.parquet"):
@@ -775,7 +775,7 @@ def test_what_the_reference_calls_can_be_called():
 
 
 def test_the_reference_has_every_option(only_parsed, capsys):
-    """Those of the command's own help, of a study and of a reproduction."""
+    """Options in the command's own help, of a study and of a reproduction."""
     for words, heading in (
         (["study", "quickstart", "--help"], "cosim study"),
         (["report", "x", "--help"], "cosim report"),

@@ -1,4 +1,4 @@
-"""Examples of the page of own parts, in systems that are harsher than those in which the page plays them."""
+"""Examples of the page of own parts, in harsher systems than the page's."""
 
 import importlib.util
 import re
@@ -55,7 +55,7 @@ def lasted_s(system: cosim.System, direction: str = "up") -> pd.Series:
     ids=["plain", "fades", "outage"],
 )
 def test_narrow_is_a_whole_band_for_each(example, radio):
-    """With one client in a cell its uploads are those of the whole band, in fades and outages too."""
+    """With one client in a cell its uploads have the whole band, in fades and outages too."""
     narrow, shares = example("narrow").Narrow(width_hz=1e4), cosim.FixedShares(bandwidth_hz=1e4)
     training = cosim.EdgeTraining(num_edge_rounds=4, waiting=cosim.Deadline(after_s=1.0))
     alone, some = (
@@ -136,7 +136,7 @@ def test_pairs_start_whoever_is_there(example, changes):
 
 
 def test_the_only_cell_trains_the_whole_model(example):
-    """As one of several trains half of it."""
+    """Part that one of several trains: half of the model."""
     sizes = example("large_first").LargeFirst()
     for num_cells, share in ((1, 1.0), (2, 0.5), (3, 0.5)):
         cells = [None] * num_cells

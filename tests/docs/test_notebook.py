@@ -32,7 +32,7 @@ class Cells(HTMLParser):
 
 @pytest.fixture(scope="module")
 def shown():
-    """What each cell of the notebook shows."""
+    """Output of each cell of the notebook."""
     return notebooks.shown(NOTEBOOK)
 
 

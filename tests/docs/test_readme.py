@@ -21,7 +21,7 @@ SCENARIO, PART = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
 def pasted(code: str, tmp_path: Path, processes: warm.Processes) -> str:
-    """What a program of the README prints."""
+    """Output of a program of the README."""
     assert len(code.splitlines()) <= 15
     script = tmp_path / "my_scenario.py"
     script.write_text(code)

@@ -42,7 +42,7 @@ def ended_by(end: cosim.ends.End, **fields: object) -> cosim.Result:
     ids=str,
 )
 def test_a_run_is_over_with_the_round_that_does_it(end, num_rounds, usual):
-    """Its tables are the beginning of those of a longer run, and its last model is evaluated."""
+    """Its tables are the beginning of a longer run's, and its last model is evaluated."""
     result = ended_by(end)
     assert len(ends_s(result)) == num_rounds
     assert result.summary.time_s == ends_s(usual)[num_rounds - 1]

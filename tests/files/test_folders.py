@@ -34,7 +34,7 @@ QUICK = ("run", "quickstart", "--num-global-rounds", "1", "--evaluation.kind", "
 
 
 class Killed(BaseException):
-    """What ends a process at once."""
+    """An end of a process at once."""
 
 
 class Here(Executor):

@@ -54,7 +54,7 @@ def little(monkeypatch) -> None:
 
 @pytest.fixture
 def strict(monkeypatch) -> None:
-    """Where more than 1 MiB is absurd, if it is 200 times the file's size."""
+    """Limits by which more than 1 MiB is absurd, if it is 200 times the file's size."""
     monkeypatch.setattr(room, "free_memory_gib", lambda: None)
     monkeypatch.setattr(room, "ABSURD_GIB", 1 / 1024)
     monkeypatch.setattr(room, "ABSURD_TIMES", 200)

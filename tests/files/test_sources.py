@@ -229,7 +229,7 @@ def test_a_run_whose_imported_module_has_changed_is_refused_by_its_file(calm, tm
 
 
 def test_a_script_goes_by_its_file(tmp_path, calm):
-    """Its classes are those of `__main__`, and files call them by the name of the script."""
+    """Its classes belong to `__main__`, and files call them by the name of the script."""
     script = tmp_path / "mine.py"
     script.write_text(PARTS.replace("calm.parts:", "mine:"))
     environment = {"PYTHONPATH": f"{ROOT}:{tmp_path}"}

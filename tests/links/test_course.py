@@ -15,7 +15,7 @@ RATES = st.one_of(st.just(0.0), st.floats(1e-3, 1e9), st.sampled_from([1.0, 1e3,
 
 @st.composite
 def rates(draw) -> tuple[Rate, list[Fraction], list[Fraction], Fraction | None]:
-    """A rate, and its stamps, rates and end as fractions; None: it holds."""
+    """A rate, and its stamps, rates and end as fractions; None means that it holds."""
     steps = draw(st.lists(st.sampled_from([0.1, 0.5, 1.0, 3.7, 1e-4, 900.0]), min_size=1, max_size=12))
     time_s = np.concatenate([[0.0], np.cumsum(steps)[:-1]])
     rate_bps = np.array(draw(st.lists(RATES, min_size=len(steps), max_size=len(steps))))
@@ -68,7 +68,7 @@ def exact_bits(found, start_s: float, end_s: float) -> Fraction:
 
 
 def slack_bits(found, *instants_s: float) -> float:
-    """What a rounding of the clock's time carries at the highest rate."""
+    """Bits that a rounding of the clock's time carries at the highest rate."""
     latest_s = max(instants_s) + found[0].course.offset_s + 1.0
     return 4.0 * math.ulp(latest_s) * float(max(found[2]))
 

@@ -1,4 +1,4 @@
-"""Downlinks: what a client receives first, by arithmetic, whole and cut, and who cannot wait for it."""
+"""Downlinks: what a client receives first, by arithmetic, whole and cut, and parts that cannot wait."""
 
 import attrs
 import numpy as np
@@ -63,7 +63,7 @@ def test_receiving_takes_its_own_and_the_static_power():
 
 
 def test_a_deadline_covers_the_download():
-    """All are cut while they receive; nobody trains, nothing is uploaded, and energy is what was spent."""
+    """All are cut while they receive; no client trains, nothing is uploaded, and energy is what was spent."""
     deadline_s = 0.5 * RECEIVE_S
     devices = DrawnDevices(static_power_w=0.25)
     system = small_system(cosim.Deadline(after_s=deadline_s))

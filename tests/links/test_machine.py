@@ -1,4 +1,4 @@
-"""A machine by itself, by timers and on arrays: who is told of what, at which instant, and what is left."""
+"""A machine by itself, by timers and on arrays: what it is told, at which instant, and what is left."""
 
 import math
 
@@ -15,7 +15,7 @@ BITS = 100.0
 
 
 class Slots(Machine):
-    """Each upload lasts a second, whoever else sends; those that end at one instant end together."""
+    """Each upload lasts a second, whatever else is sent; uploads that end at one instant end together."""
 
     def __init__(self, log=None):
         super().__init__()
@@ -33,7 +33,7 @@ class Slots(Machine):
 
 
 class AtOnce(Machine):
-    """Whoever starts is granted when the instant is over, and ends in it."""
+    """An upload that starts is granted when the instant is over, and ends in it."""
 
     has_turns = True
 

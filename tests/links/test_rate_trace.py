@@ -34,7 +34,7 @@ def rows(*found: tuple[float, object, float]) -> pd.DataFrame:
 
 
 def steps(num_devices: int, num_rows: int, step_s: float, seed: int = 1) -> pd.DataFrame:
-    """Rates drawn anew at every step, a fifth of them 0, rows of all devices mixed in time."""
+    """Rates drawn at every step, a fifth of them 0, rows of all devices mixed in time."""
     rng = np.random.default_rng(seed)
     rate_bps = rng.exponential(1e5, (num_rows, num_devices)) * (rng.random((num_rows, num_devices)) > 0.2)
     rate_bps[0] = 1e5
@@ -147,7 +147,7 @@ def test_traces_are_dealt_in_turns_by_their_names(tmp_path):
 
 
 def test_an_offset_is_where_in_its_trace_a_client_begins(tmp_path):
-    """At a rate of 1 bps for 10 s and then for ever of 1000 bps, who begins later sends less slowly."""
+    """At 1 bps for 10 s and then for ever at 1000 bps, a client that begins later sends less slowly."""
     frame = rows((0, "a", 1), (10, "a", 1000))
     file = written(tmp_path, frame)
     turns = InTurns(largest_offset_s=8.0)

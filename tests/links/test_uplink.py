@@ -1,4 +1,4 @@
-"""The port of uplinks: a steady upload by arithmetic, what every link keeps to, and who asks in vain."""
+"""The port of uplinks: a steady upload by arithmetic, what every link keeps to, and requests in vain."""
 
 import numpy as np
 import pytest

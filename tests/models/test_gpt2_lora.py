@@ -334,7 +334,7 @@ def test_weights_are_those_of_the_folder(folder, monkeypatch):
 
 
 def test_weights_of_the_whole_language_model_will_do(folder, tmp_path):
-    """As older copies of GPT-2 have them: with the causal mask among them, and with a head."""
+    """Weights like older copies of GPT-2: with the causal mask among them, and with a head."""
     language_model = GPT2LMHeadModel(GPT2Config.from_pretrained(folder))
     language_model.transformer.load_state_dict(load_file(folder / "model.safetensors"))
     language_model.save_pretrained(tmp_path / "head")

@@ -326,7 +326,7 @@ def channels_of(block, before, after):
 
 @pytest.mark.parametrize(("num_cells", "share"), [(2, 0.53), (4, 0.295)])
 def test_no_cut_of_channels_that_cuts_no_tensor_twice_has_smaller_parts(num_cells, share):
-    """By all sets of channels: those between the convolutions of each block, those that stages pass on."""
+    """By all sets of channels: between the convolutions of each block, and passed on by stages."""
     shape = NetworkShape.of(ResNet18(1000, stem="imagenet", picture_side=224))
     axes = {"conv1.weight": ("stream 1",), "fc.weight": ("stream 4",), "fc.bias": ()}
     axes |= {f"bn1.{name}": ("stream 1",) for name in ("weight", "bias", "running_mean", "running_var")}

@@ -220,7 +220,7 @@ class Variational(nn.Module):
 
 
 class Bound(cosim.tasks.Regression):
-    """What is rebuilt, and the divergence of mean and spread from a standard normal."""
+    """Rebuilt input, and the divergence of mean and spread from a standard normal."""
 
     def num_outputs(self, dataset):
         return 16

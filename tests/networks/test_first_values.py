@@ -129,7 +129,7 @@ def same(values: dict[str, np.ndarray], others: dict[str, np.ndarray]) -> list[s
 
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_function_gives_what_it_draws_from_the_seed(name):
-    """As under `torch.manual_seed` where it draws by torch alone, whatever else the process draws."""
+    """Values as under `torch.manual_seed` if it draws by torch alone, whatever else the process draws."""
     found, torch_state = version_0(system(name, seed=1)), torch.get_rng_state()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(Draws(1).key("cloud", "initial weights"))

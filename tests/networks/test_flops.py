@@ -74,5 +74,5 @@ def test_convolutions_count_for_every_position_and_frozen_layers_for_what_passes
     one, two = 4 * 3 * width, 4 * width * 2
     frozen, last = 8 * 8, 8 * 4
     forward = one + two + frozen + last
-    backward = one + 2 * two + frozen + 2 * last  # nobody needs the gradient of the samples
+    backward = one + 2 * two + frozen + 2 * last  # the gradient of the samples is not needed
     assert learner.flops.of(part) == 2 * (forward + backward)

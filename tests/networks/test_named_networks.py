@@ -72,7 +72,7 @@ def test_another_package_may_offer_families_too(monkeypatch):
 
 
 def test_a_users_own_models_beside_the_script_is_one_clear_sentence(tmp_path):
-    """Their module hides ours; a network of theirs works all the same."""
+    """Their module hides ours; a network of their own works all the same."""
     (tmp_path / "models.py").write_text(
         "from torch import nn\ndef build(name='theirs'):\n    return nn.Linear(64, 10)\n"
     )

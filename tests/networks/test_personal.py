@@ -1,4 +1,4 @@
-"""What clients keep to themselves, against torch loops that keep it by hand; what travels; refusals."""
+"""Personal tensors of clients, against torch loops that keep them by hand; what travels; refusals."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def system(personal: tuple[str, ...], local: cosim.training.LocalTraining = SGD,
 
 
 class Loop:
-    """A run by hand: who has trained, and who arrives, read off its tables."""
+    """A run by hand: clients that have trained, and updates that arrive, read off its tables."""
 
     def __init__(self, played: cosim.System, network: nn.Module, first: dict, keeps: set[str]) -> None:
         self.system, self.network, self.keeps = played, network, keeps
@@ -74,7 +74,7 @@ class Loop:
         self.own: dict[int, dict[str, torch.Tensor]] = {}
 
     def trained(self, n: int, start: dict, job: int) -> dict[str, torch.Tensor]:
-        """What a client has after its steps; its own tensors are kept for its next training."""
+        """Weights of a client after its steps; its own tensors are kept for its next training."""
         self.network.train().load_state_dict(start | self.own.get(n, {}), strict=False)
         optimizer = torch.optim.SGD(self.network.parameters(), lr=RATE)
         key = Simulation(self.system.seed).key(client_name(n), "mini-batches", job)
@@ -260,7 +260,7 @@ class Starts(cosim.training.LocalTraining):
 
 
 def test_a_rule_of_ones_own_starts_from_them():
-    """What `client.start` says is what its network holds: of its own, what its last training has left."""
+    """`client.start` is what its network holds: of its own, what its last training has left."""
     reports: list[VersionReport] = []
     played = patient(protocol=cosim.HFedAvg(training=worlds.training(num_edge_rounds=1, local=Starts())))
     cosim.run(played, num_workers=1, listener=reports.append)
@@ -323,7 +323,7 @@ def test_scaffold_has_variates_of_what_travels_only():
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 @pytest.mark.parametrize(

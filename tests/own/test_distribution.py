@@ -1,4 +1,4 @@
-"""A distribution of somebody else's is as good as ours: every part of it, on every way, as itself.
+"""A stranger's distribution is as good as ours: every part of it, on every way, as itself.
 
 `distribution/lakeside` has one part for each port and a system of them. Nothing of ours knows it; this file
 puts it on the path, as its installation would. Commands run in new processes, and what they write is

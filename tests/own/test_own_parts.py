@@ -186,7 +186,7 @@ def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
 
 
 def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, processes, tmp_path):
-    """Reading a file imports nothing that nobody asked for."""
+    """Reading a file imports only what was asked for."""
     system, _ = SYSTEMS["selection"]
     run(system, out=tmp_path / "run")
     words = [
@@ -208,7 +208,7 @@ def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, pr
 
 
 def test_options_of_a_part_of_ones_own_change_it_and_keep_it(tmp_path):
-    """The parser is made of the classes that there are, not of those that fields name."""
+    """The parser is made of the classes that there are, not of the ones that fields name."""
     (tmp_path / "config.json").write_text(
         json.dumps({"scenario": None, "system": to_dict(SYSTEMS["selection"][0])})
     )

@@ -190,7 +190,7 @@ def test_batches_of_one_and_vertical_epochs_are_refused():
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 def test_a_stopped_run_goes_on_with_its_running_statistics(tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Training times that follow the operations of the network, against counts by hand; and those that do not.
+"""Training times that follow the operations of the network, against counts by hand; and others that do not.
 
 By hand, for one sample: a layer computes its outputs, the gradient of its weights and, if it is not the
 first, the gradient of its inputs; each is a multiplication and an addition for every weight (and position).
@@ -28,7 +28,7 @@ BY_FLOPS, BY_PARAMETERS = CyclesPerOperation(), CyclesPerStep()
 
 
 def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fields: object) -> Recorder:
-    """Two cells on pictures of 28 x 28 that nobody looks at: only the clock runs."""
+    """Two cells on pictures of 28 x 28 that are never looked at: only the clock runs."""
     rng = np.random.default_rng(1)
     dataset = Dataset(
         name="noise",
@@ -73,7 +73,7 @@ def dense(sizes: tuple[int, ...]) -> int:
 
 
 def lenet5(num_units: int) -> int:
-    """With so many of the 120 units of its first dense layer."""
+    """Network with some of the 120 units of its first dense layer."""
     first = 24 * 24 * 5 * 5 * 1 * 6  # from 28 x 28, without padding
     second = 8 * 8 * 5 * 5 * 6 * 16  # from 12 x 12, after the pool
     return 2 * (2 * first + 3 * (second + 16 * 4 * 4 * num_units + num_units * 84 + 84 * 10))

@@ -166,7 +166,7 @@ def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
 
 
 def test_a_slow_backhaul_counts() -> None:
-    """Where it takes all the time, no cell may hold more than another."""
+    """If it takes all the time, no cell may hold more than another."""
     played = system(submodel_sizes=LatencyOptimal(largest=3.0))
     slow = evolve(played, topology=Topology(backhaul_rate_bps=1e2))
     assert sorted(counts(slow, play(slow)[1], 1)) == [3, 3, 4]

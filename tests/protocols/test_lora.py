@@ -71,7 +71,7 @@ LORA = worlds.alike(
     end=AfterRounds(num_global_rounds=ROUNDS),
 )
 RANKS = {"edge-00": 3, "edge-01": 2}
-"""What the cells get of five."""
+"""Parts of five that the cells get."""
 
 
 @pytest.fixture(scope="module")
@@ -300,7 +300,7 @@ def test_over_the_air_a_symbol_per_value_and_noise_on_adapters(play):
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 def test_a_stopped_run_goes_on_bit_for_bit_and_keeps_adapters_only(play, tmp_path):

@@ -71,7 +71,7 @@ class ByHand(Once):
 
 @part
 class Later(EdgeTraining):
-    """As usual, after a while."""
+    """Play as usual, after a while."""
 
     def play(self, sim, cloud, edge, model, part, global_round):
         yield from sim.spend(edge.name, "idle", 0.01)

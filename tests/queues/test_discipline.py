@@ -63,7 +63,7 @@ class Stack(Queue):
 
 @part
 class LastComeFirstServed(Discipline):
-    """Who has come last."""
+    """The last packet to come goes first."""
 
     def queue(self):
         return Stack()
@@ -159,7 +159,7 @@ def idle_from_s(packets):
 @given(sendings=any_sendings, seed=st.integers(0, 1000), order=st.sampled_from(ORDERS[1:]))
 @settings(max_examples=60, deadline=None)
 def test_no_order_moves_the_instants_at_which_the_server_rests(sendings, seed, order):
-    """Services are drawn on arrival, so the same work comes, and no server rests while somebody waits."""
+    """Services are drawn on arrival, so the same work comes, and no server rests while a packet waits."""
     of_orders = [
         idle_from_s(
             play(HyperExponential(), sendings, 60.0, seed, arrival_rate_per_s=1.0, discipline=each)[0]
@@ -185,7 +185,7 @@ def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_se
     for start_s, arrival_s, departure_s in begun:
         first = min(free_s)
         if departure_s > 70.0:
-            break  # whoever is still in service at the end is not among the packets
+            break  # a packet that is still in service at the end is not among the packets
         assert start_s == pytest.approx(max(first, arrival_s), rel=1e-9, abs=1e-9)
         free_s[free_s.index(first)] = departure_s
     arrivals_s = [arrival_s for _, arrival_s, departure_s in begun if departure_s <= 40.0]

@@ -221,7 +221,7 @@ def test_the_publics_packets_are_its_streams_draws():
 @every_tie_order
 @pytest.mark.parametrize("senders", ["abc", "cba", "bca"])
 def test_messages_of_one_instant_queue_by_the_names_of_their_senders(tie_order, senders):
-    """Each draws its own services, so the names decide who has which."""
+    """Each draws its own services, so the names decide which has which."""
     sendings = [Sending(2.0, sender, 2) for sender in senders]
     station, _ = play(Exponential(rate_per_s=4.0), 0.0, sendings, 20.0, tie_order=tie_order)
     packets = packets_of(station)
@@ -276,7 +276,7 @@ def test_no_order_of_simultaneous_events_changes_a_packet(sendings, seed, law):
 
 NUM_STATIONS = 2000
 LONGEST_S = 5.0
-"""Longer than any time that is looked at; nobody is observed for longer."""
+"""Longer than any time that is looked at; no run is observed for longer."""
 
 
 def messages_waits_s(law: Any, arrivals_per_s: float, start: Any, sent_s: float) -> np.ndarray:

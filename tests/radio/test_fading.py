@@ -82,7 +82,7 @@ def is_uncorrelated(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def is_normal(parts: np.ndarray) -> bool:
-    """Whether real or imaginary parts are N(0, 1/2)."""
+    """True if real or imaginary parts are N(0, 1/2)."""
     return bool(stats.kstest(parts, stats.norm(scale=math.sqrt(0.5)).cdf).pvalue > SIGNIFICANCE)
 
 

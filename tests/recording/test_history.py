@@ -1,4 +1,4 @@
-"""What has become of clients' jobs, as a rule reads it: against the tables, on both clocks, after a stop."""
+"""Outcomes of clients' jobs, as a rule reads them: against the tables, on both clocks, after a stop."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,12 @@ from cosim.recording.history import Past
 from cosim.testing import check_system, small_system
 
 SEEN: list[tuple[list[str], Past]] = []
-"""What rules have read, in their order."""
+"""Histories that rules have read, in their order."""
 
 
 @part
 class Frugal(cosim.selection.SomeClients):
-    """Those that have taken the least energy so far."""
+    """Clients that have taken the least energy so far."""
 
     reads_history = True
 

@@ -249,7 +249,7 @@ def test_groups_are_as_large_as_asked_where_devices_rest_and_receive(
 def test_an_interrupt_while_rows_are_handed_over_neither_loses_nor_doubles_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is heard when all tables have their rows; the resumed run ends as one that nobody stopped."""
+    """It is heard when all tables have their rows; the resumed run ends like one that was never stopped."""
     system = evolve(LATE, evaluation=Never())
     usual, _ = played(system, tmp_path / "usual", group_rows=60)
     append, num_appended = TableFile.append, 0

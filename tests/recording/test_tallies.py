@@ -1,4 +1,4 @@
-"""What is kept of edge rounds alone is what rows of all clients add up to, by events too."""
+"""Tallies of edge rounds are what rows of all clients add up to, by events too."""
 
 import json
 import math
@@ -184,7 +184,7 @@ def test_evaluations_tell_what_was_spent_until_then():
 
 
 def test_a_cell_of_a_large_fleet_is_as_it_is_by_events():
-    """The first global round of 3 of 40 cells: what others do reaches nobody before the cloud."""
+    """The first global round of 3 of 40 cells: what others do reaches no client before the cloud."""
     groups = cosim.PerGroup(values=(1e9,)), cosim.PerGroup(values=(3e9,))
     devices = cosim.evolve(fleet.system().devices, min_frequency_hz=groups[0], max_frequency_hz=groups[1])
     many = cosim.evolve(fleet.system(), devices=devices, end=cosim.AfterRounds(num_global_rounds=2))

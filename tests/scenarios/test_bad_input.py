@@ -84,7 +84,7 @@ WORDS = (
     "x" * 500,
 )
 NO_HUGE = ("num_", "batch_size", "coherence_time_s")
-"""What a run repeats or holds so often: a huge number (or a tiny time) is legal, and endless."""
+"""Fields that a run repeats or holds often: a huge number (or a tiny time) is legal, and endless."""
 ALWAYS_REFUSED = ("num_cells", "num_clients", "num_participants", "cell_sizes", "shards_per_client")
 """Counts for which even an absurd number has to be refused at once."""
 

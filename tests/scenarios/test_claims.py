@@ -1,4 +1,4 @@
-"""Claims: verdicts follow from where intervals lie, and nobody is told that a tie is a win."""
+"""Claims: verdicts follow from where intervals lie, and no tie counts as a win."""
 
 import math
 
@@ -131,7 +131,7 @@ def curve(end: float, lasts: float):
         ((2.0, 5.0), (3.0, 5.0), 1.5),
         ((3.0, 5.0), (2.0, 5.0), 2.0 / 3.0),
         ((2.0, 5.0), (math.inf, 4.0), 2.0),  # the other is known to take more than 4
-        ((4.5, 5.0), (math.inf, 4.0), math.nan),  # nobody knows
+        ((4.5, 5.0), (math.inf, 4.0), math.nan),  # unknown
         ((4.0, 5.0), (math.inf, 4.0), 1.0),
         ((math.inf, 4.0), (2.0, 5.0), 0.5),
         ((math.inf, 4.0), (4.5, 5.0), math.nan),

@@ -114,7 +114,7 @@ def test_the_conference_figures_have_the_same_runs_in_its_setting(quick, tmp_pat
 
 
 def test_uploads_count_what_the_rounds_have_sent():
-    """Edge rounds, a cell's share of the model, and who takes part, by hand."""
+    """Edge rounds, a cell's share of the model, and participants, by hand."""
     for settings, per_round in (
         ({"num_cells": 4}, 5 / 4),
         ({"num_cells": 4, "whole_model": True}, 5.0),

@@ -469,7 +469,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_stand_ins_are_the_same_wherever_they_are_written(tmp_path):
-    """What is there is left alone."""
+    """A folder that is there is left alone."""
     state = torch.get_rng_state()
     for name in ("a", "b"):
         stand_in_texts.write(tmp_path / name)

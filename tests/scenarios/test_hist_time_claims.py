@@ -112,7 +112,7 @@ EARLIER = [
 
 @pytest.mark.parametrize("name", SHORTER)
 def test_fig8b_wants_every_round_to_be_no_longer(name, two, monkeypatch):
-    """Timing only, with five seeds whoever asks for fewer."""
+    """Timing only, with five seeds even if fewer are asked for."""
     ratio, verdict = SHORTER[name]
     monkeypatch.setattr(FIGURES["fig8b"], "round_durations_s", durations(ratio))
     makes_up(monkeypatch, lambda label, seed: reaching(100.0 if label.startswith("w ") else 120.0))
@@ -144,7 +144,7 @@ def test_fig8b_wants_the_accuracy_earlier(optimised, equal, verdict, two, monkey
     ],
 )
 def test_fig8c_claims(changes, wrong, two, monkeypatch):
-    """For 2, 4, 6 and 8 cells: shorter rounds, who is fastest, and how the time changes with their number."""
+    """For 2, 4, 6 and 8 cells: shorter rounds, the fastest, and how the time changes with their number."""
     cells = (2, 4, 6, 8)
     times_s = {
         f"{name}, N={n}": base - 10.0 * n if n < 8 else at_8
@@ -174,7 +174,7 @@ def test_fig8c_fails_where_rounds_are_longer(two, monkeypatch):
 
 
 def noisy_curves(monkeypatch, losses, swings=3.0):
-    """Accuracies of 70 % less so many points by SNR in dB, over the last three rounds.
+    """Accuracies of 70 % less some points by SNR in dB, over the last three rounds.
 
     Args:
         swings: Times as much do they change from round to round at -20 dB.
@@ -236,7 +236,7 @@ def test_fig9a_claims_nothing_where_the_paper_does_not(two, monkeypatch):
 
 
 def name_of(made):
-    """That of an algorithm in Fig. 9."""
+    """Runs of an algorithm in Fig. 9."""
     is_air = isinstance(made.uplink.sharing, cosim.radio.OverTheAir)
     if isinstance(made.protocol, cosim.Hist):
         return AIR_HIST if is_air else OMA_HIST
@@ -244,7 +244,7 @@ def name_of(made):
 
 
 def times_over_snr(monkeypatch, changes):
-    """So many seconds, less with more SNR; OMA's runs at other SNR than 20 dB are only clocked."""
+    """Numbers of seconds, less with more SNR; OMA's runs at other SNR than 20 dB are only clocked."""
     bases_s = {OMA_HFEDAVG: 400.0, AIR_HFEDAVG: 300.0, OMA_HIST: 200.0, AIR_HIST: 100.0}
 
     def evaluations(label, seed):
@@ -338,7 +338,7 @@ def times_over_clients(monkeypatch, changes, sending):
     ],
 )
 def test_fig9c_claims(changes, sending, wrong, two, monkeypatch):
-    """Who is fastest with 15 clients in a cell, and how long a parameter is sent with 10 to 30."""
+    """The fastest with 15 clients in a cell, and how long a parameter is sent with 10 to 30."""
     times_over_clients(monkeypatch, changes, sending)
     code, said = judged("fig9c", FIGURES["fig9c"].Options(quick=True, **two))
     assert (code, said) == (int(bool(wrong.keys() - {0})), [wrong.get(number, YES) for number in range(4)])
@@ -382,7 +382,7 @@ def test_fig9c_in_full_asks_how_the_time_goes_with_clients(changes, wrong, two, 
     ],
 )
 def test_fig9c_with_some_clients_tells_what_they_show(learned, changes, said, two, monkeypatch):
-    """Who is fastest with each, trends that they span, and all that sending shows."""
+    """The fastest with each, trends that they span, and all that sending shows."""
     times_over_clients(monkeypatch, changes, {})
     options = FIGURES["fig9c"].Options(num_clients_per_cell=learned, **two)
     assert judged("fig9c", options) == (0, [*said, *[YES] * 3])
@@ -398,7 +398,7 @@ def test_fig9c_knows_the_clients_of_the_paper(learned):
 
 
 def test_the_table_of_fig9c_holds_both_panels(two, monkeypatch):
-    """Learned with 15 clients in a cell, clocked with all; who missed has no end."""
+    """Learned with 15 clients in a cell, clocked with all; a run that missed has no end."""
     sending = {(OMA_HIST, 30): (31.0, 29.5)}
     times_over_clients(monkeypatch, {"OMA-HIST, n_j=15": (50.0, NEVER)}, sending)
     FIGURES["fig9c"].main(FIGURES["fig9c"].Options(quick=True, **two))

@@ -21,7 +21,7 @@ OF_A_SPLIT = 8
 
 ACCURACIES = {"HIST": {2: 0.80, 3: 0.81, 4: 0.82, 5: 0.81}, "HFedAvg": {2: 0.74, 3: 0.73, 4: 0.72, 5: 0.71}}
 UPLOADS = {"HIST": {2: 20.0, 3: 15.0, 4: 10.0, 5: 14.0}, "HFedAvg": {2: 25.0, 3: 30.0, 4: 35.0, 5: 40.0}}
-"""As the paper has them: accuracies at any upload, and uploads from which 75 % are held."""
+"""Curves of the paper: accuracies at any upload, and uploads from which 75 % are held."""
 
 
 def as_the_paper(table, changes):
@@ -35,7 +35,7 @@ def as_the_paper(table, changes):
 
 
 def played(accuracy, hist_share=lambda num_cells: 1 / num_cells):
-    """In place of `play_all`: evaluations with the accuracy of a label and a system after so many uploads."""
+    """In place of `play_all`: evaluations with the accuracy of a label and a system after some uploads."""
 
     def result(label, system):
         share = hist_share(system.num_cells) if label.startswith("HIST") else 1.0

@@ -67,7 +67,7 @@ def is_gone(group: int) -> bool:
     ],
 )
 def test_a_signal_ends_a_study_now_and_keeps_what_was_finished(number, to, tmp_path, processes):
-    """Two runs are long; those that were whole before are whole after it, and complete."""
+    """Two runs are long; runs that were whole before are whole after it, and complete."""
     out = tmp_path / "a study"
     process = processes.start(warm.COMMAND, [*STUDY, "--out", out], tmp_path)
     runs = out / "runs"

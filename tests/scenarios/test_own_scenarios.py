@@ -90,7 +90,7 @@ def mistypes():
 
 
 def report(result):
-    """What the terminal says at the end."""
+    """Last lines of the terminal."""
     return f"rested {result.config['system']['protocol']['training']['selection']['rest_s']} s"
 '''
 Call = Callable[..., tuple[int, str, str]]

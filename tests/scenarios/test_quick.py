@@ -1,4 +1,4 @@
-"""What is asked for often is quick: nothing heavy is loaded before it is needed."""
+"""Common commands are quick: nothing heavy is loaded before it is needed."""
 
 import ast
 import importlib

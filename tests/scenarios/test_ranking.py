@@ -19,7 +19,7 @@ ONE = {"rate": SETTINGS["rate"]}
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_algorithms_differ_in_what_they_do_alone(name):
-    """Data, devices, band and clients at work are those of FedAvg, so runs of one seed are paired."""
+    """Data, devices, band and clients at work are FedAvg's, so runs of one seed are paired."""
     rates, other = ALGORITHMS[name].grid[-1], ALGORITHMS[REFERENCE].grid[-1]
     for setting in SETTINGS.values():
         own = to_dict(ALGORITHMS[name].system(rates, setting, 5, 1))
@@ -79,7 +79,7 @@ def test_small(monkeypatch, tmp_path, capsys):
     assert "fewer than 6 seeds" in said
     assert (tmp_path / "all" / f"{NAME}.png").stat().st_size > 10_000
     assert (tmp_path / "all" / f"{NAME}.tex").read_text().startswith(r"\begin{tabular}{llrrrr}")
-    monkeypatch.setattr("cosim.studies.job.run", None)  # whoever plays now fails
+    monkeypatch.setattr("cosim.studies.job.run", None)  # any run now fails
     assert main(options) == 0
 
 

@@ -221,7 +221,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 def test_bad_input_is_one_message_and_leaves_no_folder(
     command: Call, tmp_path: Path, arguments: tuple[str, ...], what: str, rule: str, fix: str | None
 ) -> None:
-    """What and where, by class and field; the rule; the fix, where not every option would be one."""
+    """Fault and place, by class and field; the rule; the fix, where not every option would be one."""
     code, output, errors = command(*arguments)
     assert code == 2
     assert output == ""
@@ -283,7 +283,7 @@ def short(command: Call, *arguments: str) -> tuple[Result, str]:
 
 
 def possible(plans: pd.DataFrame, num_wanted: int, num_repeated: int) -> dict[Any, int]:
-    """How many clients of a cell can take part: able ones that are new, and so many of the last round's."""
+    """How many clients of a cell can take part: able ones that are new, and some of the last round's."""
     numbers: dict[Any, int] = {}
     last: dict[Any, set[str]] = {}
     for (edge_round, edge), own in plans.groupby(["edge_round", "edge"]):
@@ -298,7 +298,7 @@ def possible(plans: pd.DataFrame, num_wanted: int, num_repeated: int) -> dict[An
 
 @pytest.mark.parametrize("solver", ["ExactSolver", "Algorithm2"])
 def test_cells_short_of_able_clients_take_those_they_have(command: Call, solver: str) -> None:
-    """As `RawHfl` says: num_participants below num_wanted, an edge round lasts, the run goes on."""
+    """Like `RawHfl` says, num_participants is below num_wanted, an edge round lasts, the run goes on."""
     result, output = short(
         command, "--protocol.energy-budget-j", "1e-7", "4e-6", f"{POLICY}.solver.kind", solver
     )
@@ -315,7 +315,7 @@ def test_cells_short_of_able_clients_take_those_they_have(command: Call, solver:
 
 
 def test_a_deadline_that_some_can_meet_is_played(command: Call) -> None:
-    """A local round takes from 320 x 1408 x 25 / 2e9 = 5.6 ms to 15 ms; refused is only what nobody can."""
+    """A local round takes from 320 x 1408 x 25 / 2e9 = 5.6 ms to 15 ms; refused if none can."""
     tight = ("--protocol.deadline-s", "0.009", "--codec.bits-per-parameter", "1")
     result, _ = short(command, *tight, "--evaluation.kind", "Never")
     assert 0 < result.plans["is_able"].sum() < len(result.plans) / 2
@@ -339,7 +339,7 @@ def test_a_deadline_that_some_can_meet_is_played(command: Call) -> None:
     ids=["a margin above any link", "H-FedAvg-M1 with one that cannot"],
 )
 def test_where_nobody_trains_the_model_stays(command: Call, arguments: tuple[str, ...]) -> None:
-    """As `RawHfl` says: num_arrived 0, and the edge models stay."""
+    """Like `RawHfl` says, num_arrived is 0, and the edge models stay."""
     result, output = short(command, *arguments)
     rounds = result.rounds[result.rounds["level"] == "edge"]
     assert set(rounds["num_participants"]) == set(rounds["num_arrived"]) == {0}
@@ -356,7 +356,7 @@ def test_where_nobody_trains_the_model_stays(command: Call, arguments: tuple[str
 
 
 def test_as_many_blocks_as_clients_are_used_and_no_more(command: Call) -> None:
-    """As `ResourceAware.num_selected` says: by default the smallest cell is the limit too."""
+    """By default, as `ResourceAware.num_selected` says, the smallest cell is the limit too."""
     result, _ = short(command, "--uplink.sharing.num-blocks", "13", "--evaluation.kind", "Never")
     rounds = result.rounds[result.rounds["level"] == "edge"]
     assert set(rounds["num_wanted"]) == set(rounds["num_participants"]) == {12}

@@ -40,7 +40,7 @@ AXES = {
     "fig10": {("number M of guesses", "share of requests among the guesses")},
     "table3": {("test accuracy", "")},
 }
-"""What is written along each axis; a table's rows name themselves."""
+"""Labels along each axis; a table's rows name themselves."""
 OTHERS = ("converges faster", "fluctuates")
 """Of Fig. 6, what is not about accuracies at the end."""
 SIMILAR = {V_RANGE: 0.46, (0.3,): 0.3, (0.7,): 0.7}
@@ -175,7 +175,7 @@ def test_fig5_claims(
     drawn: list[Figure],
     monkeypatch: Patch,
 ) -> None:
-    """Two clients take part in so many of 100 edge rounds with each seed, able at some speed in all."""
+    """Two clients take part in some of 100 edge rounds with each seed, able at some speed in all."""
 
     def plans(name: str, seed: int, edge_round: int) -> list[Row]:
         numbers = {"H-FedAvg-M2": able[seed - 1], "RawHFL, Z=4": selected[seed - 1]}.get(name, (0, 100))
@@ -413,7 +413,7 @@ def test_fig8_claims(
     drawn: list[Figure],
     monkeypatch: Patch,
 ) -> None:
-    """A client's energy depends on Z by less than a factor of 1.5; who is not selected has none."""
+    """A client's energy depends on Z by less than a factor of 1.5; a client that is not selected has none."""
 
     def plans(name: str, seed: int, edge_round: int) -> list[Row]:
         energy_j = 0.4 * factors[seed - 1] if name == f"{solver}, Z=6" else 0.4
@@ -483,7 +483,7 @@ def test_fig9_claims(
     drawn: list[Figure],
     monkeypatch: Patch,
 ) -> None:
-    """After 100 rounds accuracies are here twice those after 50, which the paper's are held against."""
+    """After 100 rounds accuracies are here twice the ones after 50, which are compared with the paper's."""
     options = Options(seeds=2, out=tmp_path)
     assert options.rounds == 100
     last = {name: 2.0 * value for name, (value, _) in AT_50.items()}
@@ -697,8 +697,8 @@ def test_every_row_of_a_table_is_held_against_the_papers(
     spent = {other: value for other, (_, value) in OF_PAPER.items() if value}
 
     def said(accuracy: float, energy_j: float | None) -> tuple[str | None, str | None]:
-        """What does not come out of its accuracy and of its energy."""
-        # Ranks are those of 1000 samples.
+        """Claims on its accuracy and its energy that do not come out."""
+        # Ranks among 1000 samples.
         shares = {other: (value, 0.99) for other, (value, _) in OF_PAPER.items()} | {name: (accuracy, 0.99)}
         own = spent if energy_j is None else spent | {name: energy_j}
         makes_up(monkeypatch, of({}, 0.7), of(own | {"exact, Z=4": 0.05}))

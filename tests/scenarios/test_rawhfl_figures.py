@@ -97,7 +97,7 @@ def test_changes_change_what_they_say() -> None:
 
 
 def test_every_algorithm_is_the_papers() -> None:
-    """Section V-C; Z of H-FedAvg is everyone, so that nobody waits for a block."""
+    """Section V-C; Z of H-FedAvg is all clients, so that none waits for a block."""
     found = {
         name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.devices.static_power_w)
         for name, change in ALGORITHMS.items()
@@ -150,7 +150,7 @@ def timing(name: str, seed: int = 1, **protocol: Any) -> cosim.Result:
 
 @pytest.mark.usefixtures("small")
 def test_algorithms_of_a_seed_meet_the_same_devices_and_gains() -> None:
-    """Who is able hangs on processors, powers, budgets, places, line of sight and shadowing."""
+    """Which clients are able depends on processors, powers, budgets, places, line of sight and shadowing."""
 
     def able(name: str, seed: int = 1) -> pd.DataFrame:
         plans = timing(name, seed, energy_budget_j=(1e-7, 5e-5)).plans
@@ -372,7 +372,7 @@ def check_fig8(shared: Path, table: pd.DataFrame) -> None:
 
 
 def check_distributions(shared: Path, table: pd.DataFrame, by: list[str], averaged: list[str]) -> None:
-    """Fiftieths of those that plan, and the means of all."""
+    """Fiftieths of planning algorithms, and the means of all."""
     is_mean = table["share"].isna()
     assert set(table[~is_mean]["algorithm"]) == set(PLANNED)
     assert set(table[is_mean]["algorithm"]) == set(averaged)

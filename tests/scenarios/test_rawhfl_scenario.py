@@ -258,7 +258,7 @@ def test_who_takes_the_most_steps_is_said_so() -> None:
     system = evolve(tiny(1, Unconstrained()), evaluation=Never())
     system = evolve(
         system, uplink=evolve(system.uplink, sharing=ResourceBlocks(num_blocks=5))
-    )  # nobody waits for one
+    )  # none waits for one
     cloud = built(system)
     clients, load = [client for edge in cloud.edges for client in edge.clients], cloud.workload.of()
     bits = (43 * 8 + 8 + 8 * 256 + 256) * 33

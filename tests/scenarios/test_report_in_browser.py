@@ -72,7 +72,7 @@ MEASURE = """(() => {
 
 
 class View(NamedTuple):
-    """What came of opening a file."""
+    """Outcome of opening a file."""
 
     text: str
     pictures: list[list[float]]

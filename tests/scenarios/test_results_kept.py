@@ -63,7 +63,7 @@ def kept(tmp_path, monkeypatch):
 
 
 def leave(folder, form, figure="hist-fig4", core_hours=1.0, commit="abc", **claim):
-    """What a reproduction leaves in a folder of its own; its table says the form."""
+    """Files that a reproduction leaves in a folder of its own; its table says the form."""
     own = folder / form
     own.mkdir(parents=True, exist_ok=True)
     told = {
@@ -95,7 +95,7 @@ def test_a_figure_is_taken_in_in_its_longest_form(tmp_path, kept):
 
 
 def test_a_quick_form_does_not_replace_a_full_one(tmp_path, kept):
-    """Else what is taken in last is kept; who is left is named."""
+    """Else what is taken in last is kept; figures that are left are named."""
     for form, taken, after in (
         ("quick", True, "quick"),
         ("quick-again", True, "quick-again"),
@@ -151,7 +151,7 @@ def claimed(paper, verdict="comes out", is_ours=False, least=0.0, most=None):
 
 @pytest.fixture
 def table_kept(kept):
-    """As the table of a figure."""
+    """Table like a figure's."""
     kept.mkdir()
     return lambda frame: frame.to_csv(kept / "hist-fig4.csv", index=False)
 
@@ -189,7 +189,7 @@ def test_a_page_says_where_a_commit_does_not_hold_all(commit, shown, table_kept)
 
 
 def test_a_small_table_is_shown_with_means_over_seeds(table_kept):
-    """Intervals by Student's t; who never got there is counted; an empty column is left out."""
+    """Intervals by Student's t; runs that never got there are counted; an empty column is left out."""
     taken = {"a": [1.0, 2.0, 3.0], "b": [1.0, math.inf, 2.0], "c": [5.0] * 3}
     rows = [
         {"name": name, "seed": seed, "time_s": taken_s, "paper_MB": 7.25, "nothing": math.nan}

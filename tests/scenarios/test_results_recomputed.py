@@ -6,7 +6,7 @@ hold too little for some claims, which are then not looked at:
 - HIST's Fig. 8c: durations of global rounds; Tables I to III: what their entries are multiples of, which no
   run decides;
 - RawHFL's Fig. 6: the best possible guess, the mean of v;
-- VHFL's Fig. 7: theory's waiting times beyond those of its points.
+- VHFL's Fig. 7: theory's waiting times beyond its points.
 """
 
 import json
@@ -62,7 +62,7 @@ SOONER = rf"(?:.* %(?: after)?, )?(.+?) {AMOUNT}, (.+?) {AMOUNT}; the latter ove
 
 
 def sooner(algorithm: str, setting: str, curve: str, column: str) -> Calculation:
-    """What one design takes to a target over what another takes.
+    """Cost of one design up to a target over another's.
 
     Args:
         algorithm: Pattern of an algorithm's name, in the quantity's words or else in the sentence.
@@ -121,7 +121,7 @@ def ratio(own: tuple[float, float], other: tuple[float, float]) -> float:
 
 
 def advantage(column: str) -> Calculation:
-    """What HFedAvg takes over what HIST takes, for one number of cells over that for another."""
+    """Cost of HFedAvg over HIST's, for one number of cells over another."""
 
     def calculated(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
         found = re.fullmatch(r"HFedAvg's upload over HIST's, N = (\d+) over N = (\d+)", words)
@@ -191,7 +191,7 @@ def same_bits(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
 
 
 def at_equal_upload(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
-    """After so many uploads, or in the mean over those after which HFedAvg is evaluated."""
+    """Accuracy after a number of uploads, or the mean over uploads at which HFedAvg is evaluated."""
     parts = re.fullmatch(r"(?:mean accuracy at equal upload|after ([\d.e+]+) uploads): (.+) less (.+)", words)
     if parts is None:
         return None
@@ -209,7 +209,7 @@ def at_equal_upload(table: pd.DataFrame, sentence: str, words: str) -> Values | 
 
 
 def share_of_uploads(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
-    """Those of HIST's first global round times N, over its edge rounds."""
+    """Uploads of HIST's first global round times N, over its edge rounds."""
     parts = re.fullmatch(r"N = (\d+): uploads over (\d+) / N", words)
     if parts is None:
         return None
@@ -597,5 +597,5 @@ def test_claims_follow_from_the_table(name):
 
 
 def check(values: list[float], again: Values, words: str) -> None:
-    """That values are those from the table."""
+    """Check that values equal the table's."""
     assert values == pytest.approx(list(again), rel=1e-9, abs=1e-12, nan_ok=True), words

@@ -1,4 +1,4 @@
-"""What a figure says of itself in NAME.json: what it took to play it, against sums by hand."""
+"""Content of a figure's NAME.json: the cost of its runs, against sums by hand."""
 
 import io
 import json
@@ -26,7 +26,7 @@ def test_a_figure_took_what_its_own_runs_took(tmp_path):
 
 
 def test_a_figure_names_the_commits_that_have_played_its_runs(tmp_path):
-    """Not the one that tells them again; of a run that was stopped, those that went on as well."""
+    """Commits of runs, not of the one that tells them again; all that continued a stopped run."""
     folders = [tmp_path / name for name in ("late", "early")]
     for folder, started, commits in zip(folders, ("2", "1"), (["c"], ["a", "b", "a"]), strict=True):
         folder.mkdir()

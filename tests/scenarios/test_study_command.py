@@ -32,7 +32,7 @@ def call(*arguments):
 
 
 def main_code(*arguments):
-    """That of any command."""
+    """Output of any command."""
     with pytest.raises(SystemExit) as ended:
         main(list(arguments))
     return ended.value.code

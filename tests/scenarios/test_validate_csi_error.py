@@ -46,7 +46,7 @@ def below(z: float) -> float:
 
 
 def verdict_on(point: Point, monkeypatch: Patch) -> str:
-    """What the validation says where this is its only point."""
+    """Output of the validation where this is its only point."""
     monkeypatch.setattr(validation, "POINTS", (point,))
     (verdict,) = validation.compare(OPTIONS)["verdict"]
     return verdict

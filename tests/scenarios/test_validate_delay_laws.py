@@ -254,7 +254,7 @@ def test_mean_age_by_hand():
 
 
 def test_packets_that_find_nobody_by_hand():
-    """The third comes while another server has the second; the fourth was lost, so nobody meets it."""
+    """The third comes while another server has the second; the fourth was lost, so none meets it."""
     arrivals_s = np.array([0.0, 1.0, 1.5, 2.5, 4.0, 4.5])
     departures_s = np.array([0.5, 3.0, 1.75, np.inf, 4.25, 5.0])
     is_message = np.array([False, True, False, True, True, False])

@@ -78,7 +78,7 @@ def slower_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def eager_replacements(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who has reported is replaced before the version that it may complete."""
+    """A client that has reported is replaced before the version that it may complete."""
     take_in = AsynchronousServer._take_in
 
     def eager(self: AsynchronousServer, flight: Flight) -> None:
@@ -126,7 +126,7 @@ def test_what_is_wrong_turns_it_red(
 def test_a_wrong_theory_that_nothing_catches_is_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """As it is where the wrong one is the right one."""
+    """Theory whose wrong one is the right one."""
     monkeypatch.setattr(JobsInFlight, "untruncated", property(lambda self: self.probabilities))
     monkeypatch.setattr(validation, "PARTS", (laws.poisson_starts,))
     assert validation.main(validation.Options(laws=("exponential",), num_updates=6000)) == 1

@@ -224,7 +224,7 @@ def test_a_wrong_theory_that_nothing_catches_turns_it_red(
 def test_a_wrong_theory_must_be_caught_by_both_methods(
     points: Callable[..., tuple[int, pd.DataFrame]], monkeypatch: Patch
 ) -> None:
-    """As if the clock alone caught it."""
+    """Verdict as if the clock alone caught it."""
     compare = validation.compare
 
     def half_blind(options: Options, measure: object, method: str) -> pd.DataFrame:
@@ -317,7 +317,7 @@ def test_what_cannot_be_finished_is_refused_before_it_starts(tmp_path: Path, mon
 
 NUM_VALIDATIONS = 200
 MOST_WRONG = int(stats.binom.ppf(0.999, NUM_VALIDATIONS, validation.FAMILY_ERROR / 2))
-"""Arrays are half of the points, so at most half of the 5 % is theirs: 5 validations of 200, 13 at 99.9 %."""
+"""Arrays are half of the points, so they have at most half of the 5 %: 5 validations of 200, 13 at 99.9 %."""
 
 
 def num_validations_with_a_point_that_disagrees() -> int:

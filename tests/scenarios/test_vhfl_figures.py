@@ -63,7 +63,7 @@ def systems_of(name: str, options: Options, monkeypatch: Patch) -> dict[str, cos
 
 
 def data(system: cosim.System) -> Dataset:
-    """As a run loads it."""
+    """Data set as a run loads it."""
     return system.data.load(Simulation(system.seed), None)
 
 
@@ -174,7 +174,7 @@ def test_one_place_takes_as_many_steps_as_a_client() -> None:
 
 
 def test_queues_and_senders_of_a_seed_are_the_same() -> None:
-    """What the server observes moves no upload; it only makes it longer, by 8 gradients for each sample."""
+    """Observations of the server move no upload; they only make it longer, by 8 gradients for each sample."""
     results = [
         cosim.run(cosim.evolve(make(3, 20), evaluation=cosim.Never()))
         for make in (vhfl_figures.vhfl_system, vhfl_figures.horizontal_system)
@@ -266,7 +266,7 @@ def scattered(value: float) -> Course:
 
 @cache
 def of_values(name: str, system: cosim.System, values: tuple[float, ...]) -> cosim.Result:
-    """A run whose measures are these, or go with them; most curves of a figure are those of another case."""
+    """A run whose measures are these, or go with them; most curves of a figure come from another case."""
     trace = KeptRows()
     for number, value in enumerate(values):
         scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
@@ -276,7 +276,7 @@ def of_values(name: str, system: cosim.System, values: tuple[float, ...]) -> cos
 
 
 def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[str, list[np.ndarray]]:
-    """Lets a figure take these courses for all measures; returns those of every seed by label."""
+    """Lets a figure take these courses for all measures; returns every seed's by label."""
     taken: dict[str, list[np.ndarray]] = {curve: [] for curve in courses}
 
     def result(label: str, system: cosim.System) -> cosim.Result:
@@ -363,7 +363,7 @@ def test_fig5_claims(judged: Judge, tmp_path: Path) -> None:
 
 
 def converging(after: int | tuple[int, ...], end: int) -> Course:
-    """From 10 to 1, nine tenths of the way after so many rounds, of each seed or all, then the rest."""
+    """From 10 to 1, nine tenths of the way after a number of rounds, of each seed or all, then the rest."""
 
     def course(seed: int, rounds: np.ndarray) -> np.ndarray:
         own = after if isinstance(after, int) else after[seed - 1]

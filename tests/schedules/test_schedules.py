@@ -29,7 +29,7 @@ from scenarios.command_line.kinds import with_kinds
 
 THIRDS = ByRound(values=(0.3, 0.1), first_rounds=(1, 3))
 SEEN: list[tuple[str, str, int, float]] = []
-"""What `Watching` and `watching` have been told: node or function, round, learning rate."""
+"""Calls of `Watching` and `watching`: node or function, round, learning rate."""
 
 
 def constant(value: float) -> ByRound:
@@ -122,7 +122,7 @@ def test_global_rounds_against_a_loop_of_torch_optim():
     ],
 )
 def test_a_servers_step_has_the_rate_of_its_round(kind: type):
-    """What two rates make of one state is the step that a rule of the plain rate makes."""
+    """Two rates make of one state the step that a rule of the plain rate makes."""
     scheduled, plain = kind(learning_rate=THIRDS), kind(learning_rate=0.3)
     assert in_round(scheduled, 2) == plain
     assert in_round(scheduled, 3) == kind(learning_rate=0.1)
@@ -304,7 +304,7 @@ FOUR = ByRound(values=(0.1, 0.2, 0.3, 0.4), first_rounds=(1, 2, 3, 4))
 
 
 def seen(system: cosim.System) -> list[tuple[str, str, int, float]]:
-    """What is noted in a run, without the trial before it."""
+    """Notes of a run, without the trial before it."""
     SEEN.clear()
     with patch.object(Learner, "try_rule"):
         run(system, num_workers=1)

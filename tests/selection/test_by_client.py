@@ -1,4 +1,4 @@
-"""What rules remember of clients goes by their numbers, so that it holds where clients move between cells."""
+"""Memory of rules about clients goes by their numbers, so that it holds where clients move between cells."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -39,7 +39,7 @@ def test_columns_keep_their_values_where_clients_come_in_between():
 
 
 def chosen(rule: Any, kept: dict, round: int, clients: Some, **given: Any) -> list[int]:
-    """Numbers of those that a rule chooses in a round of these clients."""
+    """Numbers of clients that a rule chooses in a round of these clients."""
     edge: Any = SimpleNamespace(name="edge-00", clients=clients, kept=kept)
     coming: Any = SimpleNamespace(clients=clients, job=Job(round, 0, round), last=None, **given)
     return rule.participants(Simulation(seed=1), edge, coming).numbers.tolist()

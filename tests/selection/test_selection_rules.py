@@ -1,4 +1,4 @@
-"""Selection rules by hand: who is chosen of six clients, from what a rule is told."""
+"""Selection rules by hand: which of six clients are chosen, from what a rule is told."""
 
 import math
 import pickle
@@ -36,7 +36,7 @@ SYSTEM = attrs.evolve(small_system(), num_cells=1, num_clients=NUM_CLIENTS)
 
 
 class Told:
-    """A cell of six, and rounds of which somebody says what is known of its clients, by their places."""
+    """A cell of six, and rounds with given knowledge of its clients, by their places."""
 
     def __init__(self, rule: Selection, **known: object) -> None:
         (self.edge,) = worlds.built(SYSTEM)[2].edges
@@ -46,7 +46,7 @@ class Told:
         self.there = self.edge.clients
 
     def choose(self, **known: object) -> list[int]:
-        """Places of those who take part in the next round."""
+        """Places of participants of the next round."""
         known = self.known | known
 
         def of(name: str):
@@ -68,7 +68,7 @@ class Told:
         return clients.numbers.tolist()
 
     def end(self, durations_s: list[float], arrived: list[bool]) -> None:
-        """What became of those that were chosen last."""
+        """Outcomes of the clients that were chosen last."""
         self.last = PastRound(self.chosen, self.job, 5.0, 5.0 + np.array(durations_s), np.array(arrived))
 
 
@@ -197,7 +197,7 @@ def test_oort_explores_by_speed_and_exploits_the_best():
     assert len({0, 1} & set(second)) == 1
     told.end([1.0, 1.0], [True, True])
     new = max(second)
-    for _ in range(10):  # 800 is the best by far, so it is always taken, with somebody who is new
+    for _ in range(10):  # 800 is the best by far, so it is always taken, with a new one
         assert new in told.choose(losses=[1] * 6)
         told.last = None
 
@@ -250,7 +250,7 @@ def test_what_cannot_be_is_refused():
 
 
 def test_the_last_round_is_told_as_the_tables_have_it():
-    """On both clocks: durations and who arrived are those of the fates."""
+    """On both clocks: durations and arrivals agree with the fates."""
 
     class Looking(Selection):
         """Everyone, and a look back."""
@@ -354,7 +354,7 @@ def test_turns_go_on_from_the_last_who_was_there():
 
 @pytest.mark.parametrize(("train_s", "upload_s", "round_s"), [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8)])
 def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, round_s):
-    """0.1 + 0.2 is a bit more than 0.3; who needs a nanosecond more is late."""
+    """0.1 + 0.2 is a bit more than 0.3; a client that needs a nanosecond more is late."""
     uploads_s = [upload_s, upload_s + 1e-9] * 3
     told = Told(DeadlineFeasible(num_participants=6, round_s=round_s), training_s=[train_s] * 6)
     assert told.choose(upload_s=uploads_s) == [0, 2, 4]

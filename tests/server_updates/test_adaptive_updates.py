@@ -29,7 +29,7 @@ from cosim.testing import check_system, small_system
 from cosim.values.pending import StoredModel
 
 X, UPDATES = 0.5, ((0.7, 0.1), (0.9, 1.3))
-"""Where the weight is; what two clients send, in two rounds."""
+"""Place of the weight, and updates of two clients in two rounds."""
 ETA, TAU = 0.25, 0.5
 
 

@@ -112,7 +112,7 @@ class Halved(Sgd):
     """Steps of its own, of which plain SGD's number of gradients says nothing."""
 
     def program(self):
-        """The usual one, which nobody knows from outside."""
+        """The usual one, which is not known from outside."""
         return super().program()
 
 
@@ -123,7 +123,7 @@ class Counted(Halved):
     per_step: float = 0.5
 
     def num_gradients(self, num_steps):
-        """As many a step."""
+        """Gradients: as many in each step."""
         return self.per_step * num_steps
 
 
@@ -164,7 +164,7 @@ def test_equal_steps_are_the_mean():
 
 
 def test_running_statistics_are_those_of_a_mean():
-    """One that lies between those of the clients, however far the weights go."""
+    """Mean that lies between the clients', however far the weights go."""
     network = torch.nn.Sequential(torch.nn.Linear(12, 9), torch.nn.BatchNorm1d(9), torch.nn.Linear(9, 4))
     learner = Learner(network, DATA)
     start, steps = learner.initial_model(key=3), (1, 20)

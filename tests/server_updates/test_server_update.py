@@ -155,7 +155,7 @@ def play(system: cosim.System, **options) -> cosim.Result:
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 @pytest.mark.parametrize("evaluate_every", [1, 2])

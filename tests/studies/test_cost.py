@@ -1,4 +1,4 @@
-"""What a study will cost: the arithmetic, on a clock that the test turns."""
+"""Cost of a study: the arithmetic, on a clock that the test turns."""
 
 import pytest
 

@@ -92,7 +92,7 @@ def test_designs_are_every_combination_the_last_field_fastest():
 
 
 def test_a_kind_may_need_a_value_that_is_changed_with_it():
-    """Two values for every client do not fit; with those of the design they do."""
+    """Two values for every client do not fit; with the design's they do."""
     levels_db = [float(level_db) for level_db in range(BASE.num_clients)]
     kind, values = "uplink.link.snr_db.kind", "uplink.link.snr_db.values"
     (fitting,) = designs({"base": BASE}, {kind: ("PerClient",), values: (levels_db,)})

@@ -55,7 +55,7 @@ def test_a_note_is_left_now_and_then_and_taken_away(tmp_path, monkeypatch):
     note.over()
     note.over()
     assert not (tmp_path / "a").exists()
-    Note(SYSTEM, tmp_path / "no folder" / "a")(told(1))  # nobody sees it, and nothing breaks
+    Note(SYSTEM, tmp_path / "no folder" / "a")(told(1))  # it is not seen, and nothing breaks
 
 
 @pytest.mark.parametrize("progress", [True, "mine", False])

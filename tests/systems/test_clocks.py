@@ -1,6 +1,7 @@
 """Two clocks, one truth: what is played on arrays is what is played by events, all tables, bit for bit.
 
-`COSIM_SYSTEMS=1000 pytest tests/systems/test_clocks.py` plays so many random systems; usually they are fewer.
+`COSIM_SYSTEMS=1000 pytest tests/systems/test_clocks.py` runs that many random systems; usually they are
+fewer.
 """
 
 import json
@@ -89,7 +90,7 @@ def test_rules_that_read_losses_choose_the_same(selection):
 
 
 def test_deadlines_at_the_very_end_of_an_upload_or_a_training():
-    """Ties: the deadline is the end of somebody's upload, and of somebody's training, to the last bit."""
+    """Ties: the deadline is the end of an upload, and of a training, to the last bit."""
     system = attrs.evolve(small_system(), evaluation=Never())
     usual = cosim.run(system, clock="events")
     first = usual.fates[usual.fates["job"] == 0]
@@ -106,7 +107,7 @@ def test_deadlines_at_the_very_end_of_an_upload_or_a_training():
 
 
 TRAINING = small_system().protocol.training
-"""That of the small system."""
+"""Value of the small system."""
 
 
 class Slack(cosim.waiting.Waiting):
@@ -266,7 +267,7 @@ def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):
     ],
 )
 def test_what_clients_keep_is_kept_on_both_clocks(parts):
-    """By those that have trained, though their updates do not arrive; a deadline cuts some."""
+    """Counted by clients that have trained, though their updates do not arrive; a deadline cuts some."""
     system = attrs.evolve(small_system(), **parts)
     late = attrs.evolve(system.protocol.training, waiting=cosim.Deadline(after_s=0.0015))
     for of in (system, attrs.evolve(system, protocol=cosim.HFedAvg(training=late))):

@@ -78,7 +78,7 @@ def job_s(system: cosim.System) -> float:
 
 @cache
 def job_j(system: cosim.System) -> float:
-    """What a job takes of its device on the average."""
+    """Energy that a job takes of its device on the average."""
     spans = cosim.run(timed(system)).spans
     own = spans[spans["job"] >= 0]
     return float(own["energy_j"].sum()) / len(own[["node", "job"]].drop_duplicates())
@@ -170,7 +170,7 @@ SHOWS = {
     "TracedDownlink": lambda found: (found.transfers["direction"] == "down").any(),
     "SlottedAloha": lambda found: (found.spans["activity"] == "wait").any(),
 }
-"""What of a part must be seen in a run."""
+"""Effects of a part that must be seen in a run."""
 SAY_TO_PLANS = {
     "TracedUplink": "asks for rates and gains beforehand, which are not known for a TracedCellLink",
     "TracedDownlink": "System.downlink = TracedLink: no plan knows .* plans how long jobs take",
@@ -216,7 +216,7 @@ def outcomes(found: Result) -> set[str]:
 
 
 def test_who_leaves_or_empties_while_others_receive_holds_up_nobody(tmp_path: Path) -> None:
-    """Whoever has received waits for the rest, who may never: the barrier opens for those who are left."""
+    """A client that has received waits for the rest, which may never: the barrier opens for the ones left."""
     system = attrs.evolve(waiting(cosim.WaitForAll()), downlink=UNICAST, downloads_count=False)
     system = with_devices(timed(system), idle_w=0.05, receive_w=0.1)
     found = keeps_the_laws(coming_and_going(on_batteries(system, tmp_path), tmp_path))

@@ -1,4 +1,4 @@
-"""What answers nothing is right of nothing: predictions, ranks and metrics against loops over numbers."""
+"""Samples without an answer count as wrong: predictions, ranks and metrics against loops over numbers."""
 
 import math
 from collections.abc import Mapping

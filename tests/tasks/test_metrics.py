@@ -39,7 +39,7 @@ def test_f1_and_accuracies_of_classes_are_those_of_scikit_learn():
 
 
 def test_accuracies_of_clients_by_hand():
-    """Client 0 half, client 1 none, client 3 all, client 2 without a share; one sample is nobody's."""
+    """Client 0 half, client 1 none, client 3 all, client 2 without a share; one sample has no owner."""
     given = answers([0, 1, 2, 3, 0], [0, 2, 3, 3, 0], owners=[0, 0, 1, 3, -1])
     found = cosim.tasks.ClientAccuracy().scores(given)
     assert found == pytest.approx(

@@ -124,7 +124,7 @@ class Elsewhere(ByHand):
     """Names what no network has."""
 
     def personal_tensors(self, state):
-        """As in its state."""
+        """Tensors as in its state."""
         return state
 
 
@@ -138,7 +138,7 @@ BY_HAND = ByHand(batch_size=BATCH, learning_rate=RATE)
 
 
 def test_a_head_that_a_rule_keeps_by_hand_is_scored_alike():
-    """Weights and scores are those of `personal` up to float32 rounding; the whole model travels."""
+    """Weights and scores equal `personal`'s up to float32 rounding; the whole model travels."""
     ours, hands = cosim.run(system(), num_workers=1), cosim.run(system(BY_HAND, personal=()), num_workers=1)
     for name, values in ours.weights.items():
         np.testing.assert_allclose(hands.weights[name], values, rtol=1e-4, atol=2e-6)

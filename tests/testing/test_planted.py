@@ -530,7 +530,7 @@ class LossMixin:
 
 
 class Smoothed(LossMixin, cosim.tasks.Classification):
-    """What a mixin says is its own."""
+    """A mixin's word is its own."""
 
 
 class TrainMixin:

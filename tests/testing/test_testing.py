@@ -180,7 +180,7 @@ class Overlapping(cosim.HFedAvg):
 
 
 class Drawing(cosim.HFedAvg):
-    """Draws from a generator that nobody seeds."""
+    """Draws from a generator without a seed."""
 
     def play(self, sim, cloud):
         yield from sim.spend(cloud.name, "idle", np.random.default_rng().random())
@@ -220,7 +220,7 @@ class Forgetful(cosim.HFedAvg):
 
 @part
 class Unequal(cosim.HFedAvg):
-    """Equals nothing, so nobody can say whether it comes back."""
+    """Equals nothing, so it is unknown whether it comes back."""
 
     def __eq__(self, other):
         return False

@@ -1,4 +1,4 @@
-"""Where the nodes stand: sites, rings, areas; which cell a value belongs to; the backhaul by arithmetic."""
+"""Places of nodes: sites, rings, areas; which cell a value belongs to; the backhaul by arithmetic."""
 
 import math
 from itertools import combinations

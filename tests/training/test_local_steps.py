@@ -66,7 +66,7 @@ def test_drawn_steps_are_uniform_and_anew_in_every_round():
 
 @pytest.mark.parametrize("clock", ["events", "arrays"])
 def test_time_and_energy_follow(clock):
-    """Two edge rounds of DrawnSteps take, client by client, so many times those of one step."""
+    """Two edge rounds of DrawnSteps take, client by client, a multiple of one step."""
     system = attrs.evolve(small_system(), end=cosim.AfterRounds(num_global_rounds=1), evaluation=Never())
 
     def trained(rule: cosim.training.LocalSteps):
@@ -99,7 +99,7 @@ def test_rules_keep_the_laws_of_runs(steps):
 
 
 class Idle(cosim.training.LocalSteps):
-    """Forgets that somebody must work."""
+    """Forgets that at least one client must work."""
 
     def of_clients(self, sim, clients, job, batch_size, step_s):
         """Nothing."""

@@ -32,7 +32,7 @@ class FedProx(LocalTraining):
     mu: float = knob(not_negative, default=0.5)
 
     def train(self, client):
-        """As anybody would write it."""
+        """Rule as a user would write it."""
         optimizer = torch.optim.SGD(client.network.parameters(), lr=self.learning_rate)
         for x, y in client.batches(client.num_steps, self.batch_size):
             pull = sum((p - client.start[n]).square().sum() for n, p in client.network.named_parameters())

@@ -64,7 +64,7 @@ RULES: dict[str, tuple[LocalTraining, Optimizer]] = {
 
 
 class Smooth(nn.Sequential):
-    """A network whose gradients nobody has derived by hand."""
+    """A network whose gradients were never derived by hand."""
 
     def __init__(self):
         super().__init__(nn.Linear(12, 9), nn.Tanh(), nn.Linear(9, NUM_CLASSES))

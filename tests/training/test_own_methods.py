@@ -1,4 +1,4 @@
-"""What a class overrides is asked, by mixins too, or the class is refused: no program passes it over."""
+"""Overridden methods are asked, by mixins too, or the class is refused: no program passes it over."""
 
 from functools import partial
 

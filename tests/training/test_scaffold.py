@@ -67,7 +67,7 @@ def corrected(
 
 
 def looped(played: cosim.System, fates, num_rounds: int):
-    """Model, server variate and clients' variates of a run, who arrives read off its fates."""
+    """Model, server variate and clients' variates of a run, arrivals read off its fates."""
     sim, dataset = Simulation(played.seed), loaded(played.data)
     held = played.data.held(sim, dataset, played.sizes())
     _, learner, _ = worlds.built(played)

@@ -118,7 +118,7 @@ def step(network, x, y, rate=RATE):
 
 
 def five_epochs(network, batches, state, rng):
-    """As a loop over a torch.utils.data.DataLoader."""
+    """Loop over a torch.utils.data.DataLoader."""
     for _ in range(5):
         for x, y in batches:
             step(network, x, y)

@@ -149,7 +149,7 @@ APART: dict[tuple[str, str], str] = {
 
 
 def refusal(local: str, way: str, server: ServerUpdate, codec: Codec) -> str | None:
-    """The sentence by which a system is refused before its clock starts; None: its run keeps the laws."""
+    """The sentence by which a system is refused before its clock starts; None if its run keeps the laws."""
     reports: list[object] = []
     try:
         system = WAYS[way](LOCAL[local], server, codec)
@@ -198,7 +198,7 @@ def test_parts_keep_the_laws_together_or_say_why_not(local, way):
     ],
 )
 def test_whole_runs_of_parts_that_keep_something_go_on_as_they_would_have(local, way, server, codec):
-    """All laws of runs, on both clocks: what is kept is in the checkpoint, whoever keeps it."""
+    """All laws of runs, on both clocks: what is kept is in the checkpoint, whichever part keeps it."""
     check_system(WAYS[way](LOCAL[local], server, codec))
 
 

@@ -1,4 +1,4 @@
-"""Dropout from an update's key: torch's layers with other masks, the same whoever else trains."""
+"""Dropout from an update's key: torch's layers with other masks, the same whatever else is trained."""
 
 import math
 import random

@@ -174,7 +174,7 @@ def test_an_update_that_is_read_before_its_state_is_asked_for_is_trained_again()
 
 
 def test_a_state_is_the_rules_own_copy():
-    """What a function does to its state in place is not what another reads."""
+    """Changes by a function to its state in place are not read by another."""
     learner = Learner(models.build("mlp-12-9-4"), DATA)
     start = learner.initial_model(key=3)
     state = an_update(start, 0, 0, None).next_state
@@ -220,7 +220,7 @@ def play(system: cosim.System, **options) -> cosim.Result:
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 @pytest.mark.parametrize("evaluate_every", [1, 2])

@@ -1,4 +1,4 @@
-"""Waiting rules on deterministic links against arithmetic: who is waited for, who is cut, at what cost."""
+"""Waiting rules on deterministic links against arithmetic: waiting, cuts, and their cost."""
 
 import math
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def ends_s(result: Result) -> list[float]:
 
 
 def fates(result: Result) -> list[tuple[str, float]]:
-    """What became of the first job of each client, and when."""
+    """Outcome of the first job of each client, and when."""
     first = result.fates[result.fates["job"] == 0].sort_values("client")
     return list(zip(first["outcome"], first["end_s"], strict=True))
 
@@ -83,7 +83,7 @@ def test_a_deadline_cuts_at_its_instant_and_ends_no_later_than_the_slowest() -> 
 
 
 def test_an_upload_deadline_counts_from_each_uploads_own_start() -> None:
-    """Who computes long has as much time to send as the others; all need 16.384 ms."""
+    """A client that computes long has as much time to send as the others; all need 16.384 ms."""
     late = played(UploadDeadline(after_s=16e-3))
     assert fates(late) == [("deadline", exactly(train_s + 16e-3)) for train_s in TRAIN_S]
     assert ends_s(late) == [exactly(max(TRAIN_S) + 16e-3)]
@@ -201,7 +201,7 @@ def test_our_rules_drop_some_and_keep_the_laws(rule: Waiting) -> None:
 
 
 def check_some_are_dropped(usual: System, rule: Waiting) -> None:
-    """Some arrive in every edge round, and who has a weak link never does; by all laws."""
+    """Some arrive in every edge round, and a client with a weak link never does; by all laws."""
     late = evolve(usual, protocol=HFedAvg(training=worlds.training(waiting=rule)))
     check_system(late)
     rounds = cosim.run(late).rounds.query("level == 'edge'")
@@ -229,7 +229,7 @@ class Doubling(Waiting):
 
 @part
 class Grace(Waiting):
-    """The first, and who comes shortly after it."""
+    """The first update, and updates that come shortly after it."""
 
     grace_s: float = knob(positive, default=1.5e-3)
 
@@ -255,7 +255,7 @@ def test_grace_counts_from_the_first() -> None:
 
 @pytest.mark.parametrize("rule", [Doubling(after_s=2.9e-3), Grace(grace_s=3e-3)])
 def test_rules_of_ones_own_keep_the_laws(rule: Waiting) -> None:
-    """Who is in time trains until 3 ms and has sent before 5.8 ms: after 2.9 ms nobody has arrived."""
+    """A client in time trains until 3 ms and has sent before 5.8 ms: after 2.9 ms none has arrived."""
     devices = worlds.processors(1e9, 2e7, 1e9, 1e9, 1e9)
     check_some_are_dropped(worlds.somebody_late(devices=devices), rule)
 

@@ -54,7 +54,6 @@ class Options(figures.Options):
 
     @override
     def folder(self, figure: str) -> Path:
-        """Folder of the figure."""
         return super().folder(f"{figure}-paper-scale" if self.paper_scale else figure)
 
     @property

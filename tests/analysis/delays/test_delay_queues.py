@@ -82,7 +82,7 @@ def test_one_server_stays_longer_by_the_packets_it_meets():
 
 
 def irwin_hall(num: int, bound: Fraction) -> Fraction:
-    """P(the sum of so many uniform numbers is at most a bound), exactly."""
+    """P(the sum of `num` uniform numbers is at most a bound), exactly."""
     terms = (
         (-1) ** k * Fraction(math.comb(num, k)) * (bound - k) ** num for k in range(math.floor(bound) + 1)
     )
@@ -116,7 +116,7 @@ def test_equal_services_refuse_times_at_which_no_digits_are_left():
 
 @pytest.mark.parametrize("first_is_served", [True, False])
 def test_two_priorities_by_their_chain(first_is_served):
-    """Numbers that wait in each class, and who is in service; exponential services of two means."""
+    """Numbers that wait in each class, and the class in service; exponential services of two means."""
     arrivals_per_s, services_s, room = (1.6, 0.8), (0.125, 0.5), (200, 60)
     theory = TwoPriorities(
         arrival_rates_per_s=arrivals_per_s,
@@ -207,13 +207,13 @@ def test_the_way_through_two_stations_by_the_packets_ahead(rates_per_s):
     moves = np.zeros((room + 2, size, 2), dtype=int)
     place = np.arange((room + 2) * size).reshape(room + 2, size)  # row 0 stands for -1
     gone = place.size
-    moves[1:, :-1, 0] = place[:-1, 1:]  # who leaves the first station joins the second
-    moves[1, :, 0] = place[0]  # the packet itself, with those at the second ahead of it
+    moves[1:, :-1, 0] = place[:-1, 1:]  # a packet that leaves the first station joins the second
+    moves[1, :, 0] = place[0]  # the packet itself, with all at the second ahead of it
     moves[1:, 1:, 1] = place[1:, :-1]
     moves[0, 1:, 1] = place[0, :-1]
     moves[0, 0, 1] = gone
     rate_of = np.broadcast_to(np.array(rates_per_s), moves.shape).copy()
-    rate_of[0, :, 0] = rate_of[1:, 0, 1] = 0.0  # nobody there who matters
+    rate_of[0, :, 0] = rate_of[1:, 0, 1] = 0.0  # none there that matters
     rate_of[2:, -1, 0] = 0.0  # beyond all that can be found ahead
     states = np.broadcast_to(place[..., None], moves.shape)
     rows, columns = np.append(moves, states), np.append(states, states)
@@ -262,7 +262,7 @@ def test_age_by_the_next_update(arrivals_per_s, rate_per_s):
     """Its mean is that of the time until the first update from now on has arrived.
 
     The age is above x when the first update made in the last x seconds has not arrived yet. Ahead of it are
-    those of the n there now that have not left when it comes.
+    the ones of the n there now that have not left when it comes.
     """
     both_per_s, room = arrivals_per_s + rate_per_s, 300
     shares = equilibrium(

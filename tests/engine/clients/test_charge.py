@@ -24,7 +24,7 @@ def with_battery(system: cosim.System, battery: Battery = SMALL, **changes) -> c
 
 @pytest.fixture
 def charges(monkeypatch) -> list[dict[str, Charge]]:
-    """Those of each run, by client."""
+    """Charges of each run, by client."""
     found: list[dict[str, Charge]] = []
     init = Rest.__init__
 

@@ -59,7 +59,7 @@ def test_activities_tile_the_run_and_energy_is_power_times_time(name, all_are_la
 
 @pytest.mark.parametrize("name", WORLDS)
 def test_devices_that_rest_do_the_same_as_others(name, all_are_large):
-    """All but rest is what it is without it, and of who takes no power nothing is written."""
+    """All but rest is what it is without it, and nothing is written for a client that takes no power."""
     with_rest, without = (cosim.run(timed(system)) for system in (dozing(WORLDS[name]), WORLDS[name]))
     assert not without.spans["activity"].isin(REST).any()
     busy = with_rest.spans[~with_rest.spans["activity"].isin(REST)].reset_index(drop=True)

@@ -192,7 +192,7 @@ ORDER = tuple(range(NUM))
 
 
 def changing(data_dir):
-    """What another file would give."""
+    """Data that another file would give."""
     return parts(ORDER)
 
 

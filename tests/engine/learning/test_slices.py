@@ -74,7 +74,7 @@ def test_slices_of_large_pictures_hold_as_much_as_a_slice_may():
 
 
 def noted(sizes, passed, weights, x):
-    """What passes, and how many samples did."""
+    """Batches that pass, and how many samples did."""
     sizes.append(len(x))
     return passed(weights, x)
 

@@ -26,7 +26,7 @@ def train(network, batches, state, rng):
 
 
 def careless(network, batches, state, rng):
-    """What all threads share."""
+    """State that all threads share."""
     for _ in batches:
         with torch.no_grad():
             next(network.parameters()).add_(np.random.standard_normal())  # noqa: NPY002

@@ -158,7 +158,7 @@ def test_a_network_that_looks_at_values_gets_them(kind, cycles):
 
 
 def test_a_network_that_looks_at_values_is_refused_in_usual_words():
-    """Where it takes other samples, and where it is given without values."""
+    """Refused if it takes other samples, or is given without values."""
     system = cosim.System(num_cells=1, model=f"{__name__}:wrong", data=Synthetic(), evaluation=Never())
     with pytest.raises(cosim.ConfigurationError, match="does not take samples of 'synthetic'"):
         cosim.run(system)

@@ -17,7 +17,7 @@ SNR = 100.0
 
 
 def partial_moment(num_antennas: int, power: int, least_gain: float) -> float:
-    """E[(1 / log2(1 + s g))^k; g > least gain], the gain being that of so many antennas."""
+    """E[(1 / log2(1 + s g))^k; g > least gain], the gain being the sum over a number of antennas."""
 
     def integrand(log_gain: float) -> float:
         gain = np.exp(log_gain)

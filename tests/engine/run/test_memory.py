@@ -1,4 +1,4 @@
-"""Memory: bits of training by hand, refused with their numbers, and unlimited unless somebody says so."""
+"""Memory: bits of training by hand, refused with their numbers, and unlimited unless a device says so."""
 
 import attrs
 import pytest
@@ -19,7 +19,7 @@ ACTIVATION_BITS = 32 * (12 + 8 + 4)
 
 
 def plain_bits(num_parameters: int = PARAMETERS, num_units: int = 8, num_states: int = 0) -> float:
-    """Weights, gradients, so many values of state for each parameter, activations of a mini-batch."""
+    """Weights, gradients, values of state for each parameter, activations of a mini-batch."""
     return 32.0 * ((2 + num_states) * num_parameters + BATCH_SIZE * (12 + num_units + 4))
 
 

@@ -1,4 +1,4 @@
-"""Progress: lines where nobody watches, how long it takes yet, and a bar where somebody does."""
+"""Progress: lines outside a terminal, how long it takes yet, and a bar in one."""
 
 import builtins
 import io
@@ -39,7 +39,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """What a terminal shows."""
+    """Screen of a terminal."""
     shown = io.StringIO()
     console = rich.console.Console(file=shown, force_terminal=True, width=150)
     monkeypatch.setattr(progress, "_console", lambda: console)

@@ -78,7 +78,7 @@ def play(system: System, **options: object) -> Result:
 
 
 def tables(folder: Path) -> dict[str, bytes]:
-    """What has to be the same, bit for bit."""
+    """Content that has to be the same, bit for bit."""
     names = [f"{name}.parquet" for name in TABLES] + ["summary.json"]
     return {name: (folder / name).read_bytes() for name in names}
 
@@ -119,7 +119,7 @@ def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> 
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
     other = tables_of_seed(2, tmp_path / "d")
     usual = tables(tmp_path / "a")
-    empty = {"plans.parquet", "tallies.parquet"}  # nobody plans; rows are kept
+    empty = {"plans.parquet", "tallies.parquet"}  # no plans; rows are kept
     empty |= {"versions.parquet", "updates.parquet"}  # it plays rounds
     assert {name for name in other if other[name] == usual[name]} == empty
 

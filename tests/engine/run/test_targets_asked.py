@@ -68,7 +68,7 @@ def test_the_target_of_an_end_is_one_too():
     [(0.8, 2, True), (0.7, 1, True), (0.9, 2, False), (0.8, 3, False), (0.5, 3, False)],
 )
 def test_an_end_by_scores_may_not_come_before_what_is_asked(target, held, fits):
-    """Else the run would say of a target that it was not reached, though nobody tried."""
+    """Else the run would say of a target that it was not reached, though it was never tried."""
     system = attrs.evolve(SYSTEM, end=cosim.AfterTarget(target=0.8, held=2))
     if fits:
         check_targets(system, (target,), held, None)

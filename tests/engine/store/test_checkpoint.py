@@ -57,7 +57,7 @@ SYSTEMS = {
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 def stop_at(global_round: int):
@@ -153,7 +153,7 @@ def test_timing_only_runs_keep_no_weights(tmp_path):
 
 
 ELSEWHERE = {"wait_s": 0.25, "power_w": 0.0, "first": 0, "rounds": 6}
-"""What the parts below read that no configuration names, as a helper module of a user would have it."""
+"""State that the parts below read and no configuration names, like a user's helper module."""
 
 
 class Helped(cosim.Selection):
@@ -178,7 +178,7 @@ def helped(num_versions: int = 1) -> System:
 
 
 def stopped_at(folder: Path, system: System, version: int, **options: object) -> dict[str, bytes]:
-    """What is in the folder of a run that was stopped."""
+    """Content of the folder of a run that was stopped."""
     with pytest.raises(Stopped):
         play(system, folder, listener=stop_at(version), checkpoint_every=1, **options)
     return files_of(folder)

@@ -70,7 +70,7 @@ FILES = (
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 class Here(Executor):
@@ -180,7 +180,7 @@ def wrong_checkpoints(content: bytes) -> Iterator[bytes]:
 
 
 def damages(file: str, content: bytes) -> Iterator[bytes | None]:
-    """What else may stand in a file; in the short form a few of them, others for each file.
+    """Other contents of a file; in the short form a few of them, others for each file.
 
     tests/scenarios/test_bad_input.py has more of configurations.
     """
@@ -219,7 +219,7 @@ def num_errors(said: str) -> int:
 
 
 def says(content: bytes, names: Sequence[str]) -> object:
-    """What a JSON file says of some names, or what it holds besides an object; None: no JSON."""
+    """Values of some names in a JSON file, or what it holds besides an object; None if it is no JSON."""
     try:
         found = json.loads(content)
         return (

@@ -106,7 +106,7 @@ def test_a_run_its_folder_and_its_network_hold_the_best_model(tmp_path, plain, k
 
 
 class Stopped(BaseException):
-    """What ends a run from outside."""
+    """An end of a run from outside."""
 
 
 @pytest.mark.parametrize("stops", [(2,), (5,), (1, 3, 5)])

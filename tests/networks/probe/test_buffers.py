@@ -83,7 +83,7 @@ class FrozenNormalised(Normalised):
 
 
 class ConstantNormalised(Dense):
-    """As torchvision's FrozenBatchNorm2d."""
+    """Frozen batch normalisation, like torchvision's FrozenBatchNorm2d."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -387,7 +387,7 @@ def test_counts_are_numbers_in_a_model_and_counts_again_in_a_network():
 
 
 class Clamped(Dense):
-    """As a critic of Wasserstein's distance."""
+    """A critic of Wasserstein's distance."""
 
     def forward(self, x):
         if self.training:

@@ -199,7 +199,7 @@ def test_what_the_next_pass_overwrites_trains_as_if_it_were_not_there(kind, toge
 
 
 class Keeping(Remembering):
-    """What cannot be copied."""
+    """An object that cannot be copied."""
 
     def __init__(self, kept) -> None:
         super().__init__(looks, kept=kept)

@@ -1,4 +1,4 @@
-"""What a network gives and takes is refused in a sentence before anything is trained, or it trains."""
+"""Inputs and outputs of a network are refused in a sentence before anything is trained, or it trains."""
 
 import dataclasses
 from typing import NamedTuple
@@ -20,7 +20,7 @@ DATA = Dataset.of("rows", (X[:30], np.arange(30) % 3), (X[30:], np.arange(10) % 
 
 
 class Giving(nn.Module):
-    """What a function makes of the scores of a layer."""
+    """Outputs that a function makes of the scores of a layer."""
 
     def __init__(self, gives, only_in_training: bool = False) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class Scores:
 
 
 class WithAuxiliary(NamedTuple):
-    """As Inception gives them in training."""
+    """Outputs like Inception's in training."""
 
     main: torch.Tensor
     auxiliary: torch.Tensor

@@ -46,7 +46,7 @@ ALL = [True, True, True, True]
 
 
 def everything(found: Any) -> tuple[list[bool], list[int], list[float], list[float]]:
-    """Of a plan: who, steps, frequencies in GHz, powers."""
+    """Plan in numbers: selected clients, steps, frequencies in GHz, powers."""
     return (
         found.is_selected.tolist(),
         found.num_steps.tolist(),
@@ -122,7 +122,7 @@ def test_nobody_is_able(baseline, num_clients):
 
 
 def random_problem(seed: int) -> Problem:
-    """48 clients, able or not, of whom M1 leaves nobody in most draws and everyone in some."""
+    """48 clients, able or not, of which M1 leaves none in most draws and all in some."""
     rng = np.random.default_rng(seed)
     n = 48
     return a_problem(

@@ -74,7 +74,7 @@ def a_harsh_drop(seed: int) -> Problem:
 
 
 def every_step(problem: Problem, num_steps: int) -> Problem:
-    """All who can do so many steps in time do them, at the energy that it takes, for only steps count."""
+    """All clients that can do `num` steps in time do them, at the energy that it takes."""
     n = problem.num_clients
     return attrs.evolve(
         problem,
@@ -251,7 +251,7 @@ def values_of_all(problem: Problem) -> Any:
 
 
 def best_of_all_selections(problem: Problem, values: Any) -> tuple[int, float]:
-    """How many can be selected at most, and the least objective of a selection of so many."""
+    """How many can be selected at most, and the least objective of a selection of that many."""
     num_all, sum_all = 0, 0.0
     for cell in range(problem.num_cells):
         clients = [c for c in np.flatnonzero(problem.cell == cell) if values[c] < math.inf]
@@ -378,7 +378,7 @@ def test_no_random_plan_is_better(theta, with_floors):
 
 
 def most_selected(problem: Problem) -> list[int]:
-    """By cell, how many can be selected: C2, and C3 among those who are able."""
+    """By cell, how many can be selected: C2, and C3 among able clients."""
     is_able = exact.able(problem)
     new = np.bincount(problem.cell[is_able & ~problem.is_repeated], minlength=problem.num_cells)
     repeated = np.bincount(problem.cell[is_able & problem.is_repeated], minlength=problem.num_cells)
@@ -462,7 +462,7 @@ def test_the_overlap_is_limited_even_where_the_repeated_are_better():
     ],
 )
 def test_clients_alike_go_by_number(repeated, num_repeated, expected):
-    """Client u is in cell u mod 4, and four of each cell are selected, so many repeated ones at most."""
+    """Client u is in cell u mod 4, and four of each cell are selected, a limited number of repeated ones."""
     problem = a_drop(
         1,
         cell=np.arange(48) % 4,
@@ -476,7 +476,7 @@ def test_clients_alike_go_by_number(repeated, num_repeated, expected):
 
 
 def test_a_budget_met_to_the_last_bit_is_not_enough():
-    """What is too little by less than the guard is refused, for the clock may round it up."""
+    """An amount that is too little by less than the guard is refused, for the clock may round it up."""
     problem = one_client()
     energy_j = exact.plan(problem).energy_j(problem)
     for factor, is_able in ((1.0, False), (1.0 + 0.9e-9, False), (1.0 + 1.1e-9, True)):

@@ -101,7 +101,7 @@ def test_weights_stay_where_places_are_free():
 
 
 def test_whoever_is_not_selected_counts_for_nothing():
-    """Whatever its values, those without a meaning included."""
+    """Whatever its values, even meaningless ones."""
     nonsense = a_plan(
         num_steps=np.array([4, 2, 99]),
         frequency_hz=np.array([2e9, 2e9, 9e9]),

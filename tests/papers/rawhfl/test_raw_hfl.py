@@ -116,7 +116,7 @@ POLICIES = {
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_clock_does_what_is_planned(name):
-    """Durations and energies of the spans are those of the plan, and these are eqs. 10 to 14 by hand."""
+    """Durations and energies of the spans equal the plan's, which are eqs. 10 to 14 by hand."""
     played = play(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
     clients = {client.name: client for edge in played.cloud.edges for client in edge.clients}
     load = played.cloud.workload.of()
@@ -174,7 +174,7 @@ def test_who_waits_for_a_block_pays_nothing_for_it():
 
 
 def test_a_margin_is_time_to_spare():
-    """Where the gain is the known one, the SNR is that of the plan times the margin."""
+    """The SNR is the plan's times the margin where the gain is the known one."""
     played = play(with_policy(ResourceAware(margin_db=6.0), sharing=ResourceBlocks(num_blocks=3)))
     for plan in played.trace.plans:
         if not plan.is_selected:
@@ -205,7 +205,7 @@ def test_at_full_power_the_slowest_link_is_waited_for():
 
 
 def test_a_client_stops_where_its_budget_is_spent():
-    """Who meets a worse gain than planned sends until its energy is spent or the deadline comes."""
+    """A client with a worse gain than planned sends until its energy is spent or the deadline comes."""
     system = with_policy(ResourceAware(), csi_error_db=8.0, sharing=ResourceBlocks(num_blocks=4))
     devices = evolve(system.devices, static_power_w=0.05)
     system = evolve(system, devices=devices, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
@@ -390,7 +390,7 @@ def test_the_model_is_that_of_algorithm_1(policy, radio, success):
 
 
 def test_clients_train_on_what_was_asked_by_then():
-    """Samples of an update are those of the slots that ended before its edge round began."""
+    """Samples of an update come from the slots that ended before its edge round began."""
     requests = VideoRequests(
         num_users=7, num_genres=2, contents_per_genre=3, active_probability=(1.0,), num_past_requests=5
     )
@@ -482,7 +482,7 @@ def test_bad_values(make, message):
 
 
 def test_waiting_for_a_block_does_not_spend_the_budget():
-    """More senders than blocks, within a budget: who stops has spent all of it."""
+    """More senders than blocks, within a budget: a client that stops has spent all of it."""
     system = with_policy(CommonSteps(), sharing=ResourceBlocks(num_blocks=1))
     system = evolve(system, protocol=evolve(system.protocol, energy_budget_j=(5.0,)))
     played = play(system)

@@ -45,7 +45,7 @@ def test_samples_only_grow_at_the_ends_of_slots_by_one_at_most():
         assert grown[0] == grown[1] == 0
         assert grown[2] == grown[3] <= 1
         assert grown[-1] <= 10
-    assert samples_at([1500.0])[0] == found[-1]  # whenever somebody looks
+    assert samples_at([1500.0])[0] == found[-1]  # at any time
 
 
 def test_who_asks_at_the_end_of_a_slot_gets_its_requests():

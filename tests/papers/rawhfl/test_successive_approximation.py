@@ -186,7 +186,7 @@ def test_solved_again_is_as_if_built_anew(planner):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_plans_keep_every_constraint_and_are_not_better_than_the_best(planner, seed):
-    """As many clients as the exact solution selects, too."""
+    """It selects as many clients as the exact solution, too."""
     problem = a_harsh_drop(seed)
     plan, best = planner.plan(problem), exact.plan(problem)
     assert plan.violations(problem) == []

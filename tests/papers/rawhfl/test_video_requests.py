@@ -27,7 +27,7 @@ def model_of(requests, num_users=1, seed=7):
 
 
 def same_users(v, preferences, num_users=1, contents_per_genre=8):
-    """Users who all have one taste, in a catalogue of few contents."""
+    """Users of one taste, in a catalogue of few contents."""
     requests = VideoRequests(
         num_genres=len(preferences),
         contents_per_genre=contents_per_genre,
@@ -202,7 +202,7 @@ def test_nobody_asks_for_what_nobody_likes(u):
 
 
 def transition_counts(v, num_visits=2000):
-    """After the first so many visits to each genre: how often each genre came next, shape (G, G).
+    """After the first visits to each genre: how often each genre came next, shape (G, G).
 
     Visits are counted in advance, so what follows them is independent.
     """

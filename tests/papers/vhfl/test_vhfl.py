@@ -134,7 +134,7 @@ def test_on_paths_of_their_own_a_round_is_computing_and_one_service():
 def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
     """Three products per weight of the local part, whose inputs hold outputs that want gradients back.
 
-    Its layers are 3-8-5, and from these 5 and the server's 5 on 10-8-1; the server's 4-8-5 costs nobody
+    Its layers are 3-8-5, and from these 5 and the server's 5 on 10-8-1; the server's 4-8-5 costs no client
     anything.
     """
     own = 2 * 3 * (3 * 8 + 8 * 5 + 10 * 8 + 8 * 1)

@@ -1,4 +1,4 @@
-"""Asynchronous servers: who starts when, what is applied when, and identities of their tables."""
+"""Asynchronous servers: which clients start when, what is applied when, and identities of their tables."""
 
 import numpy as np
 import pytest
@@ -35,11 +35,11 @@ from cosim.testing.laws.tables import BrokenLaw, versions_age_what_is_in_flight
 
 CLIENTS = Clients(num_local_steps=STEPS, local=Sgd(batch_size=10))
 UNIT_S, UPLOAD_S = 2.0**-5, 2.0**-8
-LASTING = worlds.processors  # so that a job lasts so many units
+LASTING = worlds.processors  # so that a job lasts a number of units
 
 
 def lasting(*units: float, **changes: object) -> System:
-    """One cell whose clients' jobs last so many units of time, exactly; only times are asked for."""
+    """One cell whose clients' jobs last these units of time, exactly; only times are asked for."""
     frequencies_hz = [STEPS * STEP_CYCLES / (unit * UNIT_S - UPLOAD_S) for unit in units]
     share = cosim.FixedShares(bandwidth_hz=len(units) * BITS / UPLOAD_S)
     usual = {"end": AfterVersions(num_versions=20), "evaluation": Never()}
@@ -172,7 +172,7 @@ def test_a_run_that_ends_by_the_clock_may_lose_any_number_of_jobs(monkeypatch) -
 
 
 def test_ticks_gather_what_has_come() -> None:
-    """Jobs of 1, 3 and 5 units, and a tick every two: who has reported waits for it."""
+    """Jobs of 1, 3 and 5 units, and a tick every two: a client that has reported waits for it."""
     protocol = TimeTriggered(period_s=2 * UNIT_S, training=CLIENTS)
     updates = run(lasting(1, 3, 5, protocol=protocol, end=AfterVersions(num_versions=6))).updates
     of_client = dict(list(updates.groupby("client")))
@@ -186,7 +186,7 @@ def test_ticks_gather_what_has_come() -> None:
 
 
 def test_jobs_queue_at_a_client_first_come_first_served() -> None:
-    """All to one client: a job waits for those before, and starts from the version when it was given."""
+    """All to one client: a job waits for earlier ones, and starts from the version when it was given."""
     starts = Dispatched(num_in_flight=3, shares=(1.0, 1e-12))
     protocol = GeneralisedAsync(training=CLIENTS, starts=starts)
     result = run(lasting(2, 3, protocol=protocol, end=AfterVersions(num_versions=6)))
@@ -216,7 +216,7 @@ def test_poisson_starts_that_find_nobody_idle_are_lost() -> None:
 
 
 def test_shares_of_a_band_are_those_of_the_concurrency() -> None:
-    """Four in flight of six: an upload has a quarter of the band, whoever sends."""
+    """Four in flight of six: an upload has a quarter of the band, whichever client sends."""
     protocol = FedBuff(num_updates=2, training=CLIENTS, starts=ConstantConcurrency(num_in_flight=4))
     transfers = run(random_times(6, protocol=protocol)).transfers
     transfers = transfers[transfers["arrived"]]

@@ -139,7 +139,7 @@ def test_a_run_stopped_after_any_version_ends_as_if_it_had_not_been(name: str, t
 
 
 def test_a_resumed_run_learns_nothing_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Steps of both parts add up to those of the whole run, though older versions are still needed."""
+    """Steps of both parts add up to the whole run's, though older versions are still needed."""
     learners: list[Learner] = []
     made = Learner.__init__
 

@@ -1,6 +1,6 @@
-"""Asynchronous servers whose clients come and go: who begins when, to the instant.
+"""Asynchronous servers whose clients come and go: which begin when, to the instant.
 
-A job of client n lasts n + 1 units of time, exactly, if nobody leaves.
+A job of client n lasts n + 1 units of time, exactly, if none leaves.
 """
 
 import math

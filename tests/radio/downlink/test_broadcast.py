@@ -1,4 +1,4 @@
-"""Broadcasts: by arithmetic, who is refused, and what becomes of those who leave."""
+"""Broadcasts: by arithmetic, what is refused, and what becomes of clients that leave."""
 
 import math
 
@@ -178,7 +178,7 @@ class OneByOne(cosim.EdgeTraining):
 
 
 class Assigned:
-    """As much of an assignment as receiving needs."""
+    """The part of an assignment that receiving needs."""
 
     def __init__(self, route, download, job):
         self.route, self.download, self.job = route, download, job

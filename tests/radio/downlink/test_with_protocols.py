@@ -60,7 +60,7 @@ DOWNLINKS = {
 
 
 def refusal(name: str, downlink: cosim.Link, counts: bool) -> str | None:
-    """What a system says; None: it runs."""
+    """Error of a system; None if it runs."""
     kind = type(downlink).__name__
     if isinstance(downlink, cosim.radio.Broadcast):
         if name in ONE_BY_ONE:
@@ -104,7 +104,7 @@ def test_bits_are_those_of_the_workload(name, factor):
 
 
 def test_outputs_come_with_the_weights_of_a_vertical_network():
-    """As many values down as up: an output for each sample, and the gradient with respect to it."""
+    """Values down are as many as up: an output for each sample, and the gradient with respect to it."""
     system = attrs.evolve(SYSTEMS["Vhfl"], downlink=DOWNLINKS["unicast"][0], evaluation=Never())
     result = cosim.run(system)
     sizes = result.transfers.groupby(["client", "direction"])["payload_bits"].unique().unstack()

@@ -75,7 +75,7 @@ def test_airtime_by_subcarrier_symbol_and_band():
 
 @pytest.mark.parametrize("num_edge_rounds", [1, 40])
 def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
-    """The barrier opens at the last moment, however late the clock is; who is not there is left out."""
+    """The barrier opens at the last moment, however late the clock is; absent clients are left out."""
     deadline_s = trains_s(1e9) + 0.5 * AIRTIME_S
     trace = play((1e9, 2e9, 3e9), waiting=Deadline(after_s=deadline_s), num_edge_rounds=num_edge_rounds)
     rounds = [row for row in trace.rounds if row.level == "edge"]

@@ -31,7 +31,7 @@ def gain_of(channels, beam) -> float:
 
 
 def best_gain(channels, **options) -> float:
-    """What receive_beams reaches in one problem."""
+    """Value of receive_beams in one problem."""
     return gain_of(channels, receive_beams(channels[None], **options)[0])
 
 
@@ -230,7 +230,7 @@ DROPS = {"seed": st.integers(0, 2**32 - 1), "n": st.integers(2, 12), "m": st.int
 @settings(deadline=None, max_examples=25)
 @given(**DROPS, exponent=st.integers(-60, 60), spread_db=st.sampled_from([0.0, 20.0, 200.0]))
 def test_laws(seed, n, m, exponent, spread_db):
-    """Unit length, determinism, scale, rotation, phases, order; nobody helps by joining."""
+    """Unit length, determinism, scale, rotation, phases, order; no client helps by joining."""
     channels = a_drop(seed, 1, n, m, spread_db)[0]
     rng = np.random.default_rng(seed)
     beam = receive_beams(channels[None])[0]

@@ -120,7 +120,7 @@ def test_uploads_that_take_no_time_end_at_their_instant(sharing, fading):
 
 
 def test_a_rate_of_nothing_lasts_until_the_deadline():
-    """Where a share has no rate at all, nothing is sent, and the rest goes on."""
+    """Nothing is sent where a share has no rate at all, and the rest goes on."""
     uplink = worlds.still(1.0, 1e-29, sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6))
     training = worlds.training(num_edge_rounds=1, waiting=cosim.Deadline(after_s=20e-3))
     system = worlds.one_cell(1e9, 1e9, uplink=uplink, evaluation=Never())

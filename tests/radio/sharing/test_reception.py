@@ -1,4 +1,4 @@
-"""What an edge server receives over the air: the mean, and noise of the variance of eqs. 25 and 28."""
+"""Reception of an edge server over the air: the mean, and noise of the variance of eqs. 25 and 28."""
 
 import math
 from weakref import WeakSet
@@ -93,7 +93,7 @@ def weakest_gain(system: System, clients: range, edge_round: int = 0) -> float:
 
 
 def noise_of_cells(system: System) -> list[np.ndarray]:
-    """What the noise changed in each cell's part, in units of the learning rate."""
+    """Change by the noise in each cell's part, in units of the learning rate."""
     _, cloud, noisy = play(system)
     clean = without_noise(system)
     parts = system.protocol.parts(Simulation(system.seed), cloud, 1)
@@ -178,7 +178,7 @@ def test_the_key_of_the_round_decides_whatever_the_workers():
 
 
 def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
-    """Timing only asks for no beam, and its spans are those of the full run."""
+    """Timing only asks for no beam, and its spans equal the full run's."""
     full = play(system())[0].recorder
 
     def fail(channels):
@@ -205,7 +205,7 @@ def test_without_noise_to_speak_of_over_the_air_is_the_mean(protocol):
 
 
 def test_sums_are_received_together_and_each_as_if_alone(monkeypatch):
-    """Those of as many clients at once; each bit is that of a sum on its own; forgotten sums cost nothing."""
+    """Sums of many clients at once equal each sum on its own, bit for bit; forgotten sums cost nothing."""
     rng, asked, formed = np.random.default_rng(1), [], []
     parts = rng.standard_normal((2, 9, 5, 3))
     channels = parts[0] + 1j * parts[1]

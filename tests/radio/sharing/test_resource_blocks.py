@@ -1,4 +1,4 @@
-"""Resource blocks: who holds one, who waits, and for how long, by hand."""
+"""Resource blocks: which clients hold one, which wait, and for how long, by hand."""
 
 import math
 

@@ -36,7 +36,7 @@ class CountedSimulation(Simulation):
 
 
 class Sent(NamedTuple):
-    """What became of an upload."""
+    """Outcome of an upload."""
 
     end_s: float
     bits: float
@@ -364,7 +364,7 @@ def test_more_bandwidth_is_never_slower(jobs, bandwidth_hz, factor, redivided, c
 @given(jobs=some_jobs(with_cuts=False), bandwidth_hz=st.floats(1e5, 1e7), coherence_time_s=coherences_s)
 @settings(max_examples=75, deadline=None)
 def test_redivided_shares_are_never_slower_than_fixed_ones(jobs, bandwidth_hz, coherence_time_s):
-    """Whoever sends has at least the share that it would have, had nobody ended."""
+    """A sender has at least the share that it would have, had none ended."""
     fixed, redivided = (
         play(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)[0]
         for redivided in (False, True)
@@ -435,7 +435,7 @@ def test_a_crowded_band_sets_one_timer_per_change(redivided, coherence_time_s):
 @given(data=st.data())
 @settings(max_examples=100, deadline=None)
 def test_starts_at_the_very_ends_of_others_leave_no_bit_to_chance(data):
-    """Whether the band empties before or after somebody starts at that instant."""
+    """The band may empty before or after a client starts at that instant."""
     bits, snrs = st.integers(1, 3_000_000), st.sampled_from([1.0, 3.0, 7.3])
     bandwidth_hz = data.draw(st.sampled_from([1e6, 0.7e6, 3e6]))
     jobs = {"a": Job(data.draw(st.floats(0.0, 1.0)), data.draw(bits), data.draw(snrs))}

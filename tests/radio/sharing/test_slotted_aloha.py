@@ -75,7 +75,7 @@ def test_packets_are_counted_whole():
 
 
 def test_who_meets_nobody_in_his_channel_gets_through():
-    """From the slots of all and their channels, drawn anew here, by brute force."""
+    """Successes from the slots of all and their channels, drawn again here, by brute force."""
     found = played(radio(num_channels=2), 6, 2000.0)
     sim, per_slot = Simulation(seed=1), {}
     for number, (slots, _) in enumerate(found):

@@ -1,4 +1,4 @@
-"""Lakeside: a distribution of somebody else's, one part for every port and a system of them."""
+"""Lakeside: a stranger's distribution, one part for every port and a system of them."""
 
 from lakeside.bars import Bars
 from lakeside.convolutions import network
@@ -33,5 +33,5 @@ def system():
 
 
 def report(result):
-    """What the terminal says at the end."""
+    """Last lines of the terminal."""
     return f"by the lake: {result.summary.time_s:.6f} s"

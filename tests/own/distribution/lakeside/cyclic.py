@@ -16,7 +16,7 @@ class Cyclic(cosim.Protocol):
 
     @property
     def waiting(self):
-        """As the cells wait."""
+        """Number wanted, as the cells wait."""
         return self.training.waiting
 
     def check(self, cloud):
