@@ -23,7 +23,7 @@ STUB = "__init__.pyi"
 
 
 def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """What finds a name of a package, what lists its names, and these names."""
+    """Function that finds a name of a package, function that lists its names, and these names."""
     found = homes(package)
     rooms = [name for name, home in found.items() if home == f"{package}.{name}"]
 
@@ -66,7 +66,7 @@ def everywhere() -> Mapping[str, str]:
 
 
 def _elsewhere(name: str) -> str:
-    """Where a name is found, in a sentence after a space; nothing where it is in no room."""
+    """Room of a name, in a sentence after a space; nothing where it is in no room."""
     if name in homes("cosim"):
         return f" Use cosim.{name}."
     home = everywhere().get(name)

@@ -18,7 +18,7 @@ CLOUD = "cloud"
 
 
 def client_number(name: str) -> int | None:
-    """The number of the client of a name; None: it is another node's."""
+    """The number of the client of a name; None if it is another node's."""
     kind, number = by_number(name)
     return number if kind == "client" and number >= 0 else None
 
@@ -35,7 +35,7 @@ def client_name(number: int) -> str:
 
 @attrs.frozen
 class ClientNames(Sequence[str]):
-    """Names of clients with consecutive numbers, each made when somebody asks for it.
+    """Names of clients with consecutive numbers, each made when it is asked for.
 
     Attributes:
         first: The number of the first.

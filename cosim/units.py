@@ -71,7 +71,7 @@ def least_whole(ratio: float) -> int:
 
 
 ENERGY_ROUNDING = 2.0**-50
-"""What a few roundings make of an energy, as a share of it."""
+"""Error of an energy after a few roundings, as a share of it."""
 
 
 def unit_of(name: str) -> str:

@@ -79,7 +79,6 @@ class PerGroup(Values):
     @property
     @override
     def numbers(self) -> tuple[float, ...]:
-        """The values."""
         return self.values
 
     @override
@@ -93,7 +92,7 @@ class PerGroup(Values):
 
     @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
-        """The value of its cell's group for everybody."""
+        """Value of its cell's group for each client."""
         num_cells = len(cell_sizes)
         groups = [((cell + 1) * len(self.values) - 1) // num_cells for cell in range(num_cells)]
         return [[self.values[group]] * size for group, size in zip(groups, cell_sizes, strict=True)]
@@ -112,7 +111,6 @@ class PerClient(Values):
     @property
     @override
     def numbers(self) -> tuple[float, ...]:
-        """The values."""
         return self.values
 
     @override
@@ -130,6 +128,6 @@ class PerClient(Values):
 
     @override
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
-        """Everybody's own value."""
+        """Each client's own value."""
         ends = list(accumulate(cell_sizes))
         return [list(self.values[end - size : end]) for end, size in zip(ends, cell_sizes, strict=True)]

@@ -52,7 +52,7 @@ class Windows(Cause):
     @property
     @override
     def is_there(self) -> bool:
-        """By the window of this instant or the next."""
+        """True inside a window."""
         now_s = self._sim.now_s
         num_passed = 0
         while self._to_s <= now_s:
@@ -67,7 +67,7 @@ class Windows(Cause):
 
     @override
     def change(self) -> Event:
-        """At the end of this window, or the beginning of the next."""
+        """An event at the end of this window, or the beginning of the next."""
         next_s = self._to_s if self.is_there else self._from_s
         if self._event is None or self._event_s != next_s:
             self._event_s = next_s

@@ -74,7 +74,7 @@ class Charge(Cause):
     @property
     @override
     def is_there(self) -> bool:
-        """Unless it is empty and has not charged to the level of its return."""
+        """True unless it is empty and has not charged to the level of its return."""
         self._catch_up()
         return not self._is_empty
 
@@ -98,7 +98,7 @@ class Charge(Cause):
 
     @override
     def change(self) -> "Event":
-        """When it is empty next, or has charged to the level of the return."""
+        """An event when it is empty next, or has charged to the level of its return."""
         self._catch_up()
         return self._event
 

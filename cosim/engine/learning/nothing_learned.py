@@ -81,12 +81,12 @@ class NothingLearned(Learner):
     @property
     @override
     def evaluation_bytes(self) -> int:
-        """None, as nothing is evaluated."""
+        """0, as nothing is evaluated."""
         return 0
 
     @override
     def try_rule(self, rule: LocalTraining) -> None:
-        """Not where nothing is trained."""
+        """Do nothing, as nothing is trained."""
 
     @override
     def initial_model(self, key: int) -> PendingModel:
@@ -95,7 +95,7 @@ class NothingLearned(Learner):
 
     @override
     def compute(self, *values: PendingValue) -> NoReturn:
-        """Refused."""
+        """Refuse to compute."""
         raise ConfigurationError(
             "System.evaluation = Never: nothing is learned, but a rule reads weights, for instance "
             "because it asks for losses. Use EveryVersions, or a rule that does not read them."
