@@ -10,6 +10,8 @@ from analysis.intervals.ranks import Ranks
 from analysis.rankings import COSTS, ranked, reversals
 from analysis.studies import TO_TARGET
 
+pytestmark = pytest.mark.quick
+
 SEEDS = range(1, 5)
 NOISE = np.array([1.0, 1.02, 0.99, 1.01])
 

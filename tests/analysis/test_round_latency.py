@@ -6,6 +6,8 @@ import pytest
 
 from analysis.closed_forms.round_latency import EdgeRoundLatency, global_round_s
 
+pytestmark = pytest.mark.quick
+
 CELL = EdgeRoundLatency(
     num_steps=4,
     step_cycles=1e6,

@@ -10,6 +10,8 @@ from scipy import stats
 
 from analysis.targets import Pairs, common_horizon, pairs, restricted_mean, to_target
 
+pytestmark = pytest.mark.quick
+
 RUN = st.tuples(st.integers(1, 9), st.integers(1, 9))
 """When a run would reach its target, and how long it lasts."""
 

@@ -13,6 +13,8 @@ from cosim import ConfigurationError
 from cosim.clock.instants import LATEST_S, deadline_after, duration_between, instant_after, num_periods
 from cosim.clock.simulation import Dropped, Simulation
 
+pytestmark = pytest.mark.quick
+
 NANOSECOND = Decimal("1e-9")
 starts = st.one_of(st.decimals(0, 10, places=9), st.decimals(0, 999_000, places=9))
 durations = st.one_of(

@@ -9,6 +9,8 @@ from cosim.clock.draws import BLOCK, normals, uniforms
 from cosim.names import by_number, client_name
 from cosim.testing import small_system
 
+pytestmark = pytest.mark.quick
+
 
 def test_nodes_sort_by_number():
     names = ["client-10000", "client-9999", "client-00010", "edge-2", "cloud", "edge-10"]

@@ -11,6 +11,8 @@ import cosim
 from cosim.codecs.coding import row_of
 from cosim.codecs.sparse import drawn_places
 
+pytestmark = pytest.mark.quick
+
 SHARE = cosim.codecs.KeptShare(share=0.1)
 CODECS = {
     "bfloat16": cosim.codecs.BFloat16(),

@@ -4,6 +4,8 @@ import pytest
 
 from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, check_asks, part
 
+pytestmark = pytest.mark.quick
+
 ALL = Word("every update", of="way", lacking="some uploads never end", instead="no outages")
 STILL = Word("channels that stay", lacking="channels change by themselves", instead="NoFading")
 

@@ -20,6 +20,8 @@ from cosim.configuration import finished, from_dict, to_dict, with_kind
 from cosim.radio import RedividedShares
 from cosim.selection import Oort
 
+pytestmark = pytest.mark.quick
+
 BASE = System()
 
 

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from cosim import ConfigurationError, DrawnDevices, PerClient, PerGroup, System, evolve
 from cosim.topology.port import even_cells
 
+pytestmark = pytest.mark.quick
+
 
 def per_cell(values: tuple[float, ...], num_cells: int) -> list[float]:
     """Values of each cell's clients, all of them the same."""

@@ -5,6 +5,8 @@ import pytest
 from cosim.configuration.words import column_in_words, field_in_words, in_words, parts_of
 from cosim.units import prefixed, quantity
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("field", "value", "words"),

@@ -14,6 +14,8 @@ from scenarios.papers.vhfl.traffic.table_files import write
 from scenarios.papers.vhfl.traffic.traffic import generate
 from scenarios.papers.vhfl.traffic.traffic_samples import samples
 
+pytestmark = pytest.mark.quick
+
 SMALL = Traffic(num_days=3)
 TRAFFIC = CellTraffic(num_cells=5, traffic=SMALL)
 

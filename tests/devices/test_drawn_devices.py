@@ -23,6 +23,8 @@ from cosim.jobs.job import Job
 from cosim.testing import small_system
 from scenarios.papers.rawhfl import RawHfl
 
+pytestmark = pytest.mark.quick
+
 SIGNIFICANCE = 0.001
 
 

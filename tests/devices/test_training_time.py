@@ -15,6 +15,8 @@ from cosim.jobs.job import Job
 from cosim.names import ClientNames
 from cosim.testing import small_system
 
+pytestmark = pytest.mark.quick
+
 PLANNED_S = 3.0
 SIGNIFICANCE = 0.001
 BUSY = HyperExponentialTime(busy_probability=0.2, busy_factor=6.0)

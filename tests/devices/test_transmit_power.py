@@ -8,6 +8,8 @@ from cosim.clock.draws import Numbers
 from cosim.devices import PowerRange, SamePower
 from cosim.names import ClientNames
 
+pytestmark = pytest.mark.quick
+
 CLIENTS = Numbers.of(ClientNames(0, 2))
 
 

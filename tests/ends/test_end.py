@@ -12,6 +12,8 @@ from cosim.ends.port import Progress
 from cosim.records.rows import END_OF_RUN, Evaluation, Measure
 from cosim.testing import check_system, small_system
 
+pytestmark = pytest.mark.quick
+
 USUAL = attrs.evolve(small_system(), end=cosim.AfterRounds(num_global_rounds=6))
 """Five clients in two cells, two edge rounds in a global round, all arrive: ten updates each."""
 

@@ -7,6 +7,8 @@ import pytest
 from cosim.files import packages
 from scenarios import command_line
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("name", ["analysis", "scenarios"])
 @pytest.mark.parametrize("form", ["{}.py", "{}/__init__.py"])

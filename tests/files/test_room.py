@@ -21,6 +21,8 @@ from cosim.radio.gain_trace import GainTrace
 from cosim.records.tables import read_table
 from cosim.studies.table import table_in
 
+pytestmark = pytest.mark.quick
+
 TEN_GIB = {"text": 2**20, "rows": 10 * 2**10}
 """One text of a MiB, in each of these rows."""
 

@@ -3,6 +3,10 @@
 import runpy
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parents[2]
 House = runpy.run_path(str(ROOT / "benchmarks" / "house.py"))["House"]
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import plain
 import pytest
 
+pytestmark = pytest.mark.quick
+
 NOT_YET = (Path(__file__).parent / "not_yet_plain.txt").read_text(encoding="utf-8").split()
 """Files that are not clean yet: take lines away, add none."""
 

@@ -11,6 +11,8 @@ from cosim.links.machine import Machine
 from cosim.links.on_arrays import MachineUploads
 from cosim.links.on_clock import OnClock
 
+pytestmark = pytest.mark.quick
+
 BITS = 100.0
 
 

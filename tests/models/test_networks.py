@@ -6,6 +6,8 @@ import torch
 import models
 from cosim.values.submodels import NetworkShape
 
+pytestmark = pytest.mark.quick
+
 
 def test_the_paper_network_has_its_size():
     network = models.build("relu-784-300-10")

@@ -12,6 +12,8 @@ from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.values.submodels import draw_parts
 
+pytestmark = pytest.mark.quick
+
 DATA = loaded(Synthetic())
 RNG = np.random.default_rng(1)
 

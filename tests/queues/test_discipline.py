@@ -24,6 +24,8 @@ from cosim.queues.station import Station
 from cosim.system import System
 from cosim.waiting.deadlines import Deadline
 
+pytestmark = pytest.mark.quick
+
 HALF = Deterministic(duration_s=0.5)
 ORDERS = (FirstComeFirstServed(), MessagesFirst(), PublicFirst())
 

@@ -11,6 +11,8 @@ from cosim.configuration import ConfigurationError, from_dict, to_dict
 from cosim.queues.public_network import PublicNetwork
 from cosim.queues.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
 
+pytestmark = pytest.mark.quick
+
 Z_999 = 3.29
 """Two-sided 99.9 % quantile of the normal law."""
 KOLMOGOROV_999 = 1.95

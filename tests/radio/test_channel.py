@@ -17,6 +17,8 @@ from cosim.radio.propagation.link_budget import LinkBudget
 from cosim.radio.propagation.noise_only import NoiseOnly
 from cosim.radio.redrawn import CoherenceTime
 
+pytestmark = pytest.mark.quick
+
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 

@@ -23,6 +23,8 @@ from cosim.radio import (
     ResourceBlocks,
 )
 
+pytestmark = pytest.mark.quick
+
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 STILL = Radio(fading=NoFading())
 BUDGET = Radio(

@@ -154,6 +154,7 @@ def test_rows_are_in_order_and_hang_on_no_group_clock_or_tie(name: str, tmp_path
         assert file.metadata.num_rows == len(usual.spans)
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("records", ["all", "rounds"])
 def test_evaluations_know_what_was_spent_by_then_whatever_the_groups(records: str) -> None:
     for group_rows in (1, 10**6):
@@ -224,6 +225,7 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
     assert 30 < most[20] <= most[200] < 1.3 * most[20]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("clock", ["events", "arrays"])
 def test_groups_are_as_large_as_asked_where_devices_rest_and_receive(
     clock: ClockKind, tmp_path: Path
@@ -337,6 +339,7 @@ def test_texts_are_texts_in_any_pandas(column, dtype):
     assert dtype_of(column) == dtype
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("num", [0, 4])
 def test_a_table_is_written_as_from_pandas(num: int) -> None:
     """Whose metadata tell a reader the types, and which has a null for what is no number."""

@@ -13,6 +13,8 @@ from cosim.records.tables import TABLES
 from scenarios import command_line
 from scenarios.command_line.playing import diverged
 
+pytestmark = pytest.mark.quick
+
 SMALL = """
 import cosim
 from cosim.testing import small_system

@@ -10,6 +10,8 @@ from scenarios import rawhfl, vhfl
 from scenarios.command_line.kinds import with_kinds
 from scenarios.papers.rawhfl import CommonSteps, RawHfl, Unconstrained
 
+pytestmark = pytest.mark.quick
+
 
 @part
 class Misspelt(Selection):

@@ -5,11 +5,14 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from scenarios.reproduce import shown
 from scenarios.reproduce.claims import Claim, Quantity
 from scenarios.reproduce.figures import Options
+
+pytestmark = pytest.mark.quick
 
 
 def played(folder, num_global_rounds) -> Any:

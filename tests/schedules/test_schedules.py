@@ -57,6 +57,7 @@ def same_weights(one: cosim.System, other: cosim.System, **options: object) -> b
 # --- Values -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("schedule", "values"),
     [
@@ -74,6 +75,7 @@ def test_values_by_hand(schedule: cosim.schedules.Schedule, values: list[float |
     assert from_dict(cosim.training.Momentum, to_dict(rule)) == rule
 
 
+@pytest.mark.quick
 def test_a_plain_number_stays_one():
     assert to_dict(cosim.Sgd(learning_rate=1))["learning_rate"] == 1.0
     rule = cosim.Sgd(learning_rate=0.2)
@@ -83,6 +85,7 @@ def test_a_plain_number_stays_one():
 # --- The oracle ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick
 def test_global_rounds_against_a_loop_of_torch_optim():
     """Three global rounds of two edge rounds; all edge rounds of a global round have its number."""
     system = one_cell(local=cosim.Sgd(batch_size=10, learning_rate=THIRDS, weight_decay=0.01))

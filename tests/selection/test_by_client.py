@@ -4,11 +4,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import cosim
 from cosim.clock.simulation import Simulation
 from cosim.jobs.job import Job
 from cosim.selection.by_client import ByClient
+
+pytestmark = pytest.mark.quick
 
 
 class Some:

@@ -28,6 +28,8 @@ from cosim.server_updates import (
 from cosim.testing import check_system, small_system
 from cosim.values.pending import StoredModel
 
+pytestmark = pytest.mark.quick
+
 X, UPDATES = 0.5, ((0.7, 0.1), (0.9, 1.3))
 """Place of the weight, and updates of two clients in two rounds."""
 ETA, TAU = 0.25, 0.5

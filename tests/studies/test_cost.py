@@ -8,6 +8,8 @@ from cosim.ends.port import Progress
 from cosim.engine.servers.cloud import VersionReport
 from cosim.studies import cost
 
+pytestmark = pytest.mark.quick
+
 SYSTEM = System(num_clients=4, num_cells=2, data=Synthetic(), end=AfterRounds(num_global_rounds=50))
 BEGIN_S, EVENTS_S, LEARNING_S, UPDATES = 7.0, 0.25, 0.5, 4
 EVALUATING_S = 0.125

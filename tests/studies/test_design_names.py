@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from cosim.studies.names import names_of
 
+pytestmark = pytest.mark.quick
+
 VALUE = (
     st.none()
     | st.booleans()

@@ -4,6 +4,8 @@ import pytest
 
 from cosim.studies.reference import reference_of
 
+pytestmark = pytest.mark.quick
+
 BASE = {"num_cells": 2, "battery": None, "uplink": {"kind": "Radio", "snr_db": [3.0, 4.0], "power_w": 1.0}}
 OTHER = BASE | {"num_cells": 4}
 

@@ -16,6 +16,8 @@ import cosim
 from cosim.devices.battery import Battery
 from cosim.engine.clients.client import Client
 
+pytestmark = pytest.mark.quick
+
 CYCLES, BITS = 3e6, 4096  # of three steps, and of an update of the network
 NUM_ROUNDS = 20
 

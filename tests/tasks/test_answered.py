@@ -17,6 +17,8 @@ from cosim.engine.learning.learner import Learner
 from cosim.tasks.answered import label_ranks, predicted_classes
 from cosim.tasks.metric import Answers
 
+pytestmark = pytest.mark.quick
+
 NUM_CLASSES = 3
 VALUES = st.sampled_from([-math.inf, -1.0, 0.0, 2.0, math.inf, math.nan])
 ROWS = st.lists(st.lists(VALUES, min_size=NUM_CLASSES, max_size=NUM_CLASSES), min_size=1, max_size=6)

@@ -8,6 +8,8 @@ from torch import nn
 import cosim
 from cosim.testing import BrokenLaw, check_network
 
+pytestmark = pytest.mark.quick
+
 
 def texts(_folder):
     x = 1 + np.arange(1200).reshape(200, 6) ** 2 % 19

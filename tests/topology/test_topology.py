@@ -15,6 +15,8 @@ from cosim.names import CLOUD, client_name, edge_name
 from cosim.topology.graph import graph_of
 from cosim.topology.port import Topology, even_cells
 
+pytestmark = pytest.mark.quick
+
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 SIGNIFICANCE = 0.001
 RING = Topology(cell_radius_m=400.0, min_distance_m=100.0)

@@ -16,6 +16,8 @@ from cosim.training.programs.sgd_steps import (
     train_relu_layers,
 )
 
+pytestmark = pytest.mark.quick
+
 X_ND = torch.randn(200, 12, generator=torch.Generator().manual_seed(1))
 Y_N = torch.randint(0, 4, (200,), generator=torch.Generator().manual_seed(2))
 

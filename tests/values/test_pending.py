@@ -9,6 +9,8 @@ from cosim.values.combinations import accumulate, assemble, mean, mean_of_models
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import Part
 
+pytestmark = pytest.mark.quick
+
 GOOD = {
     "client": "c",
     "start": PendingModel(),

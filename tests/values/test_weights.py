@@ -9,6 +9,8 @@ from cosim.networks.first_values import initial_weights
 from cosim.values.submodels import NetworkShape, Part
 from cosim.values.weights import WeightedSum, assembled, cut
 
+pytestmark = pytest.mark.quick
+
 
 def test_initial_weights_follow_the_key_and_move_no_global_generator():
     network = models.build("mlp-6-5-3")

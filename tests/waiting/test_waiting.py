@@ -31,6 +31,8 @@ from cosim.testing import BrokenLaw, check_system, small_system
 from cosim.waiting import AtLeast, FirstK, UploadDeadline, Waiting
 from scenarios.papers.vhfl import Vhfl
 
+pytestmark = pytest.mark.quick
+
 FREQUENCIES_HZ = (3e9, 1e9, 1.5e9, 0.5e9)
 TRAIN_S = tuple(STEPS * STEP_CYCLES / frequency_hz for frequency_hz in FREQUENCIES_HZ)
 SEND_S = BITS / 0.25e6

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from analysis.intervals.medians import median_interval
 
+pytestmark = pytest.mark.quick
+
 
 def covering(num_values: int, rank: int) -> float:
     """How often the rank-th and the rank-th from above enclose the median, over all 2^n ways to lie."""

@@ -8,6 +8,8 @@ from scipy import stats
 
 from analysis.intervals.ranks import Ranks, ranks
 
+pytestmark = pytest.mark.quick
+
 
 def test_few_seeds_by_hand():
     """Errors of 0.1 about designs at 0, 1 and 1.05: four squares of 0.01 over 2 degrees of freedom."""

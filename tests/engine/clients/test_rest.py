@@ -14,6 +14,8 @@ from cosim.records.rows import REST
 from cosim.testing import check_system, small_system
 from cosim.testing.laws.tables import BrokenLaw, rest_fills_the_gaps
 
+pytestmark = pytest.mark.quick
+
 IDLE_W, SLEEP_W, SLEEPS_AFTER_S = 0.5, 0.03, 2e-3
 EXACTLY = {"rel": 1e-12, "abs": 1e-15}
 

@@ -9,6 +9,8 @@ import torch
 
 from cosim.engine.learning.workers import Workers
 
+pytestmark = pytest.mark.quick
+
 
 def test_an_interrupt_while_threads_start_leaves_none_that_waits_for_ever(monkeypatch) -> None:
     """Such a thread would keep the process from ending."""

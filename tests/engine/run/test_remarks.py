@@ -9,6 +9,8 @@ from cosim.engine.run.remarks import remarks_on
 from cosim.links.traces.rate_trace import RateTrace
 from cosim.testing import small_system
 
+pytestmark = pytest.mark.quick
+
 SYSTEM = small_system()
 
 

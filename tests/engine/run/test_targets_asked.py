@@ -11,6 +11,8 @@ from cosim.records.rows import Measure
 from cosim.studies.study import Study
 from cosim.tasks import Classification, Regression
 
+pytestmark = pytest.mark.quick
+
 SYSTEM = System(num_cells=2, num_clients=4, model="relu-12-8-4", data=Synthetic())
 SHARE = Measure("test accuracy", higher_is_better=True, is_share=True)
 

@@ -18,6 +18,8 @@ from cosim.protocols.assignment import Assignment
 from cosim.testing import small_system
 from cosim.values.submodels import Part
 
+pytestmark = pytest.mark.quick
+
 WEIGHTS = 12 * 8 + 8 * 4
 """Of relu-12-8-4, which has no biases."""
 

@@ -7,6 +7,8 @@ from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.journal import Journal
 from cosim.records.rows import Evaluation, Measure
 
+pytestmark = pytest.mark.quick
+
 
 def test_what_is_known_is_not_computed_again():
     asked = []

@@ -14,6 +14,8 @@ from cosim.records.rows import Evaluation
 from cosim.records.summary import Summary
 from cosim.records.tables import TABLES
 
+pytestmark = pytest.mark.quick
+
 
 def evaluated(scores: list[float], higher_is_better: bool = True) -> Result:
     """A run with these headlines at 0 s, 2 s, 4 s, ..."""

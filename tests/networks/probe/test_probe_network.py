@@ -11,6 +11,8 @@ from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 from models.mlp import Mlp
 
+pytestmark = pytest.mark.quick
+
 DATA = loaded(Synthetic())
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
+pytestmark = pytest.mark.quick
+
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 

@@ -9,6 +9,8 @@ from cosim.configuration import ConfigurationError
 from scenarios.papers.vhfl.traffic.table_files import read, write
 from scenarios.papers.vhfl.traffic.traffic import Traffic, TrafficTable, generate
 
+pytestmark = pytest.mark.quick
+
 TRAFFIC = """\
 time,cell,users,load,target
 2024-01-02T06:00,b,1,2.5,10

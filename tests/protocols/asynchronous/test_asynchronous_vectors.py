@@ -23,6 +23,8 @@ from cosim.protocols import Constant, Hinge, Polynomial
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.training import LocalTraining
 
+pytestmark = pytest.mark.quick
+
 UNIT_S = 2.0**-5
 LASTS = (2, 3, 7)
 UPLOAD_S = 2.0**-8

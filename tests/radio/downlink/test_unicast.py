@@ -10,6 +10,8 @@ from cosim import ConfigurationError, Never, run
 from cosim.testing import small_system
 from scenarios.papers.rawhfl import RawHfl
 
+pytestmark = pytest.mark.quick
+
 BITS = 32 * (12 * 8 + 8 * 4)
 BANDWIDTH_HZ = 1e5
 LEVELS_DB = (20.0, 3.0, 10.0, 0.0, 30.0)

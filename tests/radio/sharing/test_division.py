@@ -13,6 +13,8 @@ from cosim import Never
 from cosim.radio.sharing.division import Division
 from cosim.radio.sharing.senders import Senders
 
+pytestmark = pytest.mark.quick
+
 
 class Rising(Senders):
     """Each client's rate in 1 Hz is that of the second: 1, 2, 3 bit/s, and so on."""
