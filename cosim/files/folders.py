@@ -5,7 +5,6 @@ ends. The process that fills it holds a lock on it, which ends with the process.
 """
 
 import errno
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,8 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from cosim.configuration import ConfigurationError
-from cosim.files.on_disk import partial_of, shown, sweep
+from cosim.files.on_disk import machine, partial_of, shown, sweep
+
+LOCK = ".lock"
+"""The file of a folder that its process locks. It stays; the system frees the lock when the process ends."""
 
 _EXISTS = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
@@ -89,28 +93,30 @@ def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
     Raises:
         ConfigurationError: Another process fills it, or it cannot be locked.
     """
+    lock = FileLock(folder / LOCK, fallback_to_soft=False)
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        lock.acquire(blocking=waits)
+    except Timeout:
+        raise ConfigurationError(
+            f"{shown(folder)}: in use by {_holder(folder)}, which is running this {what}. Wait until "
+            "it ends, or use another folder."
+        ) from None
     except OSError as error:
-        raise _not_locked(folder, error) from None
+        raise ConfigurationError(
+            f"{shown(folder)}: cannot be locked ({error.strerror or error}). Use a folder of yours, on a "
+            "disk that supports locks."
+        ) from None
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConfigurationError(
-                f"out = {shown(folder)}: another process is running this {what}. Wait until it ends, "
-                "or use another --out."
-            ) from None
-        except OSError as error:
-            raise _not_locked(folder, error) from None
+        with suppress(OSError):
+            (folder / LOCK).write_text(f"process {os.getpid()} of {machine()}", encoding="utf-8")
         sweep(folder)
         yield
     finally:
-        os.close(handle)
+        lock.release()
 
 
-def _not_locked(folder: Path, error: OSError) -> ConfigurationError:
-    return ConfigurationError(
-        f"out = {shown(folder)}: cannot be locked ({error.strerror}). Use a folder of yours, on a disk "
-        "that supports locks."
-    )
+def _holder(folder: Path) -> str:
+    """The process that has a folder's lock, as its lock file names it."""
+    with suppress(OSError, UnicodeDecodeError):
+        return (folder / LOCK).read_text(encoding="utf-8") or "another process"
+    return "another process"

@@ -63,15 +63,15 @@ def shown(path: Path) -> str:
 def partial_of(path: Path) -> Path:
     """Path where this process writes a file before it is moved to its place."""
     name = os.fsdecode(os.fsencode(path.name)[:_MOST_BYTES])
-    return path.with_name(f".{name}.{_machine()}.{os.getpid()}.partial")
+    return path.with_name(f".{name}.{machine()}.{os.getpid()}.partial")
 
 
 def sweep(folder: Path) -> None:
     """Remove what processes of this machine that are no more have left half written in a folder."""
     with suppress(OSError):
         for path in folder.glob(".*.partial"):
-            *_, machine, process, _ = path.name.rsplit(".", 3)
-            if machine == _machine() and process.isdecimal() and not is_alive(int(process)):
+            *_, of, process, _ = path.name.rsplit(".", 3)
+            if of == machine() and process.isdecimal() and not is_alive(int(process)):
                 with suppress(OSError):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -160,7 +160,8 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
-def _machine() -> str:
+def machine() -> str:
+    """The name of this machine."""
     return platform.node().partition(".")[0] or "localhost"
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from cosim import AfterRounds, ConfigurationError, EdgeTraining, Hist, Never, Result, System, run
 from cosim.data import Synthetic
+from cosim.files import folders
 from cosim.files import on_disk as files
 from cosim.studies.study import Study
 from scenarios.command_line import main
@@ -106,7 +107,7 @@ def test_what_killed_starts_have_left_is_swept_and_what_others_write_is_not(tmp_
     run(SYSTEM, out=tmp_path / "b")
     Study(SYSTEM, {}, 3).run(tmp_path / "s", executor=Here())
     for place in places:
-        left = {path.name for path in place.glob(".*")}
+        left = {path.name for path in place.glob(".*partial")}
         assert left == {f".z.{machine}.{os.getpid()}.partial", f".z.elsewhere.{dead}.partial", ".z.partial"}
 
 
@@ -118,7 +119,10 @@ def test_two_studies_do_not_fill_one_folder(tmp_path):
 
     def listener(runs, num_wanted) -> None:
         if not refused:
-            with pytest.raises(ConfigurationError, match="another process is running this study") as error:
+            with pytest.raises(
+                ConfigurationError,
+                match=r"s: in use by process \d+ of .* this study",
+            ) as error:
                 STUDY.run(tmp_path / "s", executor=Here())
             refused.append(error)
 
@@ -127,6 +131,38 @@ def test_two_studies_do_not_fill_one_folder(tmp_path):
     assert list(runs["status"]) == ["complete", "complete"]
     again = STUDY.run(tmp_path / "s", executor=Here())
     assert again.equals(runs)
+
+
+def test_the_lock_of_a_process_that_was_killed_is_free(tmp_path):
+    """Its lock file stays, and nothing that is made of the folder knows it."""
+    run(SYSTEM, out=tmp_path / "a")
+    hold = "import sys, time; from cosim.files.folders import alone_in; from pathlib import Path\n"
+    hold += "with alone_in(Path(sys.argv[1]), 'run'): print('held', flush=True); time.sleep(60)"
+    holder = subprocess.Popen([sys.executable, "-c", hold, tmp_path / "a"], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout
+    assert holder.stdout.readline() == "held\n"
+    with (
+        pytest.raises(ConfigurationError, match=rf"a: in use by process {holder.pid} of "),
+        folders.alone_in(tmp_path / "a", "run"),
+    ):
+        pass
+    holder.kill()
+    holder.wait()
+    holder.stdout.close()
+    assert run(SYSTEM, out=tmp_path / "a", resume="as found").summary.status == "complete"
+    assert (tmp_path / "a" / folders.LOCK).exists()
+
+
+def test_a_disk_without_locks_is_refused(tmp_path, monkeypatch):
+    """A lock that is a mere file would stay held when its process is killed."""
+
+    def flock(handle: int, kind: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    run(SYSTEM, out=tmp_path / "a")
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(ConfigurationError, match=r"a: cannot be locked \(Function not implemented\)\. Use a"):
+        run(SYSTEM, out=tmp_path / "a", resume="as found")
 
 
 # --- Places -------------------------------------------------------------------------------------------------

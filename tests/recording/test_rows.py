@@ -25,6 +25,7 @@ from cosim.engine.run.needs import ClockKind
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.table_file import TableFile
+from cosim.files.folders import LOCK
 from cosim.names import by_number
 from cosim.records.columns import Words
 from cosim.records.rows import Span
@@ -299,7 +300,7 @@ def test_a_save_in_between_changes_no_byte_of_the_files(tmp_path: Path) -> None:
                 groups.save("running", span.end_s)
                 assert pd.read_parquet(rows / "spans.parquet")["job"].tolist() == list(range(number + 1))
         groups.save("complete", 40.0)
-        assert not list(rows.glob(".*"))
+        assert not list(rows.glob(".*.partial"))
     with pyarrow.parquet.ParquetFile(tmp_path / "b" / "spans.parquet") as file:
         assert file.num_row_groups >= 6
     assert (tmp_path / "a" / "spans.parquet").read_bytes() == (tmp_path / "b" / "spans.parquet").read_bytes()
@@ -319,7 +320,7 @@ def test_rows_that_cannot_be_written_leave_what_was_saved_before(
     monkeypatch.setattr(TableFile, "append", fails)
     with pytest.raises(cosim.ConfigurationError, match="no room"):
         played(evolve(LATE, evaluation=Never()), tmp_path / "run", group_rows=60)
-    assert {path.name for path in (tmp_path / "run").iterdir()} == {"config.json", "provenance.json"}
+    assert {path.name for path in (tmp_path / "run").iterdir()} == {LOCK, "config.json", "provenance.json"}
 
 
 @pytest.mark.parametrize(

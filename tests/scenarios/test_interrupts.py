@@ -85,7 +85,7 @@ def test_a_signal_ends_a_study_now_and_keeps_what_was_finished(number, to, tmp_p
     options = "--over num_global_rounds=1,5000 --seeds 2 --workers 2"
     assert f"To go on: cosim study quickstart {options} --out '{out}'\nInterrupted." in said
     assert list(pd.read_parquet(out / "runs.parquet")["status"]) == ["complete"] * 2 + ["waiting"] * 2
-    assert not list(out.glob(".*"))
+    assert not list(out.glob(".*.partial"))
 
 
 @pytest.mark.parametrize("module", ["cattrs", "cosim.configuration.json_form", "torch", "pandas"])

@@ -41,6 +41,7 @@ from cosim.data import Synthetic
 from cosim.ends import AfterUpdates, EvaluationTimes, EveryVersions
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.row_groups import RowGroups
+from cosim.files.folders import LOCK
 from cosim.jobs.job import Job
 from cosim.radio import RedividedShares
 from cosim.records.rows import DONE, Span
@@ -212,7 +213,7 @@ def test_another_client_or_bandwidth_moves_nobody_elses_draws() -> None:
 
 def test_folder_holds_config_provenance_tables_and_summary_and_nothing_else(tmp_path: Path) -> None:
     result = play(TINY, out=tmp_path / "a" / "b", scenario="tiny")
-    assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == FILES
+    assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {LOCK, *FILES}
     config = json.loads((tmp_path / "a" / "b" / "config.json").read_text())
     assert config["scenario"] == "tiny"
     assert from_dict(System, config["system"]) == TINY
@@ -352,7 +353,7 @@ def test_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         play(TINY, out=tmp_path / "a", listener=interrupt)
     cut = Result.load(tmp_path / "a")
-    assert {path.name for path in (tmp_path / "a").iterdir()} == FILES
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {LOCK, *FILES}
     assert (cut.summary.status, cut.summary.num_global_rounds) == ("interrupted", 2)
     end_s = cut.summary.time_s
     assert end_s == complete.rounds["end_s"][complete.rounds["global_round"] == 2].max()
@@ -403,7 +404,7 @@ def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(
     assert "File too large" in errors
     assert "Make room on the disk" in errors
     assert "Traceback" not in errors
-    assert not list((tmp_path / "a").glob(".*"))
+    assert not list((tmp_path / "a").glob(".*.partial"))
     with pytest.raises(SystemExit) as ended:
         main(["run", "--resume", str(tmp_path / "a"), "--quiet"])
     assert ended.value.code == 0
@@ -436,7 +437,7 @@ def test_ctrl_c_ends_with_130_and_a_readable_folder(tmp_path: Path, processes: w
     assert result.summary.status == "interrupted"
     assert 40 <= result.summary.num_global_rounds < 400
     assert (result.rounds["level"] == "global").sum() == result.summary.num_global_rounds
-    assert {path.name for path in (tmp_path / "a").iterdir()} == FILES
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {LOCK, *FILES}
 
 
 def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.FixtureRequest) -> None:
