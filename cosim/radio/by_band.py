@@ -46,7 +46,7 @@ class SteadyLink(RadioLink):
         width_hz = self._band.steady_hz(self._num_clients)
         if len(clients) == 1:  # by events, where arrays of one would take most of the time
             power_w = None if tx_power_w is None else tx_power_w.item()
-            return np.array([self.rate_of(self.place_of[clients[0]], power_w, job, width_hz)])
+            return np.array([self.rows.rate_bps(self.place_of[clients[0]], power_w, job, width_hz)])
         return self.met_by(self.places_of(clients), tx_power_w, job).rate_bps(width_hz)
 
 

@@ -1,29 +1,24 @@
 """Radio link: the channels of the clients of a cell, and what is known of them beforehand."""
 
-import math
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.clock.draws import BLOCK, Numbers
-from cosim.configuration import ConfigurationError
+from cosim.clock.draws import Numbers
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell, CellLink, KnownLink, Sender, Sent
 from cosim.radio.channel import Channel, Met
 from cosim.radio.fading_of_run import FadingOfRun
 from cosim.radio.gain_errors import GainErrors
+from cosim.radio.job_rates import Rows
 from cosim.radio.propagation.port import CellSnr, Each
 from cosim.radio.redrawn import Block
 from cosim.radio.sharing.port import Band
 from cosim.radio.sharing.senders import Fades, OfRound, OneByOne, Senders, Staying
-
-KEPT = 256
-"""Blocks of rates that are kept. [no source]"""
 
 
 class RadioLink(CellLink, KnownLink):
@@ -35,7 +30,7 @@ class RadioLink(CellLink, KnownLink):
         self._clients, self._powers_w = cell.clients, cell.tx_power_w
         self._band, self._mean_snr, self._fading, self._errors = band, mean_snr, fading, errors
         self.num_at_once = band.num_at_once
-        self._kept_rates = lru_cache(maxsize=KEPT)(self._rates_of)
+        self.rows = Rows(cell.tx_power_w, self.met_by, self._met_alone)
 
     @property
     @override
@@ -100,6 +95,9 @@ class RadioLink(CellLink, KnownLink):
         met = Met(self._clients, self._mean_snr, job, place, tx_power_w, factor, fading.gain(block))
         return met, block
 
+    def _met_alone(self, place: int, tx_power_w: float | None, job: Job) -> Met:
+        return self._met_by_one(place, tx_power_w, job, 0.0)[0]
+
     def _met(self, places: Places, tx_power_w: NDArray[np.float64] | None, factor: Each, job: Job) -> Met:
         powers_w = self._powers_w[places] if tx_power_w is None else tx_power_w
         gains = self._fading.gains(self._numbers, job)[places]
@@ -111,7 +109,7 @@ class RadioLink(CellLink, KnownLink):
             return OneByOne(sent, self._begins_with)
         of, is_flat = sent.in_round, self._mean_snr.form == "flat"
         if of is None:
-            return Staying(sent, self._begins_with, self.rate_of, is_flat=is_flat)
+            return Staying(sent, self._begins_with, self.rows, is_flat=is_flat)
         return OfRound(
             of.payload.bits, self.met_by(of.places, of.tx_power_w, of.job).rate_bps, is_flat=is_flat
         )
@@ -120,26 +118,6 @@ class RadioLink(CellLink, KnownLink):
         client, place, _, job, tx_power_w, begins_s = sender
         met, block = self._met_by_one(place, tx_power_w, job, begins_s)
         return met, (Channel(met.mean_snr, self._fading.of(client), client), block)
-
-    def rate_of(self, place: int, tx_power_w: float | None, job: Job, bandwidth_hz: float) -> float:
-        """Rate of one client whose channel stays while it sends; at its highest power a row of many.
-
-        Args:
-            tx_power_w: The client's transmit power; None means that it receives from the edge server, at its
-                power.
-        """
-        if tx_power_w is None or tx_power_w == self._powers_w.item(place):
-            row = self._kept_rates(place // BLOCK, job, bandwidth_hz).item(place % BLOCK)
-            if row == row:
-                return row
-        return float(self._met_by_one(place, tx_power_w, job, 0.0)[0].rate_bps(bandwidth_hz))
-
-    def _rates_of(self, block: int, job: Job, bandwidth_hz: float) -> NDArray[np.float64]:
-        """Rates of consecutive clients at their highest powers; NaN if the rate of one of them is refused."""
-        places = slice(BLOCK * block, BLOCK * (block + 1))
-        with suppress(ConfigurationError):
-            return self.met_by(places, None, job).rate_bps(bandwidth_hz)
-        return np.full(BLOCK, math.nan)
 
     @override
     def share_hz(self, num_clients: int) -> float:

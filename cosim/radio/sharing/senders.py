@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
-from cosim.jobs.job import Job
 from cosim.links.port import Sender, Sent
 from cosim.radio.channel import Channel, Met
+from cosim.radio.job_rates import Row, Rows
 from cosim.radio.redrawn import Block
 
 Fades = tuple[Channel, Block]
@@ -149,7 +149,7 @@ class Staying(OneByOne):
     """Clients with payloads and jobs of their own, whose channels stay while they send.
 
     Args:
-        rate_of: Rate of one client by its place, transmit power, job and bandwidth.
+        rows: Rates of a job, kept for many clients at their highest powers.
         is_flat: True if rates are in proportion to the bandwidth.
     """
 
@@ -157,12 +157,16 @@ class Staying(OneByOne):
         self,
         sent: Sent,
         begins_with: Callable[[Sender], tuple[Met, Fades]],
-        rate_of: Callable[[int, float | None, Job, float], float],
+        rows: Rows,
         *,
         is_flat: bool,
     ) -> None:
         super().__init__(sent, begins_with)
-        self._rate_of, self._is_flat = rate_of, is_flat
+        self._rows, self._is_flat = rows, is_flat
+        self._row: Row | None = None
+        """Row of the last sender that was recorded."""
+        self._of_row: set[int] = set()
+        """Senders that were recorded with the same row as the last."""
 
     @override
     def to_send(self, number: int) -> tuple[float, float]:
@@ -178,7 +182,31 @@ class Staying(OneByOne):
     @override
     def rate_bps(self, number: int, bandwidth_hz: float) -> float:
         sender = self._sent[number]
-        return self._rate_of(sender.place, sender.tx_power_w, sender.job, bandwidth_hz)
+        return self._rows.rate_bps(sender.place, sender.tx_power_w, sender.job, bandwidth_hz)
+
+    @override
+    def rates_bps(self, numbers: NDArray[np.int64], bandwidth_hz: float) -> NDArray[np.float64]:
+        each = numbers.tolist()
+        if self._row is not None and self._of_row.issuperset(each):
+            found = self._rows.rates_bps(self._row, numbers, bandwidth_hz)
+            if found is not None:
+                return found
+        note, rate_bps = super().note, super().rate_bps
+        if len({self._sent[number].job for number in each}) > 1:
+            return np.array([rate_bps(number, bandwidth_hz) for number in each])
+        for number in each:
+            if number not in self._of_job:
+                note(number)
+        return super().rates_bps(numbers, bandwidth_hz)
+
+    @override
+    def note(self, number: int) -> None:
+        sender = self._sent[number]
+        row = self._rows.row_of(sender.place, sender.tx_power_w, sender.job)
+        if row != self._row:
+            self._row, self._of_row = row, set()
+        self._of_row.add(number)
+        self._of_job.discard(number)
 
 
 class OfRound(Senders):
