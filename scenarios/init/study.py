@@ -11,4 +11,4 @@ if __name__ == "__main__":
     runs = study.run("studies/spare", progress=True)
     for row in compared(runs, reference=0):
         if row.metric in METRICS:
-            print(f"{row.name}, {row.metric}: {row.value}; difference: {row.difference}")
+            print(f"{row.name}, {row.metric}: {row.value}; difference: {row.difference or 'the reference'}")
