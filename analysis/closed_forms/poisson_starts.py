@@ -49,7 +49,7 @@ class JobsInFlight:
             if not values or not all(0.0 < value < math.inf for value in values):
                 raise ValueError(
                     f"JobsInFlight.{name} = {getattr(self, name)!r} must be above zero, and finite. "
-                    "Leave out who never works."
+                    "Leave out clients that never work."
                 )
 
     @property

@@ -250,7 +250,10 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
     if not isinstance(values, dict):
         if only is None or is_base(only) or is_configuration(type(values)):
             raise NoKind(values, options)
-        raise ConfigurationError(f"{only.__name__} = {shown(values)}: must be an object with named fields.")
+        raise ConfigurationError(
+            f"{only.__name__} = {shown(values)}: must be an object with named fields. Give the fields by "
+            "their names."
+        )
     if "kind" not in values and only is not None and not is_base(only):
         return _structure_fields(values, only)
     rest = {name: value for name, value in values.items() if name != "kind"}

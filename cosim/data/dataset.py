@@ -89,7 +89,7 @@ class Dataset:
             if owners is not None and y is not None:
                 self._check_owners(part, x, owners)
         if self.train_x.shape[1:] != self.test_x.shape[1:]:
-            rule = f"must hold samples of the shape of those in train_x, {self.train_x.shape[1:]}"
+            rule = f"must hold samples of the same shape as train_x, {self.train_x.shape[1:]}"
             raise self._broken("test_x", self.test_x, rule, "Cut both from one array.")
         if self.train_x.ndim > 2 and (self.train_y is None or self.num_global_features):
             rule = "must be rows of features where train_y is None or the server sees some of them"

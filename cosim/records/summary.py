@@ -91,5 +91,5 @@ def summary_of(folder: Path) -> tuple[Summary, dict[str, str]]:
     if summary.scores.keys() != summary.measures.keys():
         raise ValueError("it has other scores than measures")
     if not isinstance(checksums, dict) or checksums.keys() != TABLES.keys():
-        raise ValueError(f"its {CHECKSUMS} are not those of {', '.join(TABLES)}")
+        raise ValueError(f"its {CHECKSUMS} do not belong to {', '.join(TABLES)}")
     return summary, checksums

@@ -79,6 +79,6 @@ class TrainingSet:
             if self.y_N is None:
                 what += f" numbers row * {self.num_classes} + label"
             raise ConfigurationError(
-                f"samples of client {update.client!r} run from {least} to {most}; the training set has "
-                f"{what}."
+                f"samples of client {update.client!r} run from {least} to {most}, but the training set "
+                f"has {what}. Give indices of the training set."
             )

@@ -290,7 +290,8 @@ def assemble(
     """
     if len(parts) != len(models) or not parts:
         raise ConfigurationError(
-            f"{len(parts)} parts and {len(models)} models: one model per part, at least one."
+            f"{len(parts)} parts and {len(models)} models: must be as many, and at least one. Give a "
+            "model for each part."
         )
     return AssembledModel(parts, models, base)
 
@@ -310,6 +311,7 @@ def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
         or relative.sum() <= 0
     ):
         raise ConfigurationError(
-            f"weights = {weights}: must be {count} numbers, none below 0, one of them above 0."
+            f"weights = {weights}: must be {count} numbers, none below 0, one of them above 0. Check "
+            "the weights that the rule gives."
         )
     return tuple(float(share) for share in relative / relative.sum())

@@ -60,6 +60,7 @@ def kept_copies(function: str, keeps_state: bool, state: Mapping[str, Tensor] | 
         )
     if not isinstance(state, Mapping) or not all(isinstance(values, Tensor) for values in state.values()):
         raise ConfigurationError(
-            f"{function} returned a {type(state).__name__}: must be a dictionary of tensors, or None."
+            f"{function} returned a {type(state).__name__}: must be a dictionary of tensors, or None. "
+            "Return one of these."
         )
     return {str(name): values.detach().clone() for name, values in state.items()}

@@ -48,7 +48,8 @@ def _sorted_units(units: Mapping[str, Any]) -> dict[str, NDArray[np.int64]]:
         array = np.array(indices, dtype=np.int64)
         if array.ndim != 1 or len(array) == 0 or array[0] < 0 or (np.diff(array) <= 0).any():
             raise ConfigurationError(
-                f"Part.units[{group!r}] = {array}: must be unit indices in rising order, at least one."
+                f"Part.units[{group!r}] = {array}: must be unit indices in rising order, at least one. "
+                "Sort them."
             )
         array.flags.writeable = False
         made[group] = array
@@ -113,12 +114,15 @@ class NetworkShape:
                     )
                 cut_by[name] = group
             if len({self.tensors[name][axis] for name, axis in cuts}) != 1:
-                raise ConfigurationError(f"unit_groups[{group!r}]: its axes differ in length: {cuts}.")
+                raise ConfigurationError(
+                    f"unit_groups[{group!r}]: its axes differ in length: {cuts}. Group axes of one length."
+                )
         for name, group in self.summed_statistics.items():
             if name not in self.statistics or name in cut_by or group not in self.unit_groups:
                 raise ConfigurationError(
-                    f"summed_statistics: {name!r} over {group!r} must be a running statistic that no group "
-                    f"cuts, and a group. Known: {list(self.statistics)}, {list(self.unit_groups)}."
+                    f"summed_statistics: {name!r} over {group!r} must be a running statistic that no "
+                    f"group cuts, and a group. Use one of {list(self.statistics)}, and one of "
+                    f"{list(self.unit_groups)}."
                 )
 
     @classmethod
@@ -171,7 +175,8 @@ class NetworkShape:
         """
         if part.units.keys() != self.unit_groups.keys():
             raise ConfigurationError(
-                f"a part of groups {list(part.units)} for groups {list(self.unit_groups)}."
+                f"a part of groups {list(part.units)}, but the network has groups "
+                f"{list(self.unit_groups)}. Use a part of this network."
             )
         shapes = self.tensors
         num_units = self.num_units
@@ -179,7 +184,8 @@ class NetworkShape:
             units = part.units[group]
             if units[-1] >= num_units[group]:
                 raise ConfigurationError(
-                    f"part of {group!r} names unit {units[-1]} of {num_units[group]}: no such unit."
+                    f"part of {group!r} names unit {units[-1]} of {num_units[group]}: there is no such "
+                    f"unit. Use units below {num_units[group]}."
                 )
             for name, axis in cuts:
                 shape = list(shapes[name])
@@ -242,7 +248,7 @@ def even_counts(num_units: Mapping[str, int], num_cells: int) -> Counts:
         ConfigurationError: no cell, or more cells than units of a group.
     """
     if num_cells < 1:
-        raise ConfigurationError(f"{num_cells} cells: a network is split over at least one.")
+        raise ConfigurationError(f"{num_cells} cells: must be at least one. Give the number of cells.")
     return proportional_counts(num_units, [1 / num_cells] * num_cells)
 
 
@@ -299,7 +305,8 @@ def draw_parts(
         _check_num_cells(group, total, len(counts[group]))
         if min(counts[group]) < 1 or sum(counts[group]) != total:
             raise ConfigurationError(
-                f"counts[{group!r}] = {list(counts[group])}: must be at least 1 and sum to {total} units."
+                f"counts[{group!r}] = {list(counts[group])}: must be at least 1 and sum to {total} "
+                "units. Use even_counts or proportional_counts."
             )
         pieces[group] = np.split(rng.permutation(total), np.cumsum(counts[group])[:-1])
     num_cells = len(next(iter(counts.values())))

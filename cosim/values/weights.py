@@ -132,7 +132,10 @@ def _check_disjoint(shape: NetworkShape, parts: Sequence[Part], covering: bool) 
     for group, total in shape.num_units.items():
         held = sorted(int(unit) for part in parts for unit in part.units[group])
         if len(set(held)) < len(held):
-            raise ConfigurationError(f"parts overlap in {group!r}: an assembled unit has one source.")
+            raise ConfigurationError(
+                f"parts overlap in {group!r}: a unit of the assembled model must have one source. Use "
+                "parts that do not overlap."
+            )
         if covering and held != list(range(total)):
             raise ConfigurationError(
                 f"parts hold {len(held)} of the {total} units of {group!r}. Give the base model."

@@ -22,7 +22,7 @@ def _main(command: str, arguments: list[str]) -> int:
         print(f"usage: cosim {command} NAME [options]; --help after a name says which\n\n{known}")
         return 0
     if name is None:
-        raise ConfigurationError(f"cosim {command}: needs a {noun}, before any option. {known}.")
+        raise ConfigurationError(f"cosim {command}: needs a {noun}. Give it before any option. {known}.")
     module = find(command, name)
     options = parse(module.Options, f"cosim {command} {name}", rest, module.Options(), module.__doc__)
     return module.main(options)

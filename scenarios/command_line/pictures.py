@@ -133,7 +133,7 @@ def _one_of(option: str, given: str, known: Sequence[str]) -> str:
     """The one that a part of its words names."""
     found = [name for name in known if given == name] or [name for name in known if given in name]
     if len(found) != 1:
-        raise ConfigurationError(f"{option} {given}: must name one of {', '.join(known)}.")
+        raise ConfigurationError(f"{option} {given}: must name exactly one. Use one of {', '.join(known)}.")
     return found[0]
 
 

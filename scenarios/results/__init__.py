@@ -105,8 +105,9 @@ def _check(path: Path, told: Told) -> None:
     for commit in told["commits"]:
         if str(commit).endswith(CHANGES):
             raise cosim.ConfigurationError(
-                f"{shown(path)}: commits = {commit}: must be without {CHANGES}, since nobody can play again "
-                f"what no commit holds. Use commit, delete the runs, and `{told['command']}` again."
+                f"{shown(path)}: commits = {commit}: must be without {CHANGES}, as a run can be "
+                f"repeated only from a commit. Commit, delete the runs, and give `{told['command']}` "
+                "again."
             )
     if any("is_ours" not in claim for claim in told["claims"]):
         raise cosim.ConfigurationError(

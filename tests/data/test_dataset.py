@@ -432,7 +432,7 @@ def test_synthetic_is_the_same_on_every_machine():
         ({"train_x": np.zeros((3, 2))}, "train_x, float64"),
         ({"train_x": np.zeros((2, 3), np.float32).T}, "C-contiguous"),
         ({"test_x": np.zeros((2, 1, 2), np.float32)}, "test_x, float32 of shape"),
-        ({"test_x": np.zeros((2, 3), np.float32)}, "samples of the shape of those in train_x, (2,)"),
+        ({"test_x": np.zeros((2, 3), np.float32)}, "samples of the same shape as train_x, (2,)"),
         ({"train_y": np.zeros(2, np.int64)}, "each of the 3 rows"),
         ({"test_y": np.zeros(2, np.uint8)}, "int64"),
         ({"test_y": np.array([0, 2])}, "from 0 to 1, but goes from 0 to 2"),
@@ -464,7 +464,7 @@ def test_a_table_of_rows_has_a_number_for_every_row_and_class():
         ({"train_x": np.zeros((0, 2), np.float32)}, "train_x, float32 of shape (0, 2), must have rows"),
         ({"num_classes": None, "test_y": np.zeros(2, np.float32)}, "and classes (num_classes = None)"),
         ({"train_x": np.zeros((3, 2))}, "train_x, float64"),
-        ({"test_x": np.zeros((2, 3), np.float32)}, "samples of the shape of those in train_x, (2,)"),
+        ({"test_x": np.zeros((2, 3), np.float32)}, "samples of the same shape as train_x, (2,)"),
         ({"test_y": np.array([0, 5])}, "from 0 to 4, but goes from 0 to 5"),
     ]:
         with pytest.raises(ConfigurationError, match="Dataset 'own': ") as refused:

@@ -122,7 +122,7 @@ def test_what_is_left_is_printed(tmp_path, kept, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ({"commit": "abc+changes"}, r"hist-fig5.json: commits = abc\+changes: must be .* Use commit"),
+        ({"commit": "abc+changes"}, r"hist-fig5.json: commits = abc\+changes: must be .* Commit"),
         ({"paper": "more is better"}, "hist-fig5.json: claims: each must say `is_ours`.* Use `cosim"),
     ],
 )

@@ -86,9 +86,9 @@ def test_accumulated_gradients_need_updates_that_start_from_the_model():
 
 
 def test_assemble_wants_one_model_per_part():
-    with pytest.raises(ConfigurationError, match="one model per part"):
+    with pytest.raises(ConfigurationError, match="a model for each part"):
         assemble([Part({"h": [0]})], [])
-    with pytest.raises(ConfigurationError, match="one model per part"):
+    with pytest.raises(ConfigurationError, match="a model for each part"):
         assemble([], [])
 
 

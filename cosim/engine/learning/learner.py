@@ -124,7 +124,7 @@ class Learner:
     ) -> None:
         if device not in WORKING_SETS:
             raise ConfigurationError(
-                f"Learner.device = {device!r}: must be one of {', '.join(WORKING_SETS)}."
+                f"Learner.device = {device!r}: must be one of {', '.join(WORKING_SETS)}. Use one of them."
             )
         if device == "cuda" and not torch.cuda.is_available():
             raise ConfigurationError('Learner.device = "cuda": no CUDA device here. Use device="cpu".')
@@ -215,7 +215,9 @@ class Learner:
         """
         given, names = {name: np.shape(values) for name, values in weights.items()}, self.shape.tensors
         if given != names:
-            raise ConfigurationError(f"stored weights are {given}, the network has {names}.")
+            raise ConfigurationError(
+                f"stored weights are {given}, but the network has {names}. Use the network of that run."
+            )
         return StoredModel(
             {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
         )

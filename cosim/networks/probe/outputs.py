@@ -108,8 +108,10 @@ def not_taken(network: nn.Module, error: Exception, dataset: Dataset, task: Task
     """The refusal of a network that fails on a sample."""
     says = f"the network does not take samples of {dataset.name!r} ({told(error)})"
     if isinstance(error, TypeError) and (num_inputs := _num_inputs(network)) != 1:
-        fix = f"a sample is one tensor, and its forward pass wants {num_inputs}. Use a module of yours "
-        return ConfigurationError(f"{says}: {fix}that takes one and cuts it, as x[:, :n] and x[:, n:].")
+        takes = f"a sample is one tensor, but its forward pass takes {num_inputs}"
+        return ConfigurationError(
+            f"{says}: {takes}. Write a module that takes one and cuts it, as x[:, :n] and x[:, n:]."
+        )
     if not isinstance(error, RuntimeError | ValueError | IndexError):
         return ConfigurationError(f"{says}. Mend its forward pass.")
     if dataset.test_x.dtype == np.float32:

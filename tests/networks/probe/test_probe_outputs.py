@@ -107,7 +107,7 @@ def test_outputs_of_training_mode_are_looked_at_too(gives, words):
 
 def test_two_inputs_nothing_to_train_and_other_types_are_refused():
     refused = {
-        "wants 2. Use a module of yours that takes one": OfTwo(),
+        "takes 2. Write a module that takes one": OfTwo(),
         "trains nothing: it has no parameters": nn.Sequential(nn.Flatten()),
         "trains nothing: all its 2 parameters are frozen": nn.Linear(6, 3).requires_grad_(False),
         r"weight is of torch.float64: .* network.float\(\)": nn.Linear(6, 3).double(),

@@ -203,7 +203,7 @@ def test_numbers_beyond_the_table_are_refused():
     learner.weights(mean([last]))
     for samples, run in (([3, 300], "3 to 300"), ([-1, 5], "-1 to 5")):
         beyond = PendingUpdate(client="far", start=start, samples=samples, **work)
-        message = rf"'far' run from {run}; the training set has 300 numbers row \* 5 \+ label"
+        message = rf"'far' run from {run}, but the training set has 300 numbers row \* 5 \+ label"
         with pytest.raises(ConfigurationError, match=message):
             learner.weights(mean([beyond]))
 
