@@ -1,13 +1,12 @@
-"""How many client-rounds per second does a timing-only run play, beside bare SimPy processes?
+"""Client-rounds per second of a timing-only run, beside bare SimPy processes.
 
 A client-round is one client's local round: it trains, then it sends, and both are written down as spans.
-"bare" plays nothing else: SimPy processes with two timeouts and two rows each, all of an edge round waited
-for together. "hist" is `cosim run hist` without learning, from its configuration to its tables: fading,
-rates, the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "40 cells" are as
-large, "1,000 in a cell" is one with fading and a deadline; "drawn" has a deadline and takes two thirds, or
-half, of the clients in turn; "rounds" keeps no rows of clients; "resting" has devices that
-idle. All are measured in turn, in one process, by
-its processor time.
+"bare" runs nothing else: SimPy processes with two timeouts and two rows each, all of an edge round waited for
+together. "hist" is `cosim run hist` without learning, from its configuration to its tables: fading, rates,
+the shared band, payloads, transfers, rounds, sorting; by events, and on arrays. "40 cells" are as large,
+"1,000 in a cell" is one with fading and a deadline; "drawn" has a deadline and takes two thirds, or half, of
+the clients in turn; "rounds" keeps no rows of clients; "resting" has devices that idle. All are measured in
+turn, in one process, by its processor time.
 
     python benchmarks/clock.py
     python benchmarks/clock.py --num-global-rounds 40 --repetitions 11

@@ -1,8 +1,8 @@
 """How often do the intervals of `cosim validate delay-laws` contain the closed form's number?
 
-Each law is played many times, in short runs on the clock with seeds of their own, and its 95 % intervals are
-made as the validation makes them. Printed are, for each number, the share of runs flagged too noisy, the
-coverage of all runs and that of the unflagged ones, in %. Runs are as short as a law's intervals allow
+Each law runs many times, in short runs on the clock with seeds of their own, and its 95 % intervals are made
+as the validation makes them. Printed are, for each number, the share of runs flagged too noisy, the coverage
+of all runs and that of the unflagged ones, in %. Runs are as short as a law's intervals allow
 (`Law.shortest`). Exact numbers are left out. The table is written after every law, and what it has of laws
 that are not asked for stays in it.
 

@@ -2,7 +2,7 @@
 
 48 users in 4 cells ask for videos; each cell selects as many clients as it has resource blocks, and how many
 local rounds they take, how fast they clock and how loudly they send, so that many steps cost few joules. An
-edge round lasts 150 s. 25 global rounds, a quarter of the paper's; --paper-scale plays its 100.
+edge round lasts 150 s. 25 global rounds, a quarter of the paper's; --paper-scale runs its 100.
 
     cosim run rawhfl
     cosim run rawhfl --uplink.sharing.num-blocks 2 --data.similar-probability 0.7

@@ -18,7 +18,7 @@ _LINES = ("-", "--", "-.", ":")
 
 
 def counts_of(result: Result) -> pd.DataFrame:
-    """Counts of each edge round, sums over the cells that have played it, and when the first began."""
+    """Counts of each edge round, sums over the cells that have run it, and when the first began."""
     rows = result.rounds[result.rounds["level"] == "edge"]
     rounds = rows.groupby(["global_round", "edge_round"])
     return rounds[list(COUNTS.values())].sum().assign(start_s=rounds["start_s"].min()).sort_values("start_s")

@@ -29,7 +29,7 @@ _LOOKS: Mapping[str, Looks] = {
 
 
 def shares_of(result: Result) -> pd.DataFrame:
-    """Per cent of clients in each state when an edge round began, of the cells that have played it.
+    """Per cent of clients in each state when an edge round began, of the cells that have run it.
 
     Each cell is counted at its own beginning.
 

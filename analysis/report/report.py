@@ -7,8 +7,8 @@ clients were dropped and why, configuration and provenance. Runs become designs 
 rows fates and critical paths (`analysis.fates`, `analysis.critical_path`), these become sections, and
 sections become a page (`page`, `pictures`).
 
-Scope and limitations: reads run folders, plays nothing. Means, intervals, curves and what counts as wasted
-are defined in the files of their sections.
+Scope and limitations: reads run folders, runs nothing. Means, intervals, curves and what counts as wasted are
+defined in the files of their sections.
 
 Usage::
 

@@ -1,1 +1,1 @@
-"""Engine: plays systems; it asks ports and names no kind."""
+"""Engine: runs systems; it asks ports and names no kind."""

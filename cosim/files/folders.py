@@ -74,7 +74,7 @@ def remove_folder(folder: Path, what: str) -> None:
     """Remove a folder, at once and only when no process fills it.
 
     Args:
-        what: That was played in it: run or study.
+        what: Run or study, whichever was in it.
     """
     with alone_in(folder, what, waits=True):
         aside = partial_of(folder)
@@ -87,7 +87,7 @@ def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
     """Keep other processes from filling a folder too; ends with the process, however it ends.
 
     Args:
-        what: That is played in it: run or study.
+        what: Run or study, whichever is in it.
         waits: True to wait for a process that fills it.
 
     Raises:

@@ -1,6 +1,6 @@
 """Testing: the laws that every part keeps, ours and a user's own.
 
-Each check plays small systems that hold the part, and raises `BrokenLaw` with the law, the row that breaks it
+Each check runs small systems that hold the part, and raises `BrokenLaw` with the law, the row that breaks it
 and the usual reason. A check takes seconds; it belongs into the tests of the module that has the part.
 
 | check | the part |
@@ -32,7 +32,7 @@ Laws of runs (`check_system`):
   with the weight that the table has;
 - *cells*: each trains, with one seed or another, in as many versions as there are cells;
 - *weights*: what is learned is finite;
-- *both clocks*: what can be played on arrays has the same tables there, bit for bit, as by events;
+- *both clocks*: systems that can run on arrays have the same tables there, bit for bit, as by events;
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;
 - *timing only*: without learning, spans, transfers, plans, rounds and updates are the same;
@@ -41,8 +41,8 @@ Laws of runs (`check_system`):
 - *second process*: another process, with other hashes of texts and on another day, makes the same tables;
 - *seeds*: an own generator does not make the same draws for every seed.
 
-A part that is checked without a system of yours is played in a small one, with a downlink and with deadlines
-that cut some of its jobs and most of them.
+A part that is checked without a system of yours runs in a small one, with a downlink and with deadlines that
+cut some of its jobs and most of them.
 
 Usage::
 
@@ -53,8 +53,8 @@ Usage::
         check_protocol(MyProtocol())
 
 Scope and limitations: the laws say what no part may do; whether a part does what its author means is for a
-test with arithmetic in it (docs/parts.md lists what no contract can know). Learning is played on small
-synthetic classes.
+test with arithmetic in it (docs/parts.md lists what no contract can know). Learning runs on small synthetic
+classes.
 """
 
 from cosim.testing.laws.tables import BrokenLaw

@@ -41,7 +41,7 @@ STATE = "state that no configuration and no checkpoint holds"
 
 @contract
 def check_system(system: System, network: Any = None) -> None:
-    """Check all laws of runs on a system, which should be small: it is played about seven times.
+    """Check all laws of runs on a system, which should be small: it runs about seven times.
 
     Args:
         network: What it trains. None means its model by name.
@@ -146,7 +146,7 @@ def _every_cell_trains(system: System, network: Any, usual: Result) -> None:
 
 
 def _on_both_clocks(system: System, network: Any, usual: Result) -> bool:
-    """Check that times are the same without learning, and on arrays; whether it can be played on these."""
+    """Check that times are the same without learning, and on arrays; tell if it can run on these."""
     if usual.learned is not None:
         reason = "a time that hangs on weights"
         same_tables("timing only", usual, times_of(system, network), reason, learned=False)
@@ -177,7 +177,7 @@ def _same_again(system: System, network: Any, usual: Result) -> None:
 def _resumes(system: System, network: Any, usual: Result, *, on_arrays: bool) -> None:
     """Check that a run that is stopped, at its beginning and halfway, and goes on is the same.
 
-    Whatever else must change nothing is changed with it, so that fewer runs are played: the clock, the number
+    Whatever else must change nothing is changed with it, so that fewer runs are needed: the clock, the number
     of workers, the order of simultaneous events.
     """
     stops = sorted({0, int(usual.evaluations["version"].iloc[-1]) // 2})

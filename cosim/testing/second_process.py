@@ -1,10 +1,10 @@
-"""Second process: plays the same system in another Python, whose texts have other hashes, on another day.
+"""Second process: runs the same system in another Python, whose texts have other hashes, on another day.
 
 It is started once, in the background, and kept. A part is found there by its module, or by the script that is
 running, which is executed up to the contract that asks.
 
 Scope and limitations: a part of a notebook, or of a program without a file, is not found there, which a
-warning says. Times alone are played, but of own parts that may change what is learned.
+warning says. It runs times alone, but learns with own parts that may change what is learned.
 """
 
 import atexit

@@ -1,4 +1,4 @@
-"""Systems: the small ones that contracts play, with a downlink and with deadlines that cut some jobs.
+"""Systems: the small ones that contracts run, with a downlink and with deadlines that cut some jobs.
 
 Nothing is drawn in the quiet system but what the part under test draws, so what follows from a seed is the
 part's. Its clients differ in processors and links, so that no two end at one instant.

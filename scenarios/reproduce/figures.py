@@ -1,9 +1,9 @@
 """Figures: what their reproductions share: options, runs, and how claims are told.
 
-Every design is played with the same seeds, so differences are paired. Every run has a folder of its own below
-the figure's; a reproduction that was stopped goes on with what is missing, and one that is asked for more
-seeds runs these. Beside table and picture it leaves NAME.json: the command, the claims with their intervals,
-the processor time that the runs took, and where.
+Every design runs with the same seeds, so differences are paired. Every run has a folder of its own below the
+figure's; a reproduction that was stopped goes on with what is missing, and one that is asked for more seeds
+runs these. Beside table and picture it leaves NAME.json: the command, the claims with their intervals, the
+processor time that the runs took, and where.
 """
 
 import shlex
@@ -107,7 +107,7 @@ def at_least(limits: Mapping[str, int], options: Any) -> None:
 
 
 def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
-    """Play every design with every seed, as many at a time as there are cores, what has not been played yet.
+    """Run every design with every seed that is missing, as many at a time as there are cores.
 
     Args:
         figure: Names the folder.
@@ -191,7 +191,7 @@ def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> 
 
 
 def _timed(job: Job) -> dict[str, Any]:
-    """Play a run in a worker, and say what processor time that took."""
+    """Make a run in a worker, and say what processor time that took."""
     began_s = time.process_time()
     return play(job) | {"cpu_s": time.process_time() - began_s}
 
@@ -227,7 +227,7 @@ def every_run(runs: Runs) -> list[cosim.Result]:
 
 
 def num_rounds(system: cosim.System) -> int:
-    """Global rounds that a system plays, at most."""
+    """Global rounds of a system, at most."""
     assert system.end.most_rounds is not None
     return system.end.most_rounds
 

@@ -144,7 +144,7 @@ def in_setting(runs: pd.DataFrame, setting: str) -> pd.DataFrame:
 
 
 def main(options: Options) -> int:
-    """Tune, play, rank."""
+    """Tune, run, rank."""
     folder = options.folder
     designs = tuned(options, folder)
     runs = played(designs, options.form[0], options.seed, folder / "ranked", options)

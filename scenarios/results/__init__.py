@@ -1,4 +1,4 @@
-"""The results, docs/results: every figure that was played, beside what its paper says.
+"""The results, docs/results: every figure that was run, beside what its paper says.
 
     python -m scenarios.results figures       takes in what `cosim reproduce` has left in a folder python -m
     scenarios.results               writes the pages again from what is kept
@@ -65,7 +65,7 @@ def take_in(folder: Path) -> tuple[list[str], list[str]]:
         Names of the figures taken in, and of figures that were left because a full form is kept.
 
     Raises:
-        ConfigurationError: What a figure was played or told with is not what a commit holds.
+        ConfigurationError: The code of a figure's runs or claims is not in a commit.
         FileNotFoundError: A figure lacks its table or picture.
     """
     found: dict[str, tuple[Path, Told]] = {}

@@ -1,6 +1,6 @@
 """Does presence on the clock keep the laws of renewal theory?
 
-A cell plays edge rounds of a fixed length, in each of which every client that is there takes part, with a job
+A cell runs edge rounds of a fixed length, in each of which every client that is there takes part, with a job
 of a fixed length, on resource blocks of their own. Clients come and go by three pairs of laws. Over clients,
 which are independent, the share of rounds at whose beginning one is there, and of rounds that it has met
 until its update has arrived, are compared with renewal theory, at a level at which all intervals together err

@@ -1,6 +1,6 @@
 """Does staleness on the clock keep its laws (FedBuff, generalised asynchronous SGD)?
 
-Fleets of equal and unequal clients, whose jobs last by five laws, with and without a radio, play on the clock
+Fleets of equal and unequal clients, whose jobs last by five laws, with and without a radio, run on the clock
 without learning. Of the four laws, (1) constant concurrency with a buffer and (3) jobs in a closed network
 are identities in whole numbers on every path. (2) Rates of versions and the staleness of clients that restart
 at once, (3) throughput and delays of exponential service, and (4) jobs in flight after Poisson starts are

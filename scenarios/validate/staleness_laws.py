@@ -46,7 +46,7 @@ OFFERED = 8.0
 
 @attrs.frozen(kw_only=True)
 class Amount:
-    """How much is played.
+    """Length of the runs.
 
     Attributes:
         laws: Of the times.

@@ -118,7 +118,7 @@ class Availability:
         return self._sim.any_of([cause.change() for cause in self._causes])
 
     def within(self, job: Process) -> Process:
-        """Play a job as long as the client is there; returns its value, or `Dropped`."""
+        """Run a job as long as the client is there; returns its value, or `Dropped`."""
         if not self._causes:
             return (yield from job)
         if not self.is_there:

@@ -85,7 +85,7 @@ class Became(NamedTuple):
 
 
 def at_least(sim: Any, edge: str, least_s: float, process: Any) -> Any:
-    """Play a process to its end, and let the server collect until a least time is up; returns its value."""
+    """Run a process to its end, and let the server collect until a least time is up; returns its value."""
     if not least_s:
         return (yield from process)
     value, _ = yield from sim.together([process, sim.spend(edge, "collect", least_s)])

@@ -1,4 +1,4 @@
-"""Round clock: what plays the edge rounds of a run."""
+"""Round clock: what runs the edge rounds, events or arrays."""
 
 import attrs
 
@@ -9,12 +9,12 @@ from cosim.engine.rounds.edge_round import Cell, EdgeRound
 
 @attrs.frozen
 class RoundClock:
-    """How the edge rounds of a run are played.
+    """Clock of the edge rounds of a run.
 
     Attributes:
         on_arrays: True if it is on arrays, where clients differ in cycles at most; else by events.
         learns: True if what is learned is read.
-        why: Why they are played so, in a few words.
+        why: The reason for it, in a few words.
     """
 
     on_arrays: bool = False
@@ -22,7 +22,7 @@ class RoundClock:
     why: str = "asked for by clock = 'events'"
 
     def play(self, sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
-        """Play an edge round that begins now; returns what `Became` of its clients."""
+        """Run an edge round that begins now; returns what `Became` of its clients."""
         if self.on_arrays and asked.each.keys() <= {"cycles"}:
             return on_arrays.play(sim, edge, asked, learns=self.learns)
         return by_events.play(sim, edge, asked)

@@ -1,4 +1,4 @@
-"""Clock: what plays the edge rounds of a run, events or arrays, and why, before its servers are made."""
+"""Clock: what runs the edge rounds, events or arrays, and why, before servers are made."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -12,7 +12,7 @@ from cosim.system import System
 
 
 class HowPlayed(NamedTuple):
-    """How a user wants a run to be played.
+    """Clock and records that a user asks for.
 
     Attributes:
         clock: How edge rounds run, by events or on arrays; auto: by the size of the run, and by events where

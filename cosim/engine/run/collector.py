@@ -1,4 +1,4 @@
-"""Python's garbage collector, which looks through young objects less often while runs are played.
+"""Python's garbage collector, which looks through young objects less often during runs.
 
 A run by events makes and drops many small objects, and hardly any of them in circles, which alone need the
 collector. Freezing what is imported as well (`gc.freeze`) gains a hundredth more, and would free what a user

@@ -1,7 +1,7 @@
 """Network: the nodes of a system, on a clock.
 
 They are made from the ground up: the clock and the devices (`cosim.engine.run.ground`), the clients and links
-of each cell and what plays its rounds (`cells_of`), edge servers and the cloud (`cloud_of`).
+of each cell and the clock of its rounds (`cells_of`), edge servers and the cloud (`cloud_of`).
 """
 
 from collections.abc import Callable, Sequence
@@ -49,7 +49,7 @@ class Cells(NamedTuple):
     Attributes:
         fleet: The clients of all cells.
         each: The links of each cell, and its clients.
-        rounds: What plays their edge rounds.
+        rounds: Clock of their edge rounds.
     """
 
     fleet: Fleet
@@ -64,7 +64,7 @@ def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: H
         data: Gives the data set, read before the clock starts where something is learned.
 
     Raises:
-        ConfigurationError: Parts that do not fit together, or do not go with how the run is to be played.
+        ConfigurationError: Parts that do not fit together, or do not suit the clock of the run.
     """
     fleet = _fleet(system, ground, data)
     each = _linked(system, ground, fleet)

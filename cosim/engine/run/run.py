@@ -55,7 +55,7 @@ def run(
     group_rows: int = GROUP_ROWS,
     progress: bool | str = False,
 ) -> Result:
-    """Play a system to its end.
+    """Run a system to its end.
 
     Args:
         network: The torch.nn.Module that is trained, or a function without arguments that returns it. It
@@ -115,7 +115,7 @@ def run(
 
 
 def _saved(prepared: PreparedRun) -> Result:
-    """Play a run and save it, however it ends."""
+    """Run to the end and save, however it ends."""
     sim, cloud, writer, status = prepared.sim, prepared.cloud, prepared.writer, "failed"
     saved = None
     try:

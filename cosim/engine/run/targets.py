@@ -1,4 +1,4 @@
-"""Targets of a run that has not been played: whether they suit the headline of its task.
+"""Targets of a run that has not begun: they must suit the headline of its task.
 
 Scope and limitations: where a system names no task, the data set says which it suggests. It is loaded only
 where a target is no share, or the end of the run asks for the headline; also where that is a metric's column.

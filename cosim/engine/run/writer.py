@@ -1,4 +1,4 @@
-"""Run writer: saves tables, checkpoint and kept model of a run in its folder while it is played."""
+"""Run writer: saves tables, checkpoint and kept model of a run in its folder while it goes on."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Edge server: plays edge rounds with the clients of its cell (`cosim.protocols.servers`)."""
+"""Edge server: runs edge rounds with the clients of its cell (`cosim.protocols.servers`)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ class EdgeServer(Server):
     Attributes:
         route: Links between it and its clients.
         clients: Clients that the links of the route know by their places, in the order of their numbers.
-        rounds: How edge rounds are played; one for all cells of a run.
+        rounds: Clock of edge rounds; one for all cells of a run.
         receives_first: True if all participants have received before a round's clock starts.
         last_round: Outcome of its last edge round. None means that there was none.
     """

@@ -61,7 +61,7 @@ class Server:
     Attributes:
         states: What each node of the run keeps from one training to its next, by name; the nodes' own
             dictionary.
-        kept: What a part that plays at this server keeps from one turn to the next, by the part.
+        kept: State that a part keeps at this server from one turn to the next, by the part.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """Checkpoint: what a stopped run needs to go on, kept in its folder as `checkpoint.npz`.
 
-Weights never move the clock, so a run is replayed rather than restored: the same configuration plays the same
+Weights never move the clock, so a run is replayed rather than restored: the same configuration makes the same
 events again, learning nothing, up to the checkpoint's version of the model. What is still needed then gets
 its stored values: the model, older models that jobs under way started from, what clients and servers had
 kept. The run ends bit for bit where an uninterrupted run ends. After the last version the checkpoint is the
@@ -187,7 +187,7 @@ class Checkpoint:
         living: Mapping[str, PendingValue],
         asked: Mapping[str, PendingUpdate],
     ) -> None:
-        """Give what was played again the values that it had, so that nothing is learned again.
+        """Give replayed models and states the values that they had, so that nothing is learned again.
 
         Args:
             asked: Client and job -> update, for updates that are still referenced.

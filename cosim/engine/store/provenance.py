@@ -109,7 +109,7 @@ def _version(package: str) -> str | None:
 def _commit() -> str | None:
     """The checkout's commit, with `CHANGES` where files differ from it; None outside a checkout.
 
-    As they are when a process first plays: what it has loaded stays.
+    As they are when a process first runs a system: what it has loaded stays.
     """
     root = Path(__file__).resolve().parents[3]
     if not (root / ".git").exists():

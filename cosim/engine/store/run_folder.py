@@ -64,12 +64,12 @@ def found_in(
 
     Args:
         keep: Which model the run is to keep.
-        alone: Keeps others from playing the run meanwhile.
+        alone: Keeps other processes from running it meanwhile.
         waits: True to wait for a process that runs it.
 
     Raises:
         ConfigurationError: There is no such run, it is of another configuration or of other sources, keeps
-            another model, another process plays it, or its checkpoint is damaged.
+            another model, another process is running it, or its checkpoint is damaged.
     """
     if folder is None or not (folder / CONFIG).exists():
         where = "None" if folder is None else shown(folder)
@@ -101,7 +101,7 @@ def complete_in(folder: Path) -> Result | None:
     """The run of a folder; None where it has not come to its end, or a file that it has left is damaged.
 
     Warns:
-        UserWarning: A file is damaged, so that the run has to be played again.
+        UserWarning: A file is damaged, so that the run has to be repeated.
     """
     try:
         if not (folder / SUMMARY).exists() or summary_of(folder)[0].status != COMPLETE:

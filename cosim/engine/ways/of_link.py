@@ -20,7 +20,7 @@ WAYS: Mapping[str | None, type[Way]] = {
     "machine": MachineWay,
     "events": EventsWay,
 }
-"""Form of a link -> how it is played."""
+"""Form of a link -> its way."""
 
 
 def ways_of(sim: Simulation, link: Link, cells: Sequence[Cell], direction: str) -> list[Way]:

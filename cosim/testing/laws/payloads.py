@@ -23,7 +23,7 @@ class Payloads:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Take note of a run that is played by events meanwhile."""
+        """Take note of a run by events meanwhile."""
         load_of, local_round = Workload._load, Client.local_round
 
         def noting_load(own: Workload, *given: Any) -> Load:

@@ -1,4 +1,4 @@
-"""Playing a study: what its runs are played on, how far they have come, and what they say."""
+"""Playing a study: the executor of its runs, how far they have come, and what they say."""
 
 import shlex
 from collections.abc import Sequence

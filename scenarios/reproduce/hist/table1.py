@@ -2,9 +2,9 @@
 
 The network is the one without padding, whose ten uploads are the table's 1.69 MB. 60 clients (Section VI-A;
 the authors' public code shows 40) train 2 local epochs of batches of 50, so 40 steps, with the code's rate
-0.01; E = 5 as in Section VI-B. Played by default is what 2 cores play within hours, N = 4 to 70 %;
---paper-scale is the whole table, in days. The quick form is the fully non-i.i.d. split with N = 4, with 12
-clients, 20 steps of rate 0.1 and 60 %.
+0.01; E = 5 as in Section VI-B. The default is what 2 cores run within hours, N = 4 to 70 %; --paper-scale is
+the whole table, in days. The quick form is the fully non-i.i.d. split with N = 4, with 12 clients, 20 steps
+of rate 0.1 and 60 %.
 
     cosim reproduce hist-table1 --quick
     cosim reproduce hist-table1 --paper-scale

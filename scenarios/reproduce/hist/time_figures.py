@@ -123,7 +123,7 @@ def at_snr(algorithm: str, snr_db: int) -> str:
 
 
 def lasting(system: cosim.System) -> str:
-    """How long a system is played, in its runs' name."""
+    """Length of a system's runs, in their name."""
     most = f"K={num_rounds(system)}"
     return f"{most} or {system.end.target:g}" if isinstance(system.end, cosim.AfterTarget) else most
 

@@ -1,7 +1,7 @@
 """The RawHFL paper: what its reproductions share: algorithms, seeds, runs, and what is read off them.
 
 Figures and tables look at the same runs from several sides, so they all work in one folder, figures/rawhfl,
-and play only what is missing. Every comparison is paired: the algorithms of one seed have the same users,
+and run only what is missing. Every comparison is paired: the algorithms of one seed have the same users,
 requests, devices, places and gains.
 """
 

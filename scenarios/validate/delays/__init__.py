@@ -1,1 +1,1 @@
-"""Delays: the laws that `cosim validate delay-laws` plays on the clock."""
+"""Delays: the laws that `cosim validate delay-laws` runs on the clock."""
