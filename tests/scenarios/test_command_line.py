@@ -112,7 +112,7 @@ def test_list_of_a_room_has_its_kinds_below_their_ports(cosim: Call) -> None:
     assert (code, errors) == (0, "")
     names = re.findall(r"^ +(\w+) +│", output, flags=re.MULTILINE)
     assert names[names.index("Sharing") :][:3] == ["Sharing", "FixedShares", "OverTheAir"]
-    assert "Equal shares for all who take part" in output
+    assert "Equal shares for all participants" in output
 
 
 def test_list_all_names_everything_with_its_question(cosim: Call) -> None:
