@@ -71,7 +71,7 @@ class PerGroup(Values):
     get the first value, as in Section VI-C of the HIST journal paper. A cell alone gets the last of two.
 
     Attributes:
-        values: The values, the first cells' first. [source of the field they are for]
+        values: The values, the first cells' first. [that of the field they are for]
     """
 
     values: tuple[float, ...] = knob(not_empty)
