@@ -37,7 +37,7 @@ from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights, frozen_on, own_weights
 
 _MOST_CALLS = 3
-"""Of a function, until two that follow each other agree; threads outside cosim may draw, too. [no source]"""
+"""Calls of a function until two in a row agree; threads outside cosim may draw, too. [no source]"""
 
 
 @attrs.frozen(eq=False)
@@ -71,7 +71,7 @@ class FirstValues:
 
     @property
     def words(self) -> str:
-        """With what the network begins."""
+        """Kind of the first values, in words."""
         given, num = self.given, sum(values.requires_grad for values in self.network.parameters())
         if not given:
             return "drawn from the seed"
@@ -145,7 +145,7 @@ def initial_weights(network: nn.Module, key: int, shape: NetworkShape | None = N
 
 
 def _children_first(module: nn.Module, seen: set[nn.Module] | None = None) -> Iterator[nn.Module]:
-    """Every layer once, those within it first."""
+    """Every layer once, inner layers first."""
     seen = set() if seen is None else seen
     if module not in seen:
         seen.add(module)
@@ -174,7 +174,7 @@ def _bytes(values: Tensor) -> memoryview:
 
 
 def _of_note(network: nn.Module, fixed: Mapping[str, str]) -> dict[str, str]:
-    """Without tensors of nothing but 0 or nothing but 1, with which many layers begin."""
+    """Hashes without tensors of only 0 or only 1, with which many layers begin."""
     tensors = dict(_tensors(network))
     plain = {name for name in fixed if bool((tensors[name] == 0).all() or (tensors[name] == 1).all())}
     return {name: of for name, of in fixed.items() if name not in plain}

@@ -127,5 +127,5 @@ class Availability:
         return (yield from self._sim.watched(job, lambda: self.is_there, self.change, self._reason))
 
     def _reason(self) -> str:
-        """Why it is not there."""
+        """Reason for its absence."""
         return next((cause.reason for cause in self._causes if not cause.is_there), LEFT)

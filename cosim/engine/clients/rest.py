@@ -220,7 +220,7 @@ class Rest:
     def stretches(
         self, which: "Places", since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """When each falls asleep, and the energies of its idling and its sleep, from one time to another."""
+        """Times of falling asleep, and energies of idling and of sleep, from one time to another."""
         devices = self._devices
         asleep_s = np.minimum(instant_after(since_s, devices.sleeps_after_s[which]), until_s)
         idle_j = devices.idle_w[which] * np.maximum(asleep_s - since_s, 0.0)

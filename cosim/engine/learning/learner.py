@@ -182,7 +182,7 @@ class Learner:
 
     @property
     def evaluation_bytes(self) -> int:
-        """About what evaluating a model takes of the machine's memory; on another device, nothing."""
+        """Approximate memory of the machine for evaluating a model, in bytes; 0 on another device."""
         if self._device != "cpu":
             return 0
         evaluated = self._dataset.train_x if self.task.reads_training_set else self._dataset.test_x

@@ -69,7 +69,7 @@ def load(data: Data, seed: int, data_dir: Path | None, sim: Simulation | None = 
 
 
 def _is_of_a_user(data: Data) -> bool:
-    """True if code of others gives the samples, or deals them."""
+    """True if a user's own code gives the samples, or deals them."""
     files = {text for part in parts_of(data) for text in part.files()}
     return bool(sources_of(data).keys() - files)
 

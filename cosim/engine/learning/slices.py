@@ -25,12 +25,12 @@ SLICE_BYTES = 128 * 2**20
 """Memory of a slice; ResNet-18 on 1,000 pictures of 32 x 32 holds 70 MiB. [no source]"""
 
 BESIDES = 2
-"""Times what tensors hold that a pass takes; measured are 1.9 for LeNet-5 and 2.6 for ResNet-18."""
+"""Memory of a pass over what its tensors hold; measured are 1.9 for LeNet-5 and 2.6 for ResNet-18."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Slices:
-    """Of a network and a data set.
+    """Slices of a data set for a network.
 
     Attributes:
         network: With values; a copy of it makes a pass of one sample.
@@ -47,7 +47,7 @@ class Slices:
 
     @cached_property
     def most_at_once(self) -> int:
-        """Samples that hold no more than a slice may; at least one."""
+        """Most samples in a slice by its memory; at least one."""
         return max(1, SLICE_BYTES // self.sample_bytes)
 
     @property
@@ -57,5 +57,5 @@ class Slices:
         return min(most, self.most_at_once)
 
     def bytes_at_once(self, num_samples: int, num_threads: int) -> int:
-        """About what passing a number of samples takes on a number of threads."""
+        """Approximate bytes of passing a number of samples on a number of threads."""
         return BESIDES * self.sample_bytes * min(num_samples, num_threads * self.num_samples)

@@ -89,7 +89,7 @@ def _console() -> "rich.console.Console":
 
 
 class _Pace:
-    """How long it takes yet, by the pace since the first news."""
+    """Remaining time, by the pace since the first news."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()

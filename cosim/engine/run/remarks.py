@@ -1,4 +1,4 @@
-"""Remarks: values that are legal, and that few mean.
+"""Remarks: values that are legal, and that users rarely mean.
 
 A rate below 1 kbit/s is most often one in Mbit/s, a band below 1 kHz one in MHz, and a trace without rows for
 long was most often not recorded meanwhile. None is refused, because each may be meant; a command says so.

@@ -147,7 +147,7 @@ def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
 
 
 def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()) -> System:
-    """The system of a config.json, which may be a stranger's.
+    """System of a config.json, which may come from a stranger.
 
     Args:
         modules: Modules whose functions it may name, besides `__main__`'s; a package with its submodules.

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 FILE = "checkpoint.npz"
 BEFORE = "checkpoint-before.npz"
-"""The one before, for the case that the last is damaged."""
+"""Name of the checkpoint before, in case the last is damaged."""
 _OF_CLIENTS = {"spans", "transfers", "fates", "tallies"}
-"""Tables that hang on whether rows of clients are kept."""
+"""Tables that depend on the rows of clients that are kept."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -237,7 +237,7 @@ def keep_in(folder: Path) -> str | None:
 
 
 class OtherRows(ConfigurationError):
-    """A replay is not that of the run that was stopped."""
+    """Error: a replay differs from the run that was stopped."""
 
 
 def other_rows(what: str) -> OtherRows:
@@ -254,7 +254,7 @@ def other_rows(what: str) -> OtherRows:
 
 
 class DamagedCheckpoint(Unreadable):
-    """No run can go on with a checkpoint."""
+    """Error: no run can resume from a checkpoint."""
 
 
 def damaged(path: Path | str, why: str) -> DamagedCheckpoint:

@@ -20,7 +20,7 @@ from cosim.files.on_disk import read_json, shown, write_json
 
 FILE = "provenance.json"
 CHANGES = "+changes"
-"""Behind a commit: of a tree that held changes."""
+"""Suffix of a commit whose tree held changes."""
 _PACKAGES = (
     "cosim",
     "torch",

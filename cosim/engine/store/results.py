@@ -178,7 +178,7 @@ class Result:
 
     @property
     def progress(self) -> tuple[int, str]:
-        """How far it came: how many global rounds, or versions where there are no rounds."""
+        """Progress: number of global rounds, or of versions where there are no rounds."""
         if self.has_rounds:
             return self.summary.num_global_rounds, "global rounds"
         return int((self.versions["server"] == CLOUD).sum()), "versions"

@@ -1,4 +1,4 @@
-"""Run folder: whose run it holds, whether it has come to its end, and with what it goes on.
+"""Run folder: which run it holds, if that has finished, and from what it resumes.
 
 A run is resumed in its folder only where that holds a run of the very same configuration, network and
 sources. Damaged tables are made again, since a run can be repeated; a damaged checkpoint is refused.
@@ -98,7 +98,7 @@ def stopped(found: Result | Checkpoint | None) -> Checkpoint | None:
 
 
 def complete_in(folder: Path) -> Result | None:
-    """The run of a folder; None where it has not come to its end, or a file that it has left is damaged.
+    """The run of a folder; None if it is unfinished, or one of its files is damaged.
 
     Warns:
         UserWarning: A file is damaged, so that the run has to be repeated.
