@@ -5,9 +5,6 @@ import pytest
 
 pytestmark = pytest.mark.quick
 
-NOT_YET = (Path(__file__).parent / "not_yet_plain.txt").read_text(encoding="utf-8").split()
-"""Files that are not clean yet: take lines away, add none."""
-
 
 def test_docstrings_comments_and_docs_are_plain():
     found = plain.offences()
