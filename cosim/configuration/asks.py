@@ -112,7 +112,8 @@ def _refused(system: Any, path: str, part: Any, asked_at: str, asking: Any, ask:
     asks = f"{name}.{asked_at} = {type(asking).__name__}" if asked_at else f"{name} with {ask.where}"
     instead = ", or ".join(filter(None, (word.instead, ask.instead)))
     return ConfigurationError(
-        f"{name}.{path} = {type(part).__name__}: {word.lacking}, and {asks} {ask.why}. Use {instead}."
+        f"{name}.{path} = {type(part).__name__}: {word.lacking}, and {asks} {ask.why}. Use {instead}.",
+        f"{name}.{path}",
     )
 
 

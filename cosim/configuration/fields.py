@@ -108,7 +108,8 @@ def _refuse_body(cls: type, ignored: list[str]) -> None:
     if ignored:
         raise ConfigurationError(
             f"{cls.__name__}.{ignored[0]}: would be ignored. Write {ignored[0]}: TYPE = VALUE, in a "
-            "class with @part."
+            "class with @part.",
+            f"{cls.__name__}.{ignored[0]}",
         )
     if "__init__" in vars(cls):
         raise ConfigurationError(

@@ -132,7 +132,8 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
         if not is_configuration(type(before)):
             why = "is off" if before is None else "has no default"
             raise ConfigurationError(
-                f"{type(config).__name__}.{name}: {why}, so it has no parts. Give {name}.kind first."
+                f"{type(config).__name__}.{name}: {why}, so it has no parts. Give {name}.kind first.",
+                f"{type(config).__name__}.{name}",
             )
         return draft(type(config), _values_of(config) | {name: with_kind(before, inner, kind)})
     if isinstance(kind, int | float) and not isinstance(kind, bool):

@@ -153,7 +153,8 @@ class CyclesPerOperation(Cycles):
         if not sample_flops:
             raise ConfigurationError(
                 "System.cycles = CyclesPerOperation: System.model has no matrix products or convolutions, so "
-                "its training would take no time. Use cycles = CyclesPerStep."
+                "its training would take no time. Use cycles = CyclesPerStep.",
+                "System.cycles",
             )
         return self.cycles_per_flop * sample_flops * step.batch_size
 

@@ -122,6 +122,7 @@ def frequencies_hz(
     ):
         raise ConfigurationError(
             f"DrawnDevices.min_frequency_hz = {low_hz:g} lies above max_frequency_hz = {high_hz:g}. "
-            "Swap them."
+            "Swap them.",
+            "DrawnDevices.min_frequency_hz",
         )
     return lowest_hz + (highest_hz - lowest_hz) * shares

@@ -110,7 +110,8 @@ class OnOff(Presence):
             elif (num_too_short := num_too_short + 1) > _MOST_TOO_SHORT:
                 raise ConfigurationError(
                     f"OnOff.on: {type(self.on).__name__} keeps drawing times that are too short for "
-                    f"the clock, up to {now_s:.6g} s. Use longer times, or a lower rate."
+                    f"the clock, up to {now_s:.6g} s. Use longer times, or a lower rate.",
+                    "OnOff.on",
                 )
 
     def _durations(self, sim: Simulation, client: str, what: Literal["on", "off"]) -> Iterator[float]:
@@ -126,6 +127,7 @@ class OnOff(Presence):
             if not ((drawn_s > 0.0) & np.isfinite(drawn_s)).all():
                 raise ConfigurationError(
                     f"OnOff.{what}: {type(law).__name__} draws {drawn_s!r:.80}: must be a finite time "
-                    "above 0 s. Use another law."
+                    "above 0 s. Use another law.",
+                    f"OnOff.{what}",
                 )
             yield from drawn_s.tolist()

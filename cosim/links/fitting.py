@@ -18,7 +18,8 @@ def check_directions(system: Any) -> None:
         if not link.may_be(field):
             raise ConfigurationError(
                 f"System.{field} = {type(link).__name__}: it is only for the "
-                f"{' or the '.join(f'{way}link' for way in link.directions)}. {fix}"
+                f"{' or the '.join(f'{way}link' for way in link.directions)}. {fix}",
+                f"System.{field}",
             )
     if not (system.downloads_count or system.downlink.takes_time):
         why = f"has no effect with downlink = {type(system.downlink).__name__}, which takes no time"

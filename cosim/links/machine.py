@@ -150,5 +150,6 @@ class Machine(Forms):
         return ConfigurationError(
             f"{type(self).__name__}.next_change_s = {self.next_change_s} at {self._now_s} s: must be "
             "later than now, once the changes that are due have been made. Use infinity if nothing "
-            "changes by itself."
+            "changes by itself.",
+            f"{type(self).__name__}.next_change_s",
         )

@@ -96,7 +96,8 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
             raise ConfigurationError(
                 f"System.model = {shown(name)}: returns the same module at every call, whose values do "
                 "not depend on the seed. Make it within the function, or use System.initial_weights = "
-                "'network'."
+                "'network'.",
+                "System.model",
             )
         seen = _hashes(again)
         if seen == before:
@@ -106,7 +107,8 @@ def of_name(name: str, build: Builder, key: int) -> FirstValues:
         raise ConfigurationError(
             f"System.model = {shown(name)}: gives other values of {other} in every call with the same "
             "seed, so the seed would not determine the results. Draw from a global generator of "
-            "torch, numpy or Python, which the run's seed sets, or give your generator a seed."
+            "torch, numpy or Python, which the run's seed sets, or give your generator a seed.",
+            "System.model",
         )
     drawn = _hashes(built(name, build, key=key ^ 1))
     return FirstValues(again, _of_note(again, {of: seen[of] for of in seen if drawn.get(of) == seen[of]}))

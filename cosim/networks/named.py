@@ -128,4 +128,4 @@ def _of_a_family(name: str) -> nn.Module:
             f"{_said(name)}: no installed package offers networks. Install cosim again: python -m pip "
             "install -e ."
         )
-    raise ConfigurationError(f"System.model: {' '.join(refusals)}")
+    raise ConfigurationError(f"System.model: {' '.join(refusals)}", "System.model")

@@ -64,7 +64,8 @@ def _named(system: System, network: Any) -> "Named":
     if system.initial_weights == "network" and ":" not in named.name:
         raise ConfigurationError(
             f"System.initial_weights = 'network': {named.name} has no weights of its own. Use 'drawn', "
-            "or a function of yours that returns a network: System.model = 'module:function'."
+            "or a function of yours that returns a network: System.model = 'module:function'.",
+            "System.initial_weights",
         )
     return named
 

@@ -164,4 +164,4 @@ def _resolved(part: Any, round: int) -> Any:
     try:
         return attrs.evolve(part, **plain)
     except ConfigurationError as error:
-        raise ConfigurationError(f"round {round}: {error}") from None
+        raise ConfigurationError(f"round {round}: {error}", error.field) from None

@@ -62,21 +62,26 @@ def systems_by_name(given: System | Systems) -> dict[str, System]:
     if not isinstance(systems, Mapping):
         raise ConfigurationError(
             f"Study.systems = {shown(given)}: must be a System, or several by their names. Use "
-            '{"HIST": cosim.System(...), "FedAvg": cosim.System(...)}.'
+            '{"HIST": cosim.System(...), "FedAvg": cosim.System(...)}.',
+            "Study.systems",
         )
     systems = dict(systems)
     for name, system in systems.items():
         if not (isinstance(name, str) and name.strip() and isinstance(system, System)):
             raise ConfigurationError(
                 f"Study.systems: {name!r:.80} is a {type(system).__name__}; must be a System, by its "
-                'name. Use {"HIST": cosim.System(...)}.'
+                'name. Use {"HIST": cosim.System(...)}.',
+                "Study.systems",
             )
     if not systems:
-        raise ConfigurationError("Study.systems: is empty. Give a System, or several by their names.")
+        raise ConfigurationError(
+            "Study.systems: is empty. Give a System, or several by their names.", "Study.systems"
+        )
     if len(seeds := {system.seed for system in systems.values()}) > 1:
         raise ConfigurationError(
             f"Study.systems: their seeds are {', '.join(map(str, sorted(seeds)))}, but designs are "
-            "compared on the same seeds. Use one seed for all."
+            "compared on the same seeds. Use one seed for all.",
+            "Study.systems",
         )
     return systems
 
@@ -90,7 +95,8 @@ def grid_of(given: Any) -> Grid:
     if not (isinstance(given, Mapping) and all(isinstance(field, str) for field in given)):
         raise ConfigurationError(
             f"Study.grid = {shown(given)}: must be fields, each with its values. Use "
-            '{"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")}.'
+            '{"num_cells": (2, 4), "protocol.kind": ("Hist", "HFedAvg")}.',
+            "Study.grid",
         )
     found: dict[str, tuple[Any, ...]] = {}
     for field, values in given.items():

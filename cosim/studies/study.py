@@ -73,7 +73,8 @@ def _targets(given: Any) -> tuple[float, ...]:
         return tuple(dict.fromkeys(float(target) for target in each))
     except (TypeError, ValueError):
         raise ConfigurationError(
-            f"Study.targets = {shown(given)}: must be values of the headline. Use targets=(0.8,)."
+            f"Study.targets = {shown(given)}: must be values of the headline. Use targets=(0.8,).",
+            "Study.targets",
         ) from None
 
 
@@ -111,9 +112,11 @@ class Study:
             if name == "seeds" and isinstance(value, Sequence) and value and not isinstance(value, str):
                 fix = f"Use seeds={len(value)} of System(seed={value[0]!r:.80})."
             rule = "must be at least 1" if type(value) is int else rule
-            raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. {fix}")
+            raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. {fix}", f"Study.{name}")
         if self.held > 1 and not self.targets:
-            raise ConfigurationError(f"Study.held = {self.held}: there is no target. Give targets.")
+            raise ConfigurationError(
+                f"Study.held = {self.held}: there is no target. Give targets.", "Study.held"
+            )
 
     @override
     def __repr__(self) -> str:

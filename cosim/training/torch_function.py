@@ -92,7 +92,8 @@ class TorchFunction(LocalTraining):
             raise ConfigurationError(
                 f"{type(self).__name__}.function = {shown(self.function)}: {error}. Write "
                 f"{found.__name__}(network, batches, state, rng), with {' or '.join(MAY_ASK)} too if "
-                "it needs them."
+                "it needs them.",
+                f"{type(self).__name__}.function",
             ) from None
         super().check(learner)
 

@@ -145,7 +145,7 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
             path = place.split(".")
             config = with_kind(config, path[:-1] if is_kind else path, kind if is_kind else _number(kind))
         except ConfigurationError as error:
-            raise ConfigurationError(f"{option}: {error}") from None
+            raise ConfigurationError(f"{option}: {error}", error.field) from None
     return config, rest
 
 

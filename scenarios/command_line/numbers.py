@@ -76,7 +76,7 @@ def _check(owner: Any, field: Any, value: Any, option: str) -> None:
         if field.validator is not None:
             field.validator(owner, field, value)
     except ConfigurationError as error:
-        raise ConfigurationError(f"{option}: {error}") from None
+        raise ConfigurationError(f"{option}: {error}", error.field) from None
 
 
 def _number_in(annotation: Any) -> type | None:

@@ -30,6 +30,7 @@ class Natural(Split):
             raise ConfigurationError(
                 f"System.num_clients = {num_clients}: the samples of {dataset.name!r} arise at "
                 f"{num_owners} places, each of which is a client. Use num_clients = {num_owners}, data "
-                "of as many places, or the split Iid."
+                "of as many places, or the split Iid.",
+                "System.num_clients",
             )
         return [np.flatnonzero(owners == number) for number in range(num_owners)]

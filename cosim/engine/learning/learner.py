@@ -124,16 +124,20 @@ class Learner:
     ) -> None:
         if device not in WORKING_SETS:
             raise ConfigurationError(
-                f"Learner.device = {device!r}: must be one of {', '.join(WORKING_SETS)}. Use one of them."
+                f"Learner.device = {device!r}: must be one of {', '.join(WORKING_SETS)}. Use one of them.",
+                "Learner.device",
             )
         if device == "cuda" and not torch.cuda.is_available():
-            raise ConfigurationError('Learner.device = "cuda": no CUDA device here. Use device="cpu".')
+            raise ConfigurationError(
+                'Learner.device = "cuda": no CUDA device here. Use device="cpu".', "Learner.device"
+            )
         if num_workers is None:
             num_workers = num_cores() if device == "cpu" else 1
         if not 1 <= num_workers <= MOST_WORKERS:
             raise ConfigurationError(
                 f"Learner.num_workers = {shown(num_workers)}: must be from 1 to {MOST_WORKERS}. "
-                "Leave it out, for one per core."
+                "Leave it out, for one per core.",
+                "Learner.num_workers",
             )
         self._network = ready_copy(network)  # other threads may use the network itself
         self.shape = with_personal(shape_of(self._network, dataset.test_x), personal, self._network)

@@ -98,5 +98,6 @@ class NothingLearned(Learner):
         """Refuse to compute."""
         raise ConfigurationError(
             "System.evaluation = Never: nothing is learned, but a rule reads weights, for instance "
-            "because it asks for losses. Use EveryVersions, or a rule that does not read them."
+            "because it asks for losses. Use EveryVersions, or a rule that does not read them.",
+            "System.evaluation",
         )

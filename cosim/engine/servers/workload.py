@@ -96,7 +96,8 @@ class Workload:
         for place in np.flatnonzero(~((cycles > 0.0) & (cycles < math.inf))).tolist():
             raise ConfigurationError(
                 f"System.cycles: a local step of {clients[place]} on one sample takes "
-                f"{cycles[place]:g} cycles: must be a finite number above 0. Use another rule or value."
+                f"{cycles[place]:g} cycles: must be a finite number above 0. Use another rule or value.",
+                "System.cycles",
             )
 
     def _load(
@@ -149,5 +150,6 @@ def _with(num_moving: float, coded: Payload) -> Payload:
 
 def _unknown() -> int:
     raise ConfigurationError(
-        "System.cycles: the operations of units that are not chosen yet are unknown. Use CyclesPerStep."
+        "System.cycles: the operations of units that are not chosen yet are unknown. Use CyclesPerStep.",
+        "System.cycles",
     )

@@ -164,7 +164,7 @@ class Table:
                 try:
                     refuse(value)
                 except ConfigurationError as error:
-                    raise ConfigurationError(f"{self.place(row, name)}: {error}") from None
+                    raise ConfigurationError(f"{self.place(row, name)}: {error}", error.field) from None
 
     def place(self, row: int, name: str) -> str:
         """Place of a value in the file, by its row, from 0, and column."""

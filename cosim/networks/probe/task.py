@@ -47,12 +47,14 @@ def check_task(task: Task, dataset: Dataset) -> None:
     if wrong or not columns:
         raise ConfigurationError(
             f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of columns that there are "
-            "not yet, at least one. Use words and a unit, such as test_mae_s."
+            "not yet, at least one. Use words and a unit, such as test_mae_s.",
+            f"{kind}.measures",
         )
     if task.reads_training_set and dataset.train_y is None:
         raise ConfigurationError(
             f"{kind}.reads_training_set: the training samples of {dataset.name!r} do not exist before "
-            "the run. Use a task that reports on the test set alone."
+            "the run. Use a task that reports on the test set alone.",
+            f"{kind}.reads_training_set",
         )
     _check_metrics(task, dataset)
     tried = [_tried(task, dataset, num_samples) for num_samples in NUM_SAMPLES]
@@ -87,7 +89,8 @@ def _check_metrics(task: Task, dataset: Dataset) -> None:
         if wrong or not columns:
             raise ConfigurationError(
                 f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of columns that there "
-                "are not yet, at least one. Use words and a unit, such as test_mae_s."
+                "are not yet, at least one. Use words and a unit, such as test_mae_s.",
+                f"{kind}.measures",
             )
         size, owners = (
             (len(dataset.test_y), task.num_outputs(dataset)),
@@ -98,7 +101,8 @@ def _check_metrics(task: Task, dataset: Dataset) -> None:
         if found != columns:
             raise ConfigurationError(
                 f"{kind}.scores: gives {', '.join(found)}; its measures are {', '.join(columns)}. Use "
-                "the same columns in the same order."
+                "the same columns in the same order.",
+                f"{kind}.scores",
             )
         taken += columns
 
@@ -203,7 +207,8 @@ def _check_sums(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
     except Exception as error:  # whatever a user's function raises
         raise ConfigurationError(
             f"{kind}.sums: fails on one sample ({told(error)}), which the last slice of a set may be. "
-            "Use outputs.reshape(targets.shape) in place of squeeze()."
+            "Use outputs.reshape(targets.shape) in place of squeeze().",
+            f"{kind}.sums",
         ) from None
     for name, value in numbers(task, outputs_BK, y_B).items():
         added = math.fsum(of[name] for of in of_samples)
@@ -211,7 +216,8 @@ def _check_sums(task: Task, outputs_BK: Tensor, y_B: Tensor) -> None:
             raise ConfigurationError(
                 f"{kind}.sums: {name} of {len(y_B)} samples is {value:.6g}, and {added:.6g} one by one, so "
                 "it would depend on how a set is cut. Use .sum() in place of .mean(), and "
-                "outputs.reshape(targets.shape)."
+                "outputs.reshape(targets.shape).",
+                f"{kind}.sums",
             )
 
 

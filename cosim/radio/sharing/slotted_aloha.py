@@ -252,5 +252,6 @@ class AlohaBand(Band):
         return ConfigurationError(
             f"SlottedAloha.transmit_probability = {p:g}: none of {num_clients} clients has got through "
             f"{num_channels} channels in {MOST_IN_VAIN:,} slots. Use "
-            f"{min(1.0, num_channels / num_clients):.3g}, the channels per client."
+            f"{min(1.0, num_channels / num_clients):.3g}, the channels per client.",
+            "SlottedAloha.transmit_probability",
         )

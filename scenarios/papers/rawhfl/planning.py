@@ -120,7 +120,8 @@ def _common(clients: Sequence[Client], name: str) -> float:
     if len(values) > 1:
         raise ConfigurationError(
             f"System.devices: processors differ in {name}, but a plan assumes one value for all. Use "
-            "one value for all, or a protocol that does not plan."
+            "one value for all, or a protocol that does not plan.",
+            "System.devices",
         )
     return values.pop()
 

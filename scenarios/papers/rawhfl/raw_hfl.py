@@ -115,7 +115,8 @@ class RawHfl(Protocol):
                 f"RawHfl.deadline_s = {self.deadline_s:g} and RawHfl.energy_budget_j = "
                 f"{self.energy_budget_j[-1]:g}: no client can do one local round and upload within them, "
                 "even over a link 100 dB better than its own. Use a longer deadline, a larger budget, "
-                "or fewer num_mini_batches."
+                "or fewer num_mini_batches.",
+                "RawHfl.deadline_s",
             )
 
     @override

@@ -45,15 +45,18 @@ class VerticalSgd(LocalTraining):
             raise ConfigurationError(
                 "System.model: keeps running statistics or other state "
                 f"({next(iter(learner.shape.moving))}), which the epochs of VHFL do not update. Use "
-                "Hist or HFedAvg, or a normalisation without running statistics."
+                "Hist or HFedAvg, or a normalisation without running statistics.",
+                "System.model",
             )
         if learner.dropout:
             raise ConfigurationError(
                 f"System.model: dropout in {', '.join(learner.dropout)}, but VHFL trains all clients "
-                "in one program, where they would share a mask. Use Hist or HFedAvg, or p = 0."
+                "in one program, where they would share a mask. Use Hist or HFedAvg, or p = 0.",
+                "System.model",
             )
         if learner.manner is not None and learner.manner.cannot_batch is not None:
             raise ConfigurationError(
                 f"System.model: torch.func cannot batch it ({learner.manner.cannot_batch}), but VHFL "
-                "trains all clients in one program. Use Hist or HFedAvg, or other operations."
+                "trains all clients in one program. Use Hist or HFedAvg, or other operations.",
+                "System.model",
             )

@@ -81,7 +81,8 @@ class Vhfl(Protocol):
     def check(self, cloud: Cloud) -> None:
         if len(cloud.edges) != 1:
             raise ConfigurationError(
-                f"System.num_cells = {len(cloud.edges)}: VHFL has one server. Use num_cells = 1."
+                f"System.num_cells = {len(cloud.edges)}: VHFL has one server. Use num_cells = 1.",
+                "System.num_cells",
             )
         num_clients = len(cloud.edges[0].clients)
         num_senders = num_clients if self.num_senders is None else self.num_senders
@@ -89,7 +90,8 @@ class Vhfl(Protocol):
         if not num_needed <= num_senders <= num_clients:
             raise ConfigurationError(
                 f"Vhfl.num_needed = {num_needed}, Vhfl.num_senders = {num_senders}, System.num_clients "
-                f"= {num_clients}: must be K <= K_0 <= N. Use fewer senders, or fewer needed updates."
+                f"= {num_clients}: must be K <= K_0 <= N. Use fewer senders, or fewer needed updates.",
+                "Vhfl.num_needed",
             )
         self.local.check(cloud.learner)
         self.loads(cloud)
@@ -98,7 +100,8 @@ class Vhfl(Protocol):
         if cloud.learner.num_global_features and not cloud.shape.num_central_outputs:
             raise ConfigurationError(
                 "System.model: has no part for the server, so clients would see the server's "
-                "features. Use global_features = false, or a vertical network."
+                "features. Use global_features = false, or a vertical network.",
+                "System.model",
             )
 
     @override

@@ -96,13 +96,15 @@ class ResourceAware(Policy):
         if self.num_selected > smallest:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {self.num_selected}: the smallest cell has {smallest} "
-                f"clients. Use at most {smallest}."
+                f"clients. Use at most {smallest}.",
+                "ResourceAware.num_selected",
             )
         if num_at_once is not None and self.num_selected > num_at_once:
             raise ConfigurationError(
                 f"ResourceAware.num_selected = {self.num_selected}: a plan gives each client a "
                 f"resource block of its own, but there are only {num_at_once}. Use more resource "
-                "blocks, or None for one per client."
+                "blocks, or None for one per client.",
+                "ResourceAware.num_selected",
             )
         return self.num_selected
 
@@ -114,7 +116,8 @@ class ResourceAware(Policy):
             raise ConfigurationError(
                 f"ResourceAware.lowest_power_dbm = {self.lowest_power_dbm:g}: is above the highest "
                 f"power of some clients, {w_to_dbm(problem.max_power_w.min()):g} dBm. Use a lower "
-                "power, or None."
+                "power, or None.",
+                "ResourceAware.lowest_power_dbm",
             )
         num_selected, smallest = problem.num_selected, int(np.bincount(problem.cell).min())
         default_repeated = max(num_selected // 2, 2 * num_selected - smallest)

@@ -63,7 +63,8 @@ class RequestLog:
             raise ConfigurationError(
                 f"VideoRequests.slot_s = {self._slot_s:g}: {num_slots:.3g} slots passed within one "
                 f"round, but {MOST_SLOTS:,} is the limit. Use a link over which updates arrive, a "
-                "deadline of minutes, or a longer slot."
+                "deadline of minutes, or a longer slot.",
+                "VideoRequests.slot_s",
             )
         while self._num_ended < num_ended:
             self._end_slot()

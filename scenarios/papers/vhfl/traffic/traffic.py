@@ -148,17 +148,20 @@ class TrafficTable:
             if found != expected:
                 raise ConfigurationError(
                     f"TrafficTable.{name}: shape {found} must be {expected}. Put slots along the first "
-                    "axis, cells along the second, features along the third."
+                    "axis, cells along the second, features along the third.",
+                    f"TrafficTable.{name}",
                 )
         if set(self.neighbours) != set(self.cells):
             raise ConfigurationError(
                 f"TrafficTable.neighbours: its nodes must be the {len(self.cells)} cells. Add "
-                "each cell by its name."
+                "each cell by its name.",
+                "TrafficTable.neighbours",
             )
         if lonely := next((cell for cell in self.cells if not self.neighbours.degree[cell]), None):
             raise ConfigurationError(
                 f"TrafficTable.neighbours: cell {lonely!r} has no neighbour, so the server observes "
-                "nothing for it. Join it to its nearest cell, or leave it out."
+                "nothing for it. Join it to its nearest cell, or leave it out.",
+                "TrafficTable.neighbours",
             )
 
     @property
