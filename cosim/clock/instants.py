@@ -30,6 +30,8 @@ UNITS_PER_S: Final = tuple(float(f"1e{power}") for power in range(22, -1, -1))
 """Size of the units of 15 digits: before 1e-7 s, then in each decade from 1e-7 s on."""
 WHOLE: Final = 2.0**52
 """Constant that, added and subtracted again, rounds to a whole number."""
+SHORT: Final = 1e-12
+"""A time this share of the instant at which it begins is 100 to 1,000 steps of the clock there."""
 _DECADES_S, _UNITS = np.array(DECADES), np.array(UNITS_PER_S)
 _NOT_EARLIER: Final = 0.125
 """Share of a unit: rounds up only what exceeds the roundings of a sum of decimals, 3 / 8 of a unit."""

@@ -273,6 +273,14 @@ def impossible(node: str, activity: str, lasts_s: float) -> ConfigurationError:
     )
 
 
+def too_short(node: str, activity: str, lasts_s: float, start_s: float) -> ConfigurationError:
+    """Error for an activity that the clock hardly tells from nothing, so late does it begin."""
+    return ConfigurationError(
+        f"{node} would {activity} for {lasts_s:.3g} s at {start_s:.9g} s, which is less than a thousand "
+        "steps of the clock there. Use times since the start of the run, or longer jobs."
+    )
+
+
 def _backwards(delay_s: float) -> ConfigurationError:
     return ConfigurationError(
         f"an event {delay_s} s from now: a delay must be 0 s or above. Check the part that gives it."

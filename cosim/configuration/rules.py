@@ -113,8 +113,6 @@ def refuse(
     unit = unit_of(name)
     if not fix and (isinstance(default, attrs.Factory) or default is attrs.NOTHING):  # type: ignore[arg-type]
         fix = f"Give {name} in {unit}." if unit else f"Use another {name}."
-    elif not fix and default is None:
-        fix = "Use None to switch it off."
     elif not fix:
         has_unit = unit and not attrs.has(type(default))
         fix = f"Use the default, {shown(default)}{f' {unit}' if has_unit else ''}."

@@ -7,7 +7,7 @@ Usage::
 Scope and limitations: charging is constant, all the time, without losses, and a battery does not age.
 """
 
-from cosim.configuration import between, knob, not_negative, part, positive
+from cosim.configuration import between, knob, not_negative, part, positive, refuse
 
 
 @part
@@ -26,3 +26,10 @@ class Battery:
     initial_share: float = knob(between(0.0, 1.0), default=1.0)
     charge_w: float = knob(not_negative, default=0.0)
     returns_at_share: float = knob(positive, between(0.0, 1.0), default=0.1)
+
+    def __attrs_post_init__(self) -> None:
+        if not (self.initial_share or self.charge_w):
+            rule = "an empty battery that nothing charges stays empty"
+            raise refuse(
+                "Battery", "initial_share", self.initial_share, rule, "an initial_share or a charge_w above 0"
+            )

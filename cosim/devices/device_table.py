@@ -115,7 +115,13 @@ def _batteries(rows: DeviceRows, clients: ClientNames) -> list[Battery | None] |
     for name in names:
         values = table.numbers(BATTERY + name, gaps=True)
         table.check(BATTERY + name, np.isnan(values) & ~has_none, "is empty", f"a number, or no {capacity}")
-        table.hold_against(BATTERY + name, values, lambda value, name=name: Battery(**{name: value}))
+        table.hold_against(
+            BATTERY + name, values, lambda value, name=name: Battery(**{"charge_w": 1.0} | {name: value})
+        )
         columns[name] = rows.by_client(clients, values).tolist()
     each = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return [None if math.isnan(own["capacity_j"]) else Battery(**own) for own in each]
+    batteries: list[Battery | None] = []
+    for client, own in enumerate(each):
+        with table.told(rows.row_of(client), capacity):
+            batteries.append(None if math.isnan(own["capacity_j"]) else Battery(**own))
+    return batteries

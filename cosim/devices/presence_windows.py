@@ -29,6 +29,9 @@ from cosim.devices.presence import Presence, Window
 from cosim.files.tables.devices import DeviceRows, table_of_devices
 from cosim.names import by_number
 
+LATEST_FIRST_S = 1e6
+"""The latest begin of a table's first window; later ones are of a calendar, or in ms. [no source]"""
+
 
 @part
 class PresenceWindows(Presence):
@@ -75,6 +78,11 @@ class PresenceWindows(Presence):
 def _windows(rows: DeviceRows) -> dict[int, list[Window]]:
     """Windows of each client of a table, by its number, in order and joined."""
     from_s, to_s = rows.table.numbers("from_s"), rows.table.numbers("to_s", most=math.inf)
+    first = from_s == from_s.min()
+    what = f"is the first time of the table, {from_s.min() / 86_400.0:,.0f} days after the run begins"
+    rows.table.check(
+        "from_s", first & (from_s > LATEST_FIRST_S), what, "times since the start of the run, in s"
+    )
     late = "is 1e9 or more, when the clock ends", "times since the start of the run"
     rows.table.check("from_s", from_s >= LATEST_S, *late)
     rows.table.check("to_s", (to_s >= LATEST_S) & (to_s < math.inf), late[0], f"{late[1]}, or inf")

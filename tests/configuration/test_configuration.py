@@ -199,7 +199,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
             lambda: Small(power_w=math.nan),
             "Small.power_w = nan: must be a finite number. Use the default, 0.5 W.",
         ),
-        (lambda: Small(every=1), "Small.every = 1: must be at least 2. Use None to switch it off."),
+        (lambda: Small(every=1), "Small.every = 1: must be at least 2. Use the default, None."),
         (
             lambda: Small(split="dirichlet"),
             "Small.split = 'dirichlet': must be one of 'iid', 'shards' (no such choice). "

@@ -82,6 +82,9 @@ ROWS = {
     "0,1,2|edge-01,1,3": "row 3, column 'device': 'edge-01' is no client",
     "0,1,2|,1,3": "row 3, column 'device': is empty",
     "0,1,2|1,1,2000": "row 3, column 'to_s': 2000 is above period_s = 1000",
+    "0,1714550400000,1714550460000|1,1714550401000,inf": "row 2, column 'from_s': 1714550400000 is the first "
+    "time of the table, 19,844,333 days after the run begins",
+    "0,2e6,3e6|1,1.5e6,inf": "row 3, column 'from_s': 1.5e6 is the first time of the table, 17 days after",
     "": "has no rows after the header",
 }
 

@@ -217,6 +217,9 @@ def test_faults_that_are_no_rows(tmp_path):
         uplink(file, past_end=RepeatTrace(period_s=1.0)),
         r"last row at 1 s, after the end of RepeatTrace\.period_s = 1",
     )
+    late = InTurns(largest_offset_s=1e4)
+    said = r"client-0000 would begin at \d+\.?\d* s of it, and it is over at 2 s\. Use an offset below 2"
+    told(uplink(file, past_end=RefusePastEnd(), dealing=late), said)
     (tmp_path / "torn.parquet").write_bytes(b"PAR1")
     told(uplink(str(tmp_path / "torn.parquet")), r"torn\.parquet: cannot be read")
     (tmp_path / "bytes.csv").write_bytes(b"time_s,device\xff\n")

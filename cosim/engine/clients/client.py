@@ -8,8 +8,8 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from cosim.clock.instants import duration_between
-from cosim.clock.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of
+from cosim.clock.instants import SHORT, duration_between
+from cosim.clock.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of, too_short
 from cosim.configuration import ConfigurationError
 from cosim.devices.device import Device
 from cosim.engine.clients.availability import Availability
@@ -137,6 +137,8 @@ class Client:
 
     def train(self, sim: Simulation, assignment: Assignment, lasts_s: float, power_w: float) -> Process:
         """Ask for the learning now, let the time it takes pass."""
+        if 0.0 < lasts_s < SHORT * sim.now_s:
+            raise too_short(self.name, "train", lasts_s, sim.now_s)
         update = assignment.request(sim, self, assignment)
         yield from sim.spend(self.name, "train", lasts_s, power_w, assignment.job.number)
         self.keep(update)

@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import deadline_after, instant_after
-from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of
+from cosim.clock.instants import SHORT, deadline_after, instant_after
+from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of, too_short
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
@@ -160,6 +160,9 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
     begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(num, begin_s)
     lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
     _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
+    if np.any(is_short := (lasts_s > 0.0) & (lasts_s < SHORT * begins_s)):
+        place = int(is_short.argmax())
+        raise too_short(clients.names[place], "train", lasts_s.item(place), begins_s.item(place))
     trained_s = instant_after(begin_s, lasts_s)
     fleet, which = clients.fleet, clients.which
     tx_power_w = sending_w(sim, clients, job, trained_s, work.payload.bits)

@@ -1,7 +1,8 @@
 """Table: named columns of a file, whatever its form, asked for as numbers or as names."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -161,10 +162,16 @@ class Table:
         """
         for row, value in enumerate(values.tolist()):
             if not math.isnan(value):
-                try:
+                with self.told(row, name):
                     refuse(value)
-                except ConfigurationError as error:
-                    raise ConfigurationError(f"{self.place(row, name)}: {error}", error.field) from None
+
+    @contextmanager
+    def told(self, row: int, name: str) -> Iterator[None]:
+        """Put the place of a value, by its row, from 0, and column, before an error of a class."""
+        try:
+            yield
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{self.place(row, name)}: {error}", error.field) from None
 
     def place(self, row: int, name: str) -> str:
         """Place of a value in the file, by its row, from 0, and column."""

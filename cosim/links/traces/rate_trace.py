@@ -63,6 +63,11 @@ class RateTrace:
         for client, (device, offset_s) in self.dealing.dealt(sim, shown(path), tuple(rows), clients).items():
             where, (time_s, rate_bps) = f"{shown(path)}, device {device!r}", rows[device]
             end_s = self.past_end.end_s(where, time_s)
+            if offset_s >= end_s and not self.past_end.repeats:
+                raise ConfigurationError(
+                    f"{where}: {client} would begin at {offset_s:g} s of it, and it is over at {end_s:g} s. "
+                    f"Use an offset below {end_s:g}, or past_end = RepeatTrace."
+                )
             if not rate_bps.any():
                 raise ConfigurationError(f"{where}: never has a rate above 0. Leave this device out.")
             if end_s == math.inf and rate_bps[-1] == 0.0:

@@ -355,6 +355,10 @@ BY_CLASSES = {
         f"{NEEDED},memory_bits\n0,1e9,1e-28,0.1,\n1,1e9,1e-28,0.1,0\n",
         r"row 3, column 'memory_bits': Device\.memory_bits = 0: must be above 0",
     ),
+    "a battery that stays empty": (
+        f"{NEEDED},battery_capacity_j,battery_initial_share\n0,1e9,1e-28,0.1,50,1\n1,1e9,1e-28,0.1,50,0\n",
+        r"row 3, column 'battery_capacity_j': Battery.initial_share = 0: an empty battery that nothing",
+    ),
     "a misspelt column": (
         f"{NEEDED},Static_Power_W\n0,1e9,1e-28,0.1,1\n1,1e9,1e-28,0.1,1\n",
         r"column 'Static_Power_W': is no column .*Did you mean static_power_w",
