@@ -61,8 +61,8 @@ class Clock(simpy.Environment):
             raise ConfigurationError(
                 "deadlock: every process is waiting and no event is scheduled, but the run is not "
                 "over. Clients that leave and never come back, or batteries that are empty and are not "
-                "charged, are the usual reason. Use end = AfterSeconds, devices that come back, or a charge_w "
-                "above 0."
+                "charged, are the usual reason. Use end = AfterSeconds, devices that come back, or a "
+                "charge_w above 0."
             )
         raise ConfigurationError(
             f"the run is not over at {LATEST_S:g} s (32 years), after which the clock cannot tell "

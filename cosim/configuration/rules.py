@@ -114,7 +114,7 @@ def refuse(
     if not fix and (isinstance(default, attrs.Factory) or default is attrs.NOTHING):  # type: ignore[arg-type]
         fix = f"Give {name} in {unit}." if unit else f"Use another {name}."
     elif not fix:
-        has_unit = unit and not attrs.has(type(default))
+        has_unit = unit and default is not None and not attrs.has(type(default))
         fix = f"Use the default, {shown(default)}{f' {unit}' if has_unit else ''}."
     return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. {fix}", f"{where}.{name}")
 

@@ -31,5 +31,5 @@ class Battery:
         if not (self.initial_share or self.charge_w):
             rule = "an empty battery that nothing charges stays empty"
             raise refuse(
-                "Battery", "initial_share", self.initial_share, rule, "an initial_share or a charge_w above 0"
+                "Battery", "initial_share", self.initial_share, rule, "Use a share or a charge_w above 0."
             )

@@ -207,8 +207,7 @@ def test_whole_numbers_become_floats_in_tuples_too():
         ),
         (
             lambda: Small(delay_s="1"),
-            "Small.delay_s = '1': must be a finite number or none (off) (got str). Use None to switch it "
-            "off.",
+            "Small.delay_s = '1': must be a finite number or none (off) (got str). Use the default, None.",
         ),
         (
             lambda: Small(range_hz=(1.0,)),
