@@ -160,9 +160,6 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
     begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(num, begin_s)
     lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
     _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
-    if np.any(is_short := (lasts_s > 0.0) & (lasts_s < SHORT * begins_s)):
-        place = int(is_short.argmax())
-        raise too_short(clients.names[place], "train", lasts_s.item(place), begins_s.item(place))
     trained_s = instant_after(begin_s, lasts_s)
     fleet, which = clients.fleet, clients.which
     tx_power_w = sending_w(sim, clients, job, trained_s, work.payload.bits)
@@ -174,6 +171,10 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
     _check_order(clients, "send", trained_s, uploads)
     gives_up_s = None if waiting.upload_s is None else deadline_after(trained_s, waiting.upload_s)
     ending = ending_of(waiting, clock_s, uploads.ends_s, gives_up_s)
+    is_short = (lasts_s > 0.0) & (lasts_s < SHORT * begins_s) & (begins_s < ending.end_s)
+    if is_short.any():
+        place = int(is_short.argmax())
+        raise too_short(clients.names[place], "train", lasts_s.item(place), begins_s.item(place))
     powers = train_w, send_w
     return RoundTimes(now_s, clock_s, received, begins_s, trained_s, *powers, uploads, gives_up_s, ending)
 
