@@ -28,6 +28,8 @@ def door(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], l
     rooms = [name for name, home in found.items() if home == f"{package}.{name}"]
 
     def get(name: str) -> Any:
+        if name.startswith("_"):  # asked for by tools, of every module, and never misspelt
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name not in found:
             from cosim.configuration.rules import did_you_mean
 
