@@ -19,7 +19,7 @@ from cosim import FashionMnist
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.fashion_mnist_files import MissingFiles
 
-pytest.register_assert_rewrite("both_clocks")
+pytest.register_assert_rewrite("both_clocks", "equal")
 
 # No test cuts the power, which alone needs the disk to have taken what a process has written.
 os.fsync = lambda file: None

@@ -5,11 +5,11 @@ import os
 import platform
 import subprocess
 import sys
-from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import matplotlib
 import pytest
+from here import Here
 
 from cosim import AfterRounds, ConfigurationError, EdgeTraining, Hist, Never, Result, System, run
 from cosim.data import Synthetic
@@ -36,15 +36,6 @@ QUICK = ("run", "quickstart", "--num-global-rounds", "1", "--evaluation.kind", "
 
 class Killed(BaseException):
     """An end of a process at once."""
-
-
-class Here(Executor):
-    """Runs what it is given at once, in this process."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        future: Future[object] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
 
 
 def killed(*args: object) -> None:

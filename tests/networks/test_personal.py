@@ -5,6 +5,7 @@ import pytest
 import torch
 import worlds
 from data_sets import loaded
+from here import Stopped
 from torch import nn
 
 import cosim
@@ -320,10 +321,6 @@ def test_scaffold_has_variates_of_what_travels_only():
 
 
 # --- stopped and resumed ------------------------------------------------------------------------------------
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
 
 
 @pytest.mark.parametrize(

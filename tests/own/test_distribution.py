@@ -15,12 +15,12 @@ from pathlib import Path
 import attrs
 import pytest
 import warm
+from equal import same
 from fixtures.fixes import FIX
 
 import cosim
 from cosim import AfterRounds
 from cosim.engine.store.checkpoint import Checkpoint
-from cosim.records.tables import TABLES
 from cosim.testing import (
     check_data,
     check_link,
@@ -68,11 +68,6 @@ def command(processes: warm.Processes) -> Callable[..., tuple[int, str, str]]:
         return code, output, " ".join(errors.split())
 
     return ended
-
-
-def same(one: cosim.Result, other: cosim.Result) -> bool:
-    """True if all tables are equal, value for value."""
-    return all(getattr(one, name).equals(getattr(other, name)) for name in TABLES)
 
 
 @pytest.fixture(scope="module")

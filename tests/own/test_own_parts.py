@@ -16,6 +16,7 @@ import own_parts
 import pandas as pd
 import pytest
 import worlds
+from equal import same
 from torch import nn
 
 import cosim
@@ -25,7 +26,6 @@ from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
 from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
 from cosim.networks.of_run import network_of
-from cosim.records.tables import TABLES
 from cosim.studies.study import Study
 from scenarios import command_line
 from scenarios.command_line import playing
@@ -105,11 +105,6 @@ SYSTEMS = {
 """A system with the part, and one with its base."""
 PLANNED = ("policy", "solver")
 """They play one global round."""
-
-
-def same(one: cosim.Result, other: cosim.Result) -> bool:
-    """True if all tables are equal, value for value."""
-    return all(getattr(one, name).equals(getattr(other, name)) for name in TABLES)
 
 
 def run(system: cosim.System, **options) -> cosim.Result:

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import worlds
+from here import Stopped
 
 import cosim
 import models
@@ -187,10 +188,6 @@ def test_batches_of_one_and_vertical_epochs_are_refused():
     ):
         with pytest.raises(ConfigurationError, match=words):
             play(evolve(RESNET, num_cells=1, protocol=protocol))
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
 
 
 def test_a_stopped_run_goes_on_with_its_running_statistics(tmp_path: Path):

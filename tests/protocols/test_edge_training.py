@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import worlds
+from equal import exactly
 from scipy import stats
 from worlds import BANDWIDTH_HZ, BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
@@ -68,10 +69,6 @@ def changed(system: System, num_global_rounds: int | None = None, **training: ob
         protocol=evolve(protocol, training=evolve(protocol.training, **training)),
         end=end,
     )
-
-
-def exactly(expected: float) -> object:
-    return pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 def train_w(frequency_hz: float) -> float:

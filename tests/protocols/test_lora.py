@@ -13,6 +13,7 @@ import pytest
 import torch
 import worlds
 from data_sets import loaded
+from here import Stopped
 from hypothesis import given, settings
 from torch.func import functional_call
 from torch.nn.functional import cross_entropy
@@ -297,10 +298,6 @@ def test_over_the_air_a_symbol_per_value_and_noise_on_adapters(play):
     noisy = play(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(0.0,))))))
     assert np.isfinite(noisy.evaluations["loss_nats"]).all()
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 0.01
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
 
 
 def test_a_stopped_run_goes_on_bit_for_bit_and_keeps_adapters_only(play, tmp_path):

@@ -6,12 +6,12 @@ import attrs
 import numpy as np
 import own_radio
 import pytest
+from equal import same
 
 import cosim
 from cosim import ConfigurationError, Never
 from cosim.radio.by_band import SteadyLink
 from cosim.radio.gain_errors import GainErrors
-from cosim.records.tables import TABLES
 from cosim.studies.study import Study
 from cosim.testing import small_system
 
@@ -25,10 +25,6 @@ OWN = {
     "vectors of a kind of ours": {"fading": own_radio.Quieter()},
 }
 SHARINGS = [cosim.FixedShares(bandwidth_hz=1e6), cosim.radio.RedividedShares(bandwidth_hz=1e6)]
-
-
-def same(one: cosim.Result, other: cosim.Result) -> bool:
-    return all(getattr(one, name).equals(getattr(other, name)) for name in TABLES)
 
 
 def over(uplink: cosim.Radio, clock: str) -> cosim.Result:

@@ -13,6 +13,10 @@ YES, NO, NOISY = COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
 Play = Callable[[str, Mapping[str, cosim.System], Options], Runs]
 
 
+class Captured(Exception):
+    """The systems of a figure, in place of their runs."""
+
+
 def each_seed(result: Callable[[str, cosim.System], cosim.Result]) -> Play:
     """In place of `play_all`: the result of every label and seed."""
 

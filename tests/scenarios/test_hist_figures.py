@@ -6,7 +6,7 @@ import json
 import attrs
 import pandas as pd
 import pytest
-from played_here import played_here
+from played_here import Captured, played_here
 
 import cosim
 from scenarios.reproduce.figures import play_all
@@ -35,10 +35,6 @@ def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **setting
         data=cosim.data.Synthetic(split=system.data.split),
         protocol=attrs.evolve(system.protocol, training=training),
     )
-
-
-class Captured(Exception):
-    """The systems of a figure, in place of their runs."""
 
 
 def shrink(monkeypatch, make):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from played_here import NO, YES, claimed, played_here
+from played_here import NO, YES, Captured, claimed, played_here
 
 import cosim
 from cosim.configuration import to_dict
@@ -154,10 +154,6 @@ def test_round_durations_add_up_to_the_run():
 
 
 # --- Figures ------------------------------------------------------------------------------------------------
-
-
-class Captured(Exception):
-    """The systems of a figure, in place of their runs."""
 
 
 def test_one_folder_has_one_name_for_each_system_and_no_other_under_it(monkeypatch):

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from played_here import Captured
 from rich.table import Table
 
 from cosim import AfterRounds, HFedAvg, Never, Result, Simulation, System, evolve, run
@@ -181,10 +182,6 @@ def test_the_papers_size_differs_in_the_global_rounds_only() -> None:
     usual, paper = rawhfl.system(), rawhfl.paper_scale()
     assert (usual.end.num_global_rounds, paper.end.num_global_rounds) == (25, 100)
     assert evolve(paper, end=AfterRounds(num_global_rounds=25)) == usual
-
-
-class Captured(Exception):
-    """A system, in place of its run."""
 
 
 @pytest.mark.parametrize(("arguments", "rounds"), [((), 25), (("--paper-scale",), 100)])

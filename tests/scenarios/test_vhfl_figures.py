@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from played_here import NO, NOISY, YES, claimed, each_seed, ends, played_here, verdicts
+from played_here import NO, NOISY, YES, Captured, claimed, each_seed, ends, played_here, verdicts
 from scipy import stats
 
 import cosim
@@ -42,10 +42,6 @@ Patch = pytest.MonkeyPatch
 
 
 # What is compared.
-
-
-class Captured(Exception):
-    """The systems of a figure, in place of their runs."""
 
 
 def systems_of(name: str, options: Options, monkeypatch: Patch) -> dict[str, cosim.System]:

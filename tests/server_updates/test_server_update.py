@@ -5,6 +5,8 @@ import pytest
 import torch
 import worlds
 from data_sets import loaded
+from equal import assert_same_bits
+from here import Stopped, play
 
 import cosim
 import models
@@ -86,12 +88,6 @@ def updates(start: PendingModel, round_: int) -> list[PendingUpdate]:
     ]
 
 
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert list(found) == list(expected)
-    for name in found:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
-
-
 @pytest.mark.parametrize("reads", ["at the end", "every round"])
 def test_momentum_of_a_server_is_that_of_a_loop(reads):
     learner, rule = Learner(models.build("mlp-12-9-4"), DATA), ServerMomentum(momentum=0.5)
@@ -108,8 +104,8 @@ def test_momentum_of_a_server_is_that_of_a_loop(reads):
         if reads == "every round":
             learner.weights(model)
     assert state is not None
-    assert_same(learner.state(state), {name: values.numpy() for name, values in velocity.items()})
-    assert_same(learner.weights(model), {name: values.numpy() for name, values in weights.items()})
+    assert_same_bits(learner.state(state), {name: values.numpy() for name, values in velocity.items()})
+    assert_same_bits(learner.weights(model), {name: values.numpy() for name, values in weights.items()})
 
 
 def test_means_weigh_equally_or_by_samples():
@@ -119,7 +115,7 @@ def test_means_weigh_equally_or_by_samples():
         asked = updates(start, 0)
         received = mean(asked, rule.weights(asked))
         assert rule.moved(start, received, None, key=1) == (received, None)
-        assert_same(learner.weights(received), learner.weights(mean(updates(start, 0), weights)))
+        assert_same_bits(learner.weights(received), learner.weights(mean(updates(start, 0), weights)))
     assert not asks_in(Mean(), ONE_BY_ONE)
     assert asks_in(MeanBySamples(), ONE_BY_ONE)
     assert asks_in(Noisy(), ONE_BY_ONE)
@@ -150,14 +146,6 @@ def system(server: ServerUpdate, **changes) -> cosim.System:
     return cosim.evolve(usual, **changes)
 
 
-def play(system: cosim.System, **options) -> cosim.Result:
-    return cosim.run(system, models.build(system.model), **({"num_workers": 1} | options))
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
-
-
 @pytest.mark.parametrize("evaluate_every", [1, 2])
 def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, evaluate_every):
     played = system(ServerMomentum(), evaluation=EveryVersions(num_versions=evaluate_every))
@@ -174,10 +162,10 @@ def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, evalua
     assert found is not None
     assert wanted is not None
     assert found.evaluations == wanted.evaluations
-    assert_same(found.weights, wanted.weights)
+    assert_same_bits(found.weights, wanted.weights)
     assert found.states.keys() == wanted.states.keys() == {"edge-00", "edge-01"}
     for name in wanted.states:
-        assert_same(found.states[name], wanted.states[name])
+        assert_same_bits(found.states[name], wanted.states[name])
 
 
 def test_runs_with_other_rules_are_other_runs():
@@ -200,7 +188,7 @@ def test_the_rule_of_the_cloud_is_that_of_an_edge_server_that_stands_alone(tmp_p
         name: play(cosim.evolve(usual, num_cells=1, protocol=protocol), out=tmp_path / name).weights
         for name, protocol in protocols.items()
     }
-    assert_same(weights["edge"], weights["cloud"])
+    assert_same_bits(weights["edge"], weights["cloud"])
     assert any((weights["none"][name] != weights["cloud"][name]).any() for name in weights["none"])
     kept = Checkpoint.load(tmp_path / "cloud")
     assert kept is not None

@@ -4,13 +4,13 @@ import os
 import signal
 import sys
 import time
-from concurrent.futures import Executor, Future
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import warm
+from here import Here
 
 import models
 from cosim import (
@@ -52,18 +52,6 @@ BASE = System(
 )
 TAKEN = (("time", "_s"), ("energy", "_j"), ("bits_per_client", ""), ("versions", ""))
 GRID = {"uplink.sharing.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
-
-
-class Here(Executor):
-    """Runs what it is given at once, in this process."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        future = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
 
 
 def bytes_of(folder: Path) -> bytes:

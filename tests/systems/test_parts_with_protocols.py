@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import worlds
+from device_worlds import timed
 
 import cosim
-from cosim import ConfigurationError, Never, Result
+from cosim import ConfigurationError, Result
 from cosim.clock.simulation import Simulation
 from cosim.links import RepeatTrace
 from cosim.testing import check_system, small_system
@@ -28,41 +29,29 @@ BUFFERED = cosim.FedBuff(
 )
 
 
-def in_rounds(protocol: cosim.Protocol) -> cosim.System:
-    return attrs.evolve(small_system(), protocol=protocol)
-
-
-def in_versions(protocol: cosim.Protocol) -> cosim.System:
-    return attrs.evolve(small_system(plays_rounds=False), protocol=protocol)
-
-
 SYSTEMS = {
     "HFedAvg": small_system(),
-    "Hist": in_rounds(cosim.Hist(training=TRAINING)),
-    "Hist, latency-optimal": in_rounds(
+    "Hist": worlds.in_rounds(cosim.Hist(training=TRAINING)),
+    "Hist, latency-optimal": worlds.in_rounds(
         cosim.Hist(training=TRAINING, submodel_sizes=cosim.protocols.LatencyOptimal())
     ),
     "RawHfl": worlds.rawhfl(),
     "Vhfl": worlds.vhfl(),
-    "FedAsync": in_versions(cosim.FedAsync(training=CLIENTS)),
-    "FedAsync, few at once": in_versions(
+    "FedAsync": worlds.in_versions(cosim.FedAsync(training=CLIENTS)),
+    "FedAsync, few at once": worlds.in_versions(
         cosim.FedAsync(training=CLIENTS, starts=cosim.protocols.ConstantConcurrency(num_in_flight=3))
     ),
-    "FedBuff": in_versions(BUFFERED),
-    "FedBuff of cells": in_versions(
+    "FedBuff": worlds.in_versions(BUFFERED),
+    "FedBuff of cells": worlds.in_versions(
         cosim.FedBuff(num_updates=2, training=cosim.protocols.Cells(training=TRAINING))
     ),
-    "FedBuff in cells": in_rounds(
+    "FedBuff in cells": worlds.in_rounds(
         cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=BUFFERED))
     ),
-    "GeneralisedAsync": in_versions(cosim.protocols.GeneralisedAsync(training=CLIENTS)),
-    "TimeTriggered": in_versions(cosim.protocols.TimeTriggered(training=CLIENTS, period_s=0.004)),
+    "GeneralisedAsync": worlds.in_versions(cosim.protocols.GeneralisedAsync(training=CLIENTS)),
+    "TimeTriggered": worlds.in_versions(cosim.protocols.TimeTriggered(training=CLIENTS, period_s=0.004)),
 }
 PLANNING = ("RawHfl", "Hist, latency-optimal")
-
-
-def timed(system: cosim.System) -> cosim.System:
-    return attrs.evolve(system, evaluation=Never())
 
 
 def with_devices(system: cosim.System, **changes: Any) -> cosim.System:

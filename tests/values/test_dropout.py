@@ -8,6 +8,7 @@ import pytest
 import torch
 import worlds
 from data_sets import loaded
+from equal import assert_same_bits
 from scipy import stats
 from torch import nn
 
@@ -55,11 +56,6 @@ def an_update(start: PendingModel, number: int, **changes) -> PendingUpdate:
     work = {"num_steps": 4, "training": Sgd(batch_size=10, learning_rate=0.1), "key": 1000 + number}
     samples = np.arange(40 * number, 40 * number + 40)
     return PendingUpdate(client=f"client-{number:02d}", start=start, samples=samples, **(work | changes))
-
-
-def assert_same_bits(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert list(found) == list(expected)
-    assert all(np.array_equal(found[name], expected[name]) for name in found)
 
 
 # --- what a layer does with a mask ---

@@ -9,6 +9,8 @@ import pytest
 import torch
 import worlds
 from data_sets import loaded
+from equal import assert_same_bits
+from here import Stopped, play
 from torch import nn
 
 import cosim
@@ -104,12 +106,6 @@ class Loop:
         }
 
 
-def assert_same(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert list(found) == list(expected)
-    for name in found:
-        np.testing.assert_array_equal(found[name], expected[name], err_msg=name)
-
-
 @pytest.mark.parametrize("num_workers", [1, 2, 4])
 @pytest.mark.parametrize("reads", ["at the end", "every round"])
 def test_momentum_goes_on_as_in_a_loop_of_optimisers_also_where_updates_are_dropped(num_workers, reads):
@@ -131,9 +127,9 @@ def test_momentum_goes_on_as_in_a_loop_of_optimisers_also_where_updates_are_drop
         loop.model = {name: values.float() for name, values in halves.items()}
         if reads == "every round":
             learner.evaluate(model)
-    assert_same(learner.weights(model), {name: values.numpy() for name, values in loop.model.items()})
+    assert_same_bits(learner.weights(model), {name: values.numpy() for name, values in loop.model.items()})
     for number in range(NUM_CLIENTS):
-        assert_same(learner.state(states[number]), loop.momentum(number))
+        assert_same_bits(learner.state(states[number]), loop.momentum(number))
     assert learner.num_local_steps == 4 * NUM_CLIENTS * STEPS, "each trained once"
 
 
@@ -170,7 +166,7 @@ def test_an_update_that_is_read_before_its_state_is_asked_for_is_trained_again()
     update = an_update(learner.initial_model(key=3), 0, 0, None)
     before = learner.weights(mean([update]))
     assert learner.state(update.next_state).keys() == before.keys()
-    assert_same(learner.weights(mean([update])), before)
+    assert_same_bits(learner.weights(mean([update])), before)
 
 
 def test_a_state_is_the_rules_own_copy():
@@ -180,7 +176,7 @@ def test_a_state_is_the_rules_own_copy():
     state = an_update(start, 0, 0, None).next_state
     before = learner.state(state)
     learner.weights(mean([an_update(start, 0, 1, state)]))
-    assert_same(learner.state(state), before)
+    assert_same_bits(learner.state(state), before)
 
 
 def test_a_long_chain_of_states_is_freed_without_recursion():
@@ -215,14 +211,6 @@ def system(training: LocalTraining = RULE, **changes) -> cosim.System:
     return cosim.evolve(late, **({"devices": halting} | changes))
 
 
-def play(system: cosim.System, **options) -> cosim.Result:
-    return cosim.run(system, models.build(system.model), **({"num_workers": 1} | options))
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
-
-
 @pytest.mark.parametrize("evaluate_every", [1, 2])
 @pytest.mark.parametrize("rounds", [(1,), (3,), (2, 5)])
 def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds, evaluate_every):
@@ -244,10 +232,10 @@ def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds
     assert found is not None
     assert wanted is not None
     assert found.evaluations == wanted.evaluations
-    assert_same(found.weights, wanted.weights)
+    assert_same_bits(found.weights, wanted.weights)
     assert found.states.keys() == wanted.states.keys() == trained
     for name in wanted.states:
-        assert_same(found.states[name], wanted.states[name])
+        assert_same_bits(found.states[name], wanted.states[name])
 
 
 def test_tables_do_not_depend_on_workers_nor_on_a_folder(tmp_path):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import worlds
 from both_clocks import assert_same, both
+from equal import exactly
 from worlds import BITS, CAPACITANCE, STEP_CYCLES, STEPS, TX_W
 
 import cosim
@@ -62,10 +63,6 @@ def fates(result: Result) -> list[tuple[str, float]]:
     """Outcome of the first job of each client, and when."""
     first = result.fates[result.fates["job"] == 0].sort_values("client")
     return list(zip(first["outcome"], first["end_s"], strict=True))
-
-
-def exactly(expected: Any) -> Any:
-    return pytest.approx(expected, rel=1e-12, abs=0.0)
 
 
 # Each kind.

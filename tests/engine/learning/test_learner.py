@@ -7,6 +7,7 @@ import weakref
 import numpy as np
 import pytest
 import torch
+from equal import assert_same_bits
 from torch import nn
 
 import models
@@ -78,11 +79,6 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) 
     for name in found:
         assert found[name].dtype == np.float32
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-4, atol=2e-6, err_msg=name)
-
-
-def assert_same_bits(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
-    assert list(found) == list(expected)
-    assert all(np.array_equal(found[name], expected[name]) for name in found)
 
 
 def weighted(terms: list[tuple[float, dict[str, np.ndarray]]]) -> dict[str, np.ndarray]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import worlds
 from fixtures.fixes import has_fix
+from here import Stopped
 
 import cosim
 import models
@@ -54,10 +55,6 @@ SYSTEMS = {
         protocol=evolve(HIST.protocol, submodel_sizes=LatencyOptimal()),
     ),
 }
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
 
 
 def stop_at(global_round: int):

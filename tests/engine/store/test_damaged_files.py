@@ -12,13 +12,14 @@ import random
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from fixtures.fixes import has_fix
+from here import Here, Stopped
 
 from cosim import (
     AfterRounds,
@@ -67,19 +68,6 @@ FILES = (
     "checkpoint.npz",
     *map("{}.parquet".format, TABLES),
 )
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
-
-
-class Here(Executor):
-    """Runs what it is given at once, in this process."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        future: Future[object] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import attrs
 import numpy as np
 import pytest
+from here import Stopped
 
 import cosim
 from cosim.configuration import ConfigurationError
@@ -103,10 +104,6 @@ def test_a_run_its_folder_and_its_network_hold_the_best_model(tmp_path, plain, k
     assert ("kept model" in repr(result), "kept model" in repr(usual)) == (True, False)
     np.testing.assert_equal(kept.weights, versions[6], "what a run goes on from is there as well")
     np.testing.assert_equal(usual.learned, versions[6])
-
-
-class Stopped(BaseException):
-    """An end of a run from outside."""
 
 
 @pytest.mark.parametrize("stops", [(2,), (5,), (1, 3, 5)])

@@ -14,39 +14,31 @@ CLIENTS = cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
 CELLS = cosim.protocols.Cells(training=TRAINING)
 
 
-def in_rounds(protocol: cosim.Protocol) -> cosim.System:
-    return attrs.evolve(small_system(), protocol=protocol)
-
-
-def in_versions(protocol: cosim.Protocol) -> cosim.System:
-    return attrs.evolve(small_system(plays_rounds=False), protocol=protocol)
-
-
 BUFFERED = cosim.FedBuff(num_updates=2, training=CLIENTS)
 ONE_BY_ONE = {
-    "FedAsync": in_versions(cosim.FedAsync(training=CLIENTS)),
-    "FedBuff": in_versions(BUFFERED),
-    "GeneralisedAsync": in_versions(cosim.protocols.GeneralisedAsync(training=CLIENTS)),
-    "TimeTriggered": in_versions(cosim.protocols.TimeTriggered(training=CLIENTS)),
-    "asynchronous cells": in_rounds(
+    "FedAsync": worlds.in_versions(cosim.FedAsync(training=CLIENTS)),
+    "FedBuff": worlds.in_versions(BUFFERED),
+    "GeneralisedAsync": worlds.in_versions(cosim.protocols.GeneralisedAsync(training=CLIENTS)),
+    "TimeTriggered": worlds.in_versions(cosim.protocols.TimeTriggered(training=CLIENTS)),
+    "asynchronous cells": worlds.in_rounds(
         cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=BUFFERED))
     ),
 }
 PLANNING = {
     "RawHfl": worlds.rawhfl(),
-    "Hist, latency-optimal": in_rounds(
+    "Hist, latency-optimal": worlds.in_rounds(
         cosim.Hist(training=TRAINING, submodel_sizes=cosim.protocols.LatencyOptimal())
     ),
 }
 SYSTEMS = {
     "HFedAvg": small_system(),
-    "Hist": in_rounds(cosim.Hist(training=TRAINING)),
-    "SCAFFOLD": in_rounds(
+    "Hist": worlds.in_rounds(cosim.Hist(training=TRAINING)),
+    "SCAFFOLD": worlds.in_rounds(
         cosim.HFedAvg(training=attrs.evolve(TRAINING, local=cosim.training.Scaffold(batch_size=5)))
     ),
     "first two": small_system(cosim.waiting.FirstK(num_updates=2)),
     "upload deadline": small_system(cosim.waiting.UploadDeadline(after_s=0.01)),
-    "FedBuff of cells": in_versions(cosim.FedBuff(num_updates=2, training=CELLS)),
+    "FedBuff of cells": worlds.in_versions(cosim.FedBuff(num_updates=2, training=CELLS)),
     "Vhfl": worlds.vhfl(),
     **PLANNING,
     **ONE_BY_ONE,

@@ -5,6 +5,7 @@ import math
 import attrs
 import pytest
 from both_clocks import assert_same, both
+from own_forms import Halves
 
 import cosim
 from cosim import ConfigurationError, Never
@@ -21,13 +22,6 @@ class Guarded(RedividedBand):
 
     def share_hz(self, num_clients):
         return 0.9 * super().share_hz(num_clients)
-
-
-class Halves(FixedBand):
-    """Half a share for each."""
-
-    def steady_hz(self, num_clients):
-        return 0.5 * super().steady_hz(num_clients)
 
 
 class LongSums(Band):
