@@ -517,7 +517,7 @@ def test_a_damaged_study_json_says_what_to_do_and_that_helps(whole, tmp_path, ca
         assert "Traceback" not in said
         if content is None or says(content, ("scenario", "systems", "grid", "targets", "held")) == asked:
             continue
-        with pytest.raises(ConfigurationError, match=r"study\.json: damaged .*remove it|holds another study"):
+        with pytest.raises(ConfigurationError, match=r"study\.json: damaged .*Remove it|holds another study"):
             STUDY.run(place, executor=Here())
         path.unlink()
         STUDY.run(place, executor=Here())
