@@ -66,7 +66,7 @@ def timing_only(
 def drawn(system: cosim.System, num_participants: int) -> cosim.System:
     """Add a deadline, and draw `num_participants` clients of each cell for every edge round."""
     assert isinstance(system.protocol, cosim.Hist | cosim.HFedAvg)
-    waiting = cosim.Deadline(after_s=60.0)
+    waiting = cosim.Deadline(deadline_s=60.0)
     selection = cosim.selection.Uniform(num_participants=num_participants)
     training = cosim.evolve(system.protocol.training, selection=selection, waiting=waiting)
     return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
@@ -80,7 +80,7 @@ def resting(system: cosim.System) -> cosim.System:
 
 def large_cell(num_edge_rounds: int, sharing: Sharing) -> cosim.System:
     """1,000 clients in one cell."""
-    waiting = cosim.Deadline(after_s=60.0)
+    waiting = cosim.Deadline(deadline_s=60.0)
     return cosim.System(
         num_cells=1,
         num_clients=1000,

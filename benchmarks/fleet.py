@@ -44,7 +44,7 @@ class Cost(NamedTuple):
 
 def fleet(num_clients: int, num_edge_rounds: int, num_global_rounds: int = 1) -> cosim.System:
     """System of `num_clients` clients, up to 1,000 in a cell."""
-    training = cosim.EdgeTraining(num_edge_rounds=num_edge_rounds, waiting=cosim.Deadline(after_s=60.0))
+    training = cosim.EdgeTraining(num_edge_rounds=num_edge_rounds, waiting=cosim.Deadline(deadline_s=60.0))
     return cosim.System(
         num_cells=max(1, num_clients // 1_000),
         num_clients=num_clients,

@@ -7,7 +7,7 @@ other defaults come from the HIST journal paper, Section VI-D.
     cosim run aircomp
     cosim run aircomp --uplink.link.snr-db.values -20
     cosim run aircomp --uplink.sharing.kind FixedShares   # the same without AirComp
-    cosim run aircomp --protocol.submodel-sizes.kind EqualSizes --waiting.kind Deadline --after-s 0.0075
+    cosim run aircomp --protocol.submodel-sizes.kind EqualSizes --waiting.kind Deadline --deadline-s 0.0075
 """
 
 from rich.table import Table

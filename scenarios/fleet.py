@@ -6,7 +6,7 @@ since rows of all devices would be hundreds of millions.
 
     cosim run fleet
     cosim run fleet --num-cells 100 --num-clients 100000 --records all --out runs/city
-    cosim study fleet --over after_s=30,60,90 --num-cells 100 --num-clients 100000
+    cosim study fleet --over deadline_s=30,60,90 --num-cells 100 --num-clients 100000
 """
 
 from cosim import (
@@ -40,7 +40,7 @@ def system() -> System:
             link=LinkBudget(),
             fading=Rayleigh(num_antennas=4, redrawn=EveryEdgeRound()),
         ),
-        protocol=HFedAvg(training=EdgeTraining(num_edge_rounds=5, waiting=Deadline(after_s=50.0))),
+        protocol=HFedAvg(training=EdgeTraining(num_edge_rounds=5, waiting=Deadline(deadline_s=50.0))),
         end=AfterRounds(num_global_rounds=20),
         evaluation=Never(),
     )

@@ -46,7 +46,7 @@ def system() -> System:
                 num_edge_rounds=3,
                 steps=SameSteps(num_local_steps=10),
                 local=Sgd(batch_size=10, learning_rate=0.1),
-                waiting=Deadline(after_s=8.0),
+                waiting=Deadline(deadline_s=8.0),
             )
         ),
         end=AfterRounds(num_global_rounds=40),

@@ -24,7 +24,7 @@ def system() -> System:
                 num_edge_rounds=3,
                 steps=SameSteps(num_local_steps=20),
                 local=Sgd(batch_size=10, learning_rate=0.1),
-                waiting=Deadline(after_s=0.022),
+                waiting=Deadline(deadline_s=0.022),
             ),
         ),
         end=AfterRounds(num_global_rounds=40),

@@ -5,9 +5,9 @@ scenarios/walk.csv ships them); their devices learn scikit-learn's handwritten d
 with a deadline. A device without a link just then is too late, however fast it is. Takes seconds.
 
     cosim run trace
-    cosim run trace --after-s 10
+    cosim run trace --deadline-s 10
     cosim run trace --trace.file mine.csv --num-clients 30
-    cosim study trace --over after_s=1,2,5,10
+    cosim study trace --over deadline_s=1,2,5,10
 """
 
 from rich.table import Table
@@ -32,7 +32,7 @@ def system() -> System:
                 num_edge_rounds=2,
                 steps=SameSteps(num_local_steps=20),
                 local=Sgd(batch_size=10, learning_rate=0.1),
-                waiting=Deadline(after_s=2.0),
+                waiting=Deadline(deadline_s=2.0),
             ),
         ),
         end=AfterRounds(num_global_rounds=20),

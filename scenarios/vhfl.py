@@ -45,7 +45,9 @@ def system() -> System:
             local=VerticalSgd(central_learning_rate=2.0),
             num_senders=NUM_SENDERS,
             num_needed=NUM_NEEDED,
-            waiting=UploadDeadline(after_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS)),
+            waiting=UploadDeadline(
+                upload_deadline_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS)
+            ),
         ),
         end=AfterRounds(num_global_rounds=100),
     )
@@ -81,12 +83,12 @@ def report(result: Result) -> Table | str:
             "counts from the upload."
         )
     num_senders = protocol.num_senders or system.num_clients
-    success_rate = float(sojourn(network).success_rate(protocol.waiting.after_s))
+    success_rate = float(sojourn(network).success_rate(protocol.waiting.upload_deadline_s))
     table = Table(title="Updates that arrive in a global round", title_justify="left")
     for heading in ("T_p", "gamma (Theorem 2)", "needed K", "gamma K_0", "arrived", "verdict"):
         table.add_column(heading)
     row = (
-        f"{protocol.waiting.after_s:.4g} s",
+        f"{protocol.waiting.upload_deadline_s:.4g} s",
         f"{success_rate:.4f}",
         f"{protocol.num_needed or num_senders}",
         f"{success_rate * num_senders:.3f} of {num_senders}",

@@ -15,7 +15,7 @@ NAMES = {
     "client_fraction": ("selection",),
     "compression": ("codec",),
     "dataset": ("data",),
-    "deadline": ("after_s", "waiting"),
+    "deadline": ("deadline_s", "waiting"),
     "eta": ("learning_rate",),
     "epochs": ("num_epochs",),
     "fedavg": ("HFedAvg",),
@@ -36,7 +36,7 @@ NAMES = {
     "scheduler": ("selection",),
     "sgd": ("Sgd",),
     "step_size": ("learning_rate",),
-    "timeout": ("after_s", "waiting"),
+    "timeout": ("deadline_s", "waiting"),
     "users": ("num_clients",),
     "wd": ("weight_decay",),
 }

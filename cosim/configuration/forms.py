@@ -3,7 +3,7 @@
 A port names the forms that its kinds may have, and the methods of each::
 
     class Waiting(Port):
-        forms = one_of(numbers=("most_s", "num_wanted"), events=("wait",))
+        forms = one_of(numbers=("deadline_s", "num_wanted"), events=("wait",))
 
 What the port itself defines is a default, or derived from what a kind gives. A class that gives methods of
 two forms, by itself, by a base or by a mixin, cannot be made: one clock would bypass one of them. A class

@@ -3,12 +3,12 @@
 A field is called by the last of its path, without its unit, which stands at the number: "deadline 60 ms";
 counts come first: "2 cells". The kind of a part says all by its name, such as "HFedAvg", and so does a
 bandwidth, such as "5 MHz". Where the field's own name says no thing ("after", "per client"), the class of its
-part does: the 60 ms above belong to a `Deadline(after_s=0.06)`.
+part does: the 60 ms above belong to a `Deadline(deadline_s=0.06)`.
 
 Usage::
 
     in_words("uplink.sharing.bandwidth_hz", 5e6)  # "5 MHz"
-    in_words("waiting.after_s", 0.06, parts={"waiting": "Deadline"})  # "deadline 60 ms"
+    in_words("waiting.deadline_s", 0.06, parts={"waiting": "Deadline"})  # "deadline 60 ms"
     field_in_words("num_cells")  # "cells"
 
 Validation: tests/configuration/test_words.py.

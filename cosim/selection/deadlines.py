@@ -31,10 +31,10 @@ class FedCs(Selection):
     """Most clients that can be done by a deadline.
 
     Attributes:
-        round_s: The deadline, from the round's beginning. [Nishio and Yonetani, Section IV: 3 min]
+        deadline_s: The deadline, from the round's beginning. [Nishio and Yonetani, Section IV: 3 min]
     """
 
-    round_s: float = knob(positive, default=1.0)
+    deadline_s: float = knob(positive, default=1.0)
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
@@ -44,7 +44,7 @@ class FedCs(Selection):
         if num_at_once is None:
             return clients.some(self._side_by_side(train_s, coming))
         upload_s = coming.upload_s(clients)
-        return clients.some(np.array(one_by_one(train_s, upload_s, num_at_once, self.round_s)))
+        return clients.some(np.array(one_by_one(train_s, upload_s, num_at_once, self.deadline_s)))
 
     def _side_by_side(self, train_s: NDArray[np.float64], coming: ComingRound) -> NDArray[np.int64]:
         """Choose by bisection of the number that share the band: the more clients, the later each ends."""
@@ -52,7 +52,7 @@ class FedCs(Selection):
         def fastest(num: int) -> tuple[NDArray[np.int64], bool]:
             ends_s = instant_after(train_s, coming.upload_s(coming.clients, among=num))
             first = np.argsort(ends_s, kind="stable")[:num]
-            return first, bool(ends_s[first[-1]] <= self.round_s)
+            return first, bool(ends_s[first[-1]] <= self.deadline_s)
 
         fits, too_many = 1, len(train_s) + 1
         while too_many - fits > 1:
@@ -62,7 +62,7 @@ class FedCs(Selection):
 
 
 def one_by_one(
-    train_s: NDArray[np.float64], upload_s: NDArray[np.float64], num_at_once: int, round_s: float
+    train_s: NDArray[np.float64], upload_s: NDArray[np.float64], num_at_once: int, deadline_s: float
 ) -> list[int]:
     """Choose greedily if few may send at the same time: always the client that would finish first.
 
@@ -77,7 +77,7 @@ def one_by_one(
     while len(chosen) < len(train_s):
         ends_s = instant_after(np.maximum(left_s, free_s[0]), upload_s)
         first = int(np.argmin(ends_s))
-        if chosen and ends_s[first] > round_s:
+        if chosen and ends_s[first] > deadline_s:
             break
         chosen.append(first)
         heapq.heapreplace(free_s, float(ends_s[first]))
@@ -90,17 +90,17 @@ class DeadlineFeasible(SomeClients):
     """A uniform draw among clients that would be in time beside the other participants.
 
     Attributes:
-        round_s: The deadline, from the round's beginning. [no source]
+        deadline_s: The deadline, from the round's beginning. [no source]
     """
 
-    round_s: float = knob(positive, default=1.0)
+    deadline_s: float = knob(positive, default=1.0)
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:
         """Draw participants, or take all in time if they are fewer; asks for the channel of every client."""
         clients, num = coming.clients, min(self.num_participants, len(coming.clients))
         ends_s = instant_after(coming.training_s(clients), coming.upload_s(clients, among=num))
-        able = np.flatnonzero(ends_s <= self.round_s)
+        able = np.flatnonzero(ends_s <= self.deadline_s)
         if len(able) == 0:
             able = np.array([np.argmin(ends_s)])
         rng = sim.stream(edge.name, "participants", coming.job.number)

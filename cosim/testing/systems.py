@@ -34,7 +34,7 @@ from cosim.waiting.deadlines import Deadline
 from cosim.waiting.port import WaitForAll, Waiting
 
 PATIENT = WaitForAll()
-LONG = Deadline(after_s=1.0)
+LONG = Deadline(deadline_s=1.0)
 """A deadline that only lost updates of a small system miss."""
 
 
@@ -130,15 +130,15 @@ def _ends_s(result: Result) -> list[float]:
     return found
 
 
-def _with_deadlines(config: Any, after_s: float) -> Any:
+def _with_deadlines(config: Any, deadline_s: float) -> Any:
     """A configuration in which rules that wait for all have a deadline."""
     changed = {}
     for attribute in attrs.fields(type(config)):
         value = getattr(config, attribute.name)
         if value in (PATIENT, LONG):
-            changed[attribute.name] = Deadline(after_s=after_s)
+            changed[attribute.name] = Deadline(deadline_s=deadline_s)
         elif is_configuration(type(value)):
-            own = _with_deadlines(value, after_s)
+            own = _with_deadlines(value, deadline_s)
             if own is not value:
                 changed[attribute.name] = own
     return attrs.evolve(config, **changed) if changed else config

@@ -58,9 +58,9 @@ class AtLeast(Waiting):
 
     @property
     @override
-    def most_s(self) -> float:
+    def deadline_s(self) -> float:
         """Longest time of the rule: when it has ended, no client sends any more."""
-        return self.rule.most_s
+        return self.rule.deadline_s
 
     @property
     @override
@@ -69,8 +69,8 @@ class AtLeast(Waiting):
 
     @property
     @override
-    def upload_s(self) -> float | None:
-        return self.rule.upload_s
+    def upload_deadline_s(self) -> float | None:
+        return self.rule.upload_deadline_s
 
     @override
     def fit_round(self, num_participants: int) -> None:

@@ -1,7 +1,5 @@
 """Deadlines: edge rounds, or uploads, that end when their time is up."""
 
-from typing_extensions import override
-
 from cosim.configuration import knob, lasting, part
 from cosim.waiting.port import WaitForAll, Waiting
 
@@ -11,15 +9,10 @@ class Deadline(Waiting):
     """Time limit of an edge round: stragglers are dropped then; a round in which all arrive ends earlier.
 
     Attributes:
-        after_s: Length of an edge round. [no source]
+        deadline_s: Length of an edge round. [no source]
     """
 
-    after_s: float = knob(lasting, default=1.0)
-
-    @property
-    @override
-    def most_s(self) -> float:
-        return self.after_s
+    deadline_s: float = knob(lasting, default=1.0)  # type: ignore[override]
 
 
 @part
@@ -27,12 +20,7 @@ class UploadDeadline(WaitForAll):
     """A time limit for each upload, from its own start; computing is not limited.
 
     Attributes:
-        after_s: T_p, after which an upload is late. [VHFL, Section IV: from K / K_0]
+        upload_deadline_s: T_p, after which an upload is late. [VHFL, Section IV: from K / K_0]
     """
 
-    after_s: float = knob(lasting, default=1.0)
-
-    @property
-    @override
-    def upload_s(self) -> float:
-        return self.after_s
+    upload_deadline_s: float = knob(lasting, default=1.0)  # type: ignore[override]

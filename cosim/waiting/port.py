@@ -1,7 +1,7 @@
 """Waiting: the port of the time that a server waits for the participants of an edge round.
 
-Asked: numbers, `most_s` and `num_wanted`, from which both clocks follow; or `wait`, a process, for any other
-rule, which then runs by events.
+Asked: numbers, `deadline_s` and `num_wanted`, from which both clocks follow; or `wait`, a process, for any
+other rule, which then runs by events.
 
 | kind | an edge round ends when |
 |---|---|
@@ -52,14 +52,14 @@ from cosim.jobs.cell import Edge
 class Waiting(Port):
     """Rule for how long a server waits for the participants of an edge round."""
 
-    forms = one_of(numbers=("most_s", "num_wanted"), events=("wait",))
+    forms = one_of(numbers=("deadline_s", "num_wanted"), events=("wait",))
     asks = (
         Ask(
             EVERY_UPDATE,
             "waits for every one",
             "waiting = Deadline",
             "without a deadline",
-            lambda own: own.most_s == math.inf and own.upload_s is None,
+            lambda own: own.deadline_s == math.inf and own.upload_deadline_s is None,
         ),
         Ask(
             ONE_BY_ONE,
@@ -71,7 +71,7 @@ class Waiting(Port):
     )
 
     @property
-    def most_s(self) -> float:
+    def deadline_s(self) -> float:
         """Longest time of an edge round, which the link is told, too; infinite means no limit."""
         return math.inf
 
@@ -86,7 +86,7 @@ class Waiting(Port):
         return 0.0
 
     @property
-    def upload_s(self) -> float | None:
+    def upload_deadline_s(self) -> float | None:
         """Time limit of an upload from its own start, for either form; None means no limit."""
         return None
 
@@ -106,14 +106,14 @@ class Waiting(Port):
         Returns:
             What `jobs.cut` returns: for each participant its update, or `Dropped`.
         """
-        yield from jobs.wait(self.num_wanted, self.most_s if self.most_s < math.inf else None)
+        yield from jobs.wait(self.num_wanted, self.deadline_s if self.deadline_s < math.inf else None)
         return (yield from jobs.cut(self.reason(jobs.num_arrived), most=self.num_wanted))
 
     def reason(self, num_arrived: int) -> str:
         """Reason for dropping updates that do not count, in a round that ends with `num_arrived`."""
         if self.num_wanted is not None and num_arrived >= self.num_wanted:
             return f"after the first {self.num_wanted}"
-        return "deadline" if self.most_s < math.inf else "late"
+        return "deadline" if self.deadline_s < math.inf else "late"
 
 
 @part
@@ -122,5 +122,5 @@ class WaitForAll(Waiting):
 
     @property
     @override
-    def most_s(self) -> float:
+    def deadline_s(self) -> float:
         return math.inf

@@ -78,7 +78,7 @@ def hist(out: Path | None = None) -> cosim.Result:
         num_edge_rounds=2,
         steps=cosim.SameSteps(num_local_steps=3),
         local=cosim.Sgd(batch_size=10),
-        waiting=cosim.Deadline(after_s=0.0011),
+        waiting=cosim.Deadline(deadline_s=0.0011),
     )
     system = cosim.System(
         num_cells=2,

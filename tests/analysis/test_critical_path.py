@@ -58,10 +58,10 @@ def played(protocol=None, **fields):
 
 WAITING = st.one_of(
     st.just(WaitForAll()),
-    st.floats(2e-4, 4e-3).map(lambda s: Deadline(after_s=s)),
-    st.floats(2e-5, 2e-3).map(lambda s: UploadDeadline(after_s=s)),
+    st.floats(2e-4, 4e-3).map(lambda s: Deadline(deadline_s=s)),
+    st.floats(2e-5, 2e-3).map(lambda s: UploadDeadline(upload_deadline_s=s)),
     st.integers(1, 2).map(lambda k: FirstK(num_updates=k)),
-    st.floats(2e-4, 4e-3).map(lambda s: AtLeast(lasting_s=s, rule=Deadline(after_s=s))),
+    st.floats(2e-4, 4e-3).map(lambda s: AtLeast(lasting_s=s, rule=Deadline(deadline_s=s))),
     st.floats(2e-4, 4e-3).map(lambda s: AtLeast(lasting_s=s)),
 )
 HIERARCHICAL = st.builds(

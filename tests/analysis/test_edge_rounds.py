@@ -19,8 +19,8 @@ from scenarios.command_line.plot import drawn_as
 FIX = "the run kept no rows of its clients. Use cosim run --records all"
 
 
-def played(records="rounds", after_s=2e-3, num_global_rounds=3, num_cells=2, seed=1):
-    system = small_system(cosim.Deadline(after_s=after_s))
+def played(records="rounds", deadline_s=2e-3, num_global_rounds=3, num_cells=2, seed=1):
+    system = small_system(cosim.Deadline(deadline_s=deadline_s))
     end = cosim.AfterRounds(num_global_rounds=num_global_rounds)
     changes = {"evaluation": cosim.Never(), "num_cells": num_cells, "seed": seed, "end": end}
     return cosim.run(attrs.evolve(system, **changes), records=records)
@@ -66,12 +66,14 @@ def test_late_updates_by_global_round():
     assert drawn.get_xlim() == (0.5, 3.5)
 
 
-@pytest.mark.parametrize("after_s", [1e-4, 2e-3, 100.0])
+@pytest.mark.parametrize("deadline_s", [1e-4, 2e-3, 100.0])
 @pytest.mark.parametrize("num_global_rounds", [1, 3])
 @pytest.mark.parametrize("num_cells", [1, 2])
-def test_small_runs_and_those_where_nobody_arrives_are_drawn_in_peace(after_s, num_global_rounds, num_cells):
-    result = played(after_s=after_s, num_global_rounds=num_global_rounds, num_cells=num_cells)
-    assert (result.tallies["num_arrived"].sum() == 0) == (after_s == 1e-4)
+def test_small_runs_and_those_where_nobody_arrives_are_drawn_in_peace(
+    deadline_s, num_global_rounds, num_cells
+):
+    result = played(deadline_s=deadline_s, num_global_rounds=num_global_rounds, num_cells=num_cells)
+    assert (result.tallies["num_arrived"].sum() == 0) == (deadline_s == 1e-4)
     for run in (result, alone(result)):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -10,7 +10,7 @@ from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import DONE, END_OF_RUN, NO_JOB, NO_ROUND, Fate, Span
 from cosim.testing import small_system
 
-TIMED = attrs.evolve(small_system(cosim.Deadline(after_s=2e-3)), evaluation=cosim.Never())
+TIMED = attrs.evolve(small_system(cosim.Deadline(deadline_s=2e-3)), evaluation=cosim.Never())
 
 
 def test_fates_by_hand():

@@ -26,7 +26,7 @@ def result() -> cosim.Result:
         num_edge_rounds=2,
         steps=cosim.SameSteps(num_local_steps=4),
         local=cosim.Sgd(batch_size=10),
-        waiting=cosim.Deadline(after_s=4.4e-3),
+        waiting=cosim.Deadline(deadline_s=4.4e-3),
     )
     system = cosim.System(
         seed=9,

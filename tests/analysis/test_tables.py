@@ -163,7 +163,7 @@ def test_by_metric_says_which_design_the_differences_are_to():
 
 
 def test_a_column_of_a_field_is_called_by_the_class_of_its_part():
-    field = "training.waiting.after_s"
+    field = "training.waiting.deadline_s"
     runs = pd.DataFrame({"design": [0, 1], "name": ["a", "b"], field: [0.04, 0.06]})
     runs.attrs = {"fields": [field], "parts": {"training.waiting": "Deadline"}}
     assert factors_of(runs) == (["deadline (ms)"], {0: ["40"], 1: ["60"]})

@@ -15,8 +15,8 @@ RULE = "must be at least 1e-9, a nanosecond"
     ("kind", "field"),
     [
         (cosim.AfterSeconds, "duration_s"),
-        (cosim.Deadline, "after_s"),
-        (cosim.waiting.UploadDeadline, "after_s"),
+        (cosim.Deadline, "deadline_s"),
+        (cosim.waiting.UploadDeadline, "upload_deadline_s"),
         (cosim.waiting.AtLeast, "lasting_s"),
         (cosim.ends.EverySeconds, "interval_s"),
         (cosim.protocols.TimeTriggered, "period_s"),

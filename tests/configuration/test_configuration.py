@@ -400,7 +400,7 @@ SYSTEMS = [
     cosim.System(
         protocol=cosim.HFedAvg(
             training=cosim.EdgeTraining(
-                selection=cosim.selection.Uniform(num_participants=3), waiting=cosim.Deadline(after_s=0.5)
+                selection=cosim.selection.Uniform(num_participants=3), waiting=cosim.Deadline(deadline_s=0.5)
             )
         )
     ),

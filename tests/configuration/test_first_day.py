@@ -18,7 +18,7 @@ from cosim.configuration.common_words import NAMES
         ),
         (
             lambda: cosim.Deadline(0.3),
-            "Deadline takes fields by their names only. Use Deadline(after_s=0.3).",
+            "Deadline takes fields by their names only. Use Deadline(deadline_s=0.3).",
         ),
         (lambda: cosim.PerGroup(1e9), r"Use PerGroup(values=(1000000000.0,))."),
         (lambda: cosim.Radio(cosim.FixedShares(), 2.0), "Radio(sharing=FixedShares, csi_error_db=2)."),

@@ -68,7 +68,7 @@ def test_who_leaves_at_the_instant_in_which_it_ends_has_arrived(given):
 
 
 def test_a_deadline_at_the_instant_in_which_one_leaves_finds_it_left(given):
-    protocol = HFedAvg(training=worlds.training(num_edge_rounds=1, waiting=cosim.Deadline(after_s=4e-3)))
+    protocol = HFedAvg(training=worlds.training(num_edge_rounds=1, waiting=cosim.Deadline(deadline_s=4e-3)))
     result = given(ALL_DAY, ((0.0, 4e-3),), protocol=protocol)
     assert result.fates.sort_values("client")["outcome"].tolist() == ["deadline", "left"]
 

@@ -497,7 +497,7 @@ def duty_cycled(folder: Path, protocol, **changes) -> cosim.System:
 
 def test_a_duty_cycle_that_is_cut_is_silent_for_what_was_sent(folder):
     """Transfer by transfer: when it may begin, what is through at the cut, how long it must be silent."""
-    training = cosim.EdgeTraining(num_edge_rounds=6, waiting=cosim.Deadline(after_s=2.0))
+    training = cosim.EdgeTraining(num_edge_rounds=6, waiting=cosim.Deadline(deadline_s=2.0))
     system = duty_cycled(folder, cosim.HFedAvg(training=training), end=cosim.AfterRounds(num_global_rounds=5))
     transfers = cosim.run(system, models.build(system.model)).transfers
     ends = set()
@@ -726,7 +726,7 @@ def test_the_reference_has_every_field():
         cosim.System(protocol=cosim.HFedAvg(), uplink=law),
         cosim.System(uplink=cosim.Radio(sharing=cosim.radio.OverTheAir(), link=cosim.radio.LinkBudget())),
         cosim.System(devices=cosim.DrawnDevices(tx_power=cosim.devices.PowerRange())),
-        cosim.System(protocol=Vhfl(waiting=cosim.waiting.UploadDeadline(after_s=1.0))),
+        cosim.System(protocol=Vhfl(waiting=cosim.waiting.UploadDeadline(upload_deadline_s=1.0))),
         cosim.System(protocol=RawHfl(policy=CommonSteps())),
     ]
     todo, seen = list(systems), set()

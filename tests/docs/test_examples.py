@@ -57,7 +57,7 @@ def lasted_s(system: cosim.System, direction: str = "up") -> pd.Series:
 def test_narrow_is_a_whole_band_for_each(example, radio):
     """With one client in a cell its uploads have the whole band, in fades and outages too."""
     narrow, shares = example("narrow").Narrow(width_hz=1e4), cosim.FixedShares(bandwidth_hz=1e4)
-    training = cosim.EdgeTraining(num_edge_rounds=4, waiting=cosim.Deadline(after_s=1.0))
+    training = cosim.EdgeTraining(num_edge_rounds=4, waiting=cosim.Deadline(deadline_s=1.0))
     alone, some = (
         cosim.evolve(SMALL, num_clients=number, protocol=cosim.HFedAvg(training=training))
         for number in (2, 6)
@@ -102,7 +102,7 @@ def test_what_is_sent_once_for_all_is_for_those_that_receive_together(example):
 
 
 def test_federated_averaging_waits_as_its_training_does_and_in_one_cell(example):
-    training = cosim.EdgeTraining(num_edge_rounds=1, waiting=cosim.Deadline(after_s=0.01))
+    training = cosim.EdgeTraining(num_edge_rounds=1, waiting=cosim.Deadline(deadline_s=0.01))
     protocol = example("fed_avg").FedAvg(training=training)
     one = cosim.evolve(SMALL, num_cells=1)
     lossy = cosim.evolve(one, protocol=protocol, uplink=cosim.Radio(outage_probability=0.3))

@@ -66,7 +66,7 @@ def test_a_deadline_covers_the_download():
     """All are cut while they receive; no client trains, nothing is uploaded, and energy is what was spent."""
     deadline_s = 0.5 * RECEIVE_S
     devices = DrawnDevices(static_power_w=0.25)
-    system = small_system(cosim.Deadline(after_s=deadline_s))
+    system = small_system(cosim.Deadline(deadline_s=deadline_s))
     result = timed(attrs.evolve(system, downlink=DOWN, devices=devices))
     clients = result.spans[result.spans["job"] >= 0]
     assert set(clients["activity"]) == {"receive"}

@@ -23,8 +23,8 @@ LINKS = {
 TABLES = ("spans", "transfers", "fates", "rounds")
 
 
-def system_of(name: str, direction: str, after_s: float = 0.05) -> cosim.System:
-    system = small_system(cosim.Deadline(after_s=after_s))
+def system_of(name: str, direction: str, deadline_s: float = 0.05) -> cosim.System:
+    system = small_system(cosim.Deadline(deadline_s=deadline_s))
     return attrs.evolve(system, **{f"{direction}link": LINKS[name]}, evaluation=cosim.Never())
 
 

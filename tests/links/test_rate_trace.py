@@ -269,7 +269,9 @@ def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 1000),
-    st.sampled_from([cosim.WaitForAll(), cosim.Deadline(after_s=0.05), cosim.waiting.FirstK(num_updates=2)]),
+    st.sampled_from(
+        [cosim.WaitForAll(), cosim.Deadline(deadline_s=0.05), cosim.waiting.FirstK(num_updates=2)]
+    ),
     st.sampled_from([RepeatTrace(), RefusePastEnd()]),
 )
 def test_what_is_played_on_arrays_is_what_is_played_by_events(tmp_path, seed, waiting, past_end):

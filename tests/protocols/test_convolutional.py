@@ -123,7 +123,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
         model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
         data=RESNET.data if model.startswith("resnet") else FashionMnist(split=Iid()),
         devices=worlds.processors(1e9, 1e9, 1e9, 1e7),
-        protocol=evolve(RESNET.protocol, training=evolve(TRAINING, waiting=Deadline(after_s=0.05))),
+        protocol=evolve(RESNET.protocol, training=evolve(TRAINING, waiting=Deadline(deadline_s=0.05))),
     )
     result = play(system)
     late = result.spans[result.spans["outcome"] == "deadline"]

@@ -133,7 +133,7 @@ def test_deadline_cuts_sending_and_training_and_writes_what_they_cost() -> None:
     """1 Mbit/s each: client 0 arrives at 5.096 ms, client 1 still sends at 6 ms, client 2 still trains."""
     frequencies_hz = (3e9, 1e9, 0.3e9)
     system = changed(
-        one_cell(frequencies_hz, (7.0, 7.0, 7.0)), num_edge_rounds=2, waiting=Deadline(after_s=6e-3)
+        one_cell(frequencies_hz, (7.0, 7.0, 7.0)), num_edge_rounds=2, waiting=Deadline(deadline_s=6e-3)
     )
     played = play(system)
     assert rows_of(played, 0)[:2] == [
@@ -163,15 +163,15 @@ def test_deadline_cuts_sending_and_training_and_writes_what_they_cost() -> None:
 
 def test_what_arrives_at_the_deadline_has_arrived_and_a_round_ends_early_when_all_have() -> None:
     """1 Mbit/s and 4096 bits; processors of exact binary times."""
-    system = changed(one_cell((3e9,), (1.0,)), waiting=Deadline(after_s=3e6 / 3e9 + 4096e-6))
+    system = changed(one_cell((3e9,), (1.0,)), waiting=Deadline(deadline_s=3e6 / 3e9 + 4096e-6))
     assert [row.num_arrived for row in play(system).trace.rounds if row.level == "edge"] == [1]
-    early = play(changed(system, waiting=Deadline(after_s=1.0)))
+    early = play(changed(system, waiting=Deadline(deadline_s=1.0)))
     assert early.trace.rounds[-1].end_s == exactly(5.096e-3)
 
 
 def test_dropped_updates_are_never_computed() -> None:
     system = changed(
-        one_cell((3e9, 1e9, 0.3e9), (7.0, 7.0, 7.0)), 2, num_edge_rounds=2, waiting=Deadline(after_s=6e-3)
+        one_cell((3e9, 1e9, 0.3e9), (7.0, 7.0, 7.0)), 2, num_edge_rounds=2, waiting=Deadline(deadline_s=6e-3)
     )
     played = play(system)
     assert played.learner.num_local_steps == 4 * 1 * STEPS
@@ -181,7 +181,7 @@ def test_dropped_updates_are_never_computed() -> None:
 
 def test_nothing_arrived_leaves_the_edge_model_and_says_so() -> None:
     played = play(
-        changed(one_cell((3e9, 1e9), (7.0, 7.0)), 2, num_edge_rounds=2, waiting=Deadline(after_s=0.5e-3))
+        changed(one_cell((3e9, 1e9), (7.0, 7.0)), 2, num_edge_rounds=2, waiting=Deadline(deadline_s=0.5e-3))
     )
     edge_rounds = [row for row in played.trace.rounds if row.level == "edge"]
     assert [(row.num_participants, row.num_arrived) for row in edge_rounds] == [(2, 0)] * 4
@@ -273,7 +273,7 @@ def waiting_of(parts: tuple[object, ...]) -> Waiting:
     return (
         WaitForAll()
         if parts[2] == "patient"
-        else Deadline(after_s={"hist": 0.006, "hfedavg": 0.012}[parts[0]])
+        else Deadline(deadline_s={"hist": 0.006, "hfedavg": 0.012}[parts[0]])
     )
 
 
@@ -380,7 +380,7 @@ def test_rounds_nest(parts: tuple[object, ...]) -> None:
             ]
             assert all(row.start_s <= t.start_s <= t.end_s <= row.end_s for t in inside)
             if parts[2] == "deadline":
-                assert row.end_s - row.start_s <= waiting_of(parts).most_s * (1 + 1e-12)
+                assert row.end_s - row.start_s <= waiting_of(parts).deadline_s * (1 + 1e-12)
 
 
 @contract

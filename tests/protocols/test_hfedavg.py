@@ -135,7 +135,7 @@ def test_cells_weigh_the_same_whatever_their_size() -> None:
 def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
     """Cell 0 has 1 GHz and is in time, cell 1 has 1 MHz and never is; the cloud takes the mean of both."""
     played = evolve(system((2, 2), 1, 300), devices=worlds.processors(1e9, 1e9, 1e6, 1e6))
-    training = evolve(played.protocol.training, waiting=Deadline(after_s=1.0))
+    training = evolve(played.protocol.training, waiting=Deadline(deadline_s=1.0))
     played = evolve(played, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
     trace, learner, cloud, found = play(played)
     arrived = {row.node: row.num_arrived for row in trace.rounds if row.level == "edge"}

@@ -174,7 +174,7 @@ def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
 def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     """Cell 1 never meets the deadline: its part of the assembled model is that of the start."""
     played = system(2, batch_size=300)
-    training = evolve(played.protocol.training, waiting=Deadline(after_s=0.5))
+    training = evolve(played.protocol.training, waiting=Deadline(deadline_s=0.5))
     played = evolve(
         played,
         devices=worlds.processors(1e9, 1e9, 1e6, 1e6),

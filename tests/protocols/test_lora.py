@@ -202,7 +202,7 @@ def test_global_model_is_that_of_masked_whole_networks(lora, texts, has_deadline
     training = evolve(
         LORA.protocol.training,
         local=Sgd(batch_size=SAMPLES, learning_rate=RATE),
-        waiting=Deadline(after_s=0.05) if has_deadline else WaitForAll(),
+        waiting=Deadline(deadline_s=0.05) if has_deadline else WaitForAll(),
     )
     system = evolve(
         LORA,

@@ -66,8 +66,8 @@ WAYS = [{"clock": "events"}, {"clock": "arrays"}, {"clock": "arrays", "records":
 WAITING = {
     "all": cosim.WaitForAll(),
     "first": cosim.waiting.FirstK(num_updates=2),
-    "deadline": cosim.Deadline(after_s=1.5e-3),
-    "each its own": cosim.waiting.UploadDeadline(after_s=4e-5),
+    "deadline": cosim.Deadline(deadline_s=1.5e-3),
+    "each its own": cosim.waiting.UploadDeadline(upload_deadline_s=4e-5),
 }
 
 

@@ -36,8 +36,8 @@ DOZING = cosim.DrawnDevices(idle_w=0.5, sleep_w=0.1, sleeps_after_s=1e-3)
 RECEIVING = cosim.DrawnDevices(receive_w=0.5)
 SYSTEMS = {
     "all arrive": timed(),
-    "some late": timed(protocol=waiting(cosim.Deadline(after_s=2e-3))),
-    "nobody arrives": timed(protocol=waiting(cosim.Deadline(after_s=1e-4))),
+    "some late": timed(protocol=waiting(cosim.Deadline(deadline_s=2e-3))),
+    "nobody arrives": timed(protocol=waiting(cosim.Deadline(deadline_s=1e-4))),
     "first two": timed(protocol=waiting(cosim.waiting.FirstK(num_updates=2))),
     "over the air": timed(uplink=cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=2e5))),
     "redivided": timed(uplink=cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=2e5))),
@@ -45,10 +45,10 @@ SYSTEMS = {
     "unicast, some late": timed(
         downlink=cosim.radio.Unicast(sharing=cosim.FixedShares(bandwidth_hz=1e5)),
         devices=RECEIVING,
-        protocol=waiting(cosim.Deadline(after_s=6e-3)),
+        protocol=waiting(cosim.Deadline(deadline_s=6e-3)),
     ),
     "cut by the end": timed(end=cosim.AfterSeconds(duration_s=0.12)),
-    "at rest": timed(devices=DOZING, protocol=waiting(cosim.Deadline(after_s=2e-3))),
+    "at rest": timed(devices=DOZING, protocol=waiting(cosim.Deadline(deadline_s=2e-3))),
     "at rest, one of them": timed(
         devices=DOZING,
         protocol=cosim.HFedAvg(

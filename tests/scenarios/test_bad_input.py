@@ -65,7 +65,7 @@ QUEUED = System(
     model="vertical-9-12-6-4",
     data=CellTraffic(num_cells=4, traffic=Traffic(num_days=2)),
     uplink=PublicNetwork(),
-    protocol=Vhfl(num_local_epochs=1, num_senders=3, waiting=UploadDeadline(after_s=5.0)),
+    protocol=Vhfl(num_local_epochs=1, num_senders=3, waiting=UploadDeadline(upload_deadline_s=5.0)),
     end=AfterRounds(num_global_rounds=2),
 )
 SYSTEMS = (*SMALL, QUEUED)
@@ -225,10 +225,10 @@ LATE = "the run is not over at 1e\\+09 s"
             },
             LATE,
         ),
-        ({"protocol.training.waiting": {"kind": "Deadline", "after_s": 1e-30}}, "a nanosecond"),
+        ({"protocol.training.waiting": {"kind": "Deadline", "deadline_s": 1e-30}}, "a nanosecond"),
         (
             {
-                "protocol.training.waiting": {"kind": "Deadline", "after_s": 1e30},
+                "protocol.training.waiting": {"kind": "Deadline", "deadline_s": 1e30},
                 "cycles.step_cycles": 1e30,
             },
             LATE,

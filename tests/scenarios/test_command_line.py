@@ -307,11 +307,11 @@ def test_options_of_nothing_and_of_lists_reach_the_run(cosim: Call, tmp_path: Pa
         *("run", "--config", "config.json", "--out", "X", "--quiet", "--evaluation.kind", "Never"),
         *("--cell-sizes", "1", "3", "--submodel-sizes.kind", "Fractions"),
         *("--submodel-sizes.values", "0.25", "0.75"),
-        *("--waiting.kind", "Deadline", "--after-s", "0.5"),
+        *("--waiting.kind", "Deadline", "--deadline-s", "0.5"),
     )
     assert (code, errors) == (0, "")
     system = from_dict(System, Result.load(tmp_path / "X").config["system"])
-    training = evolve(TINY.protocol.training, waiting=Deadline(after_s=0.5))
+    training = evolve(TINY.protocol.training, waiting=Deadline(deadline_s=0.5))
     assert system == evolve(
         TINY,
         evaluation=Never(),
@@ -433,8 +433,8 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
             id="more cells than units",
         ),
         pytest.param(
-            (*QUICK, "--after-s", "0"),
-            ("Deadline.after_s = 0: must be at least 1e-9, a nanosecond.", "Use the default, 0.022 s."),
+            (*QUICK, "--deadline-s", "0"),
+            ("Deadline.deadline_s = 0: must be at least 1e-9, a nanosecond.", "Use the default, 0.022 s."),
             id="deadline",
         ),
         pytest.param(

@@ -65,7 +65,7 @@ def in_place(name: str, part: Any, system: System | None = None) -> System:
     if name == "presence":
         return cosim.evolve(system, devices=cosim.evolve(system.devices, presence=part))  # type: ignore[call-arg]
     if name == "uplink" and lacks_in(part, EVERY_UPDATE):
-        system = cosim.evolve(system, protocol=small_system(cosim.Deadline(after_s=1.0)).protocol)
+        system = cosim.evolve(system, protocol=small_system(cosim.Deadline(deadline_s=1.0)).protocol)
     if name == "protocol" and lacks_in(part, GLOBAL_ROUNDS):
         system = cosim.evolve(BASE, protocol=part, end=cosim.AfterVersions(num_versions=2))
     if type(system.end) is cosim.AfterRounds:

@@ -33,7 +33,7 @@ def assert_consistent(result: Result, output: str) -> None:
     num_cut = int((result.spans["outcome"] != DONE).sum())
     assert (summary.num_global_rounds, summary.num_updates) == (num_rounds, num_updates)
     assert summary.num_dropped == num_updates - edge_rounds["num_arrived"].sum() == num_cut
-    assert (edge_rounds["end_s"] - edge_rounds["start_s"]).max() <= training["waiting"]["after_s"] * (
+    assert (edge_rounds["end_s"] - edge_rounds["start_s"]).max() <= training["waiting"]["deadline_s"] * (
         1 + 1e-9
     )
     words = " ".join(output.split())
@@ -77,14 +77,14 @@ def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     size_of_png(tmp_path / "a" / "overview.png")
 
 
-@pytest.mark.parametrize(("after_s", "is_said"), [(1e-4, True), (22e-3, False)])
+@pytest.mark.parametrize(("deadline_s", "is_said"), [(1e-4, True), (22e-3, False)])
 def test_where_nothing_arrives_the_fix_is_named(
-    after_s: float, is_said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    deadline_s: float, is_said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = evolve(
         system(), num_cells=2, num_clients=6, evaluation=Never(), end=AfterRounds(num_global_rounds=1)
     )
-    training = evolve(small.protocol.training, waiting=Deadline(after_s=after_s))
+    training = evolve(small.protocol.training, waiting=Deadline(deadline_s=deadline_s))
     play(
         "quickstart",
         evolve(small, protocol=evolve(small.protocol, training=training)),

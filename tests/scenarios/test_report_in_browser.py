@@ -49,7 +49,7 @@ SYSTEM = System(
     uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6)),
     protocol=Hist(
         training=EdgeTraining(
-            num_edge_rounds=3, steps=cosim.SameSteps(num_local_steps=2), waiting=Deadline(after_s=0.0012)
+            num_edge_rounds=3, steps=cosim.SameSteps(num_local_steps=2), waiting=Deadline(deadline_s=0.0012)
         )
     ),
     end=AfterRounds(num_global_rounds=3),

@@ -91,10 +91,10 @@ def test_the_waiting_time_is_where_10_of_12_arrive() -> None:
     protocol = system.protocol
     assert isinstance(protocol, Vhfl)
     assert (protocol.num_senders, protocol.num_needed) == (12, 10)
-    assert protocol.waiting == UploadDeadline(after_s=THEORY.waiting_time_s(10 / 12))
-    assert float(vhfl.sojourn(system.uplink).success_rate(protocol.waiting.after_s)) == pytest.approx(
-        10 / 12, rel=1e-9
-    )
+    assert protocol.waiting == UploadDeadline(upload_deadline_s=THEORY.waiting_time_s(10 / 12))
+    assert float(
+        vhfl.sojourn(system.uplink).success_rate(protocol.waiting.upload_deadline_s)
+    ) == pytest.approx(10 / 12, rel=1e-9)
     assert (type(system.uplink), system.uplink.paths) == (PublicNetwork, OwnPaths())
 
 

@@ -132,12 +132,12 @@ SHARED = SimpleNamespace(link=SimpleNamespace(known_to=lambda asker: SharedBand)
 
 
 @pytest.mark.parametrize(
-    ("round_s", "expected"),
+    ("deadline_s", "expected"),
     [(0.5, [3]), (2.0, [3]), (3.1, [1, 3]), (7.0, [0, 1, 2, 3]), (100.0, list(range(6)))],
 )
-def test_fedcs_side_by_side_is_the_most_that_fit(round_s, expected):
+def test_fedcs_side_by_side_is_the_most_that_fit(deadline_s, expected):
     """Training 3, 1, 3, 0.5, 9, 9 s, n uploads n s: one ends at 1.5, two at 3, three at 6, four at 7."""
-    train_s, rule = np.array([3.0, 1.0, 3.0, 0.5, 9.0, 9.0]), FedCs(round_s=round_s)
+    train_s, rule = np.array([3.0, 1.0, 3.0, 0.5, 9.0, 9.0]), FedCs(deadline_s=deadline_s)
     edge = SimpleNamespace(route=SimpleNamespace(uplink=SHARED))
     coming = SimpleNamespace(
         clients=worlds.built(SYSTEM)[2].edges[0].clients,
@@ -149,7 +149,9 @@ def test_fedcs_side_by_side_is_the_most_that_fit(round_s, expected):
 
 def test_feasible_ones_are_drawn():
     told = Told(
-        DeadlineFeasible(num_participants=2, round_s=3.0), training_s=[1, 1, 1, 2.5, 9, 9], upload_s=[1] * 6
+        DeadlineFeasible(num_participants=2, deadline_s=3.0),
+        training_s=[1, 1, 1, 2.5, 9, 9],
+        upload_s=[1] * 6,
     )
     pairs = {tuple(told.choose()) for _ in range(40)}
     assert pairs == {(0, 1), (0, 2), (1, 2)}
@@ -215,8 +217,8 @@ RULES = [
     BySamples(num_participants=2),
     RoundRobin(num_participants=2),
     ProportionalFair(num_participants=1),
-    FedCs(round_s=2e-3),
-    DeadlineFeasible(num_participants=2, round_s=2e-3),
+    FedCs(deadline_s=2e-3),
+    DeadlineFeasible(num_participants=2, deadline_s=2e-3),
     PowerOfChoice(num_participants=1, num_candidates=2),
     Oort(num_participants=1, wanted_s=1e-3, pacer_rounds=1),
 ]
@@ -352,21 +354,25 @@ def test_turns_go_on_from_the_last_who_was_there():
     assert told.choose() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(("train_s", "upload_s", "round_s"), [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8)])
-def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, round_s):
+@pytest.mark.parametrize(("train_s", "upload_s", "deadline_s"), [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8)])
+def test_who_ends_with_the_deadline_is_in_time(train_s, upload_s, deadline_s):
     """0.1 + 0.2 is a bit more than 0.3; a client that needs a nanosecond more is late."""
     uploads_s = [upload_s, upload_s + 1e-9] * 3
-    told = Told(DeadlineFeasible(num_participants=6, round_s=round_s), training_s=[train_s] * 6)
+    told = Told(DeadlineFeasible(num_participants=6, deadline_s=deadline_s), training_s=[train_s] * 6)
     assert told.choose(upload_s=uploads_s) == [0, 2, 4]
     all_s = np.full(6, train_s)
-    assert one_by_one(all_s, np.array(uploads_s), num_at_once=6, round_s=round_s) == [0, 2, 4]
+    assert one_by_one(all_s, np.array(uploads_s), num_at_once=6, deadline_s=deadline_s) == [0, 2, 4]
     coming = SimpleNamespace(
         clients=told.edge.clients,
         training_s=lambda clients: all_s,
         upload_s=lambda clients, among: np.array(uploads_s),
     )
     edge = SimpleNamespace(route=SimpleNamespace(uplink=SHARED))
-    assert FedCs(round_s=round_s).participants(Simulation(1), edge, coming).numbers.tolist() == [0, 2, 4]
+    assert FedCs(deadline_s=deadline_s).participants(Simulation(1), edge, coming).numbers.tolist() == [
+        0,
+        2,
+        4,
+    ]
 
 
 @part

@@ -50,13 +50,13 @@ def test_by_hand(systems, grid, names):
 
 
 def test_a_field_is_called_by_the_class_that_each_system_or_design_gives_its_part():
-    systems = {"A": {"waiting": {"kind": "Deadline", "after_s": 1.0}}, "B": {}}
-    assert names_of(systems, {"waiting.after_s": (0.04, 0.06)}) == [
-        *("A, deadline 40 ms", "A, deadline 60 ms"),
+    systems = {"A": {"waiting": {"kind": "HappyHour", "every_s": 1.0}}, "B": {}}
+    assert names_of(systems, {"waiting.every_s": (0.04, 0.06)}) == [
+        *("A, happy hour 40 ms", "A, happy hour 60 ms"),
         *("B, waiting 40 ms", "B, waiting 60 ms"),
     ]
-    grid = {"waiting.kind": ("UploadDeadline",), "waiting.after_s": (0.04, 0.06)}
-    assert names_of({"base": systems["A"]}, grid) == ["upload deadline 40 ms", "upload deadline 60 ms"]
+    grid = {"waiting.kind": ("HourlyBus",), "waiting.every_s": (0.04, 0.06)}
+    assert names_of({"base": systems["A"]}, grid) == ["hourly bus 40 ms", "hourly bus 60 ms"]
 
 
 @given(st.lists(st.sampled_from(["A", "B", "C"]), min_size=1, unique=True), GRID)

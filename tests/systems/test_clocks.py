@@ -80,7 +80,7 @@ def test_every_table_is_the_same(system):
 def test_rules_that_read_losses_choose_the_same(selection):
     """With a deadline that cuts some, and steps that differ."""
     training = attrs.evolve(
-        small_system(cosim.Deadline(after_s=0.0015)).protocol.training,
+        small_system(cosim.Deadline(deadline_s=0.0015)).protocol.training,
         selection=selection,
         steps=cosim.training.DrawnSteps(range_of_steps=(1, 5)),
     )
@@ -96,7 +96,7 @@ def test_deadlines_at_the_very_end_of_an_upload_or_a_training():
     first = usual.fates[usual.fates["job"] == 0]
     trained_s = usual.spans[(usual.spans["activity"] == "train") & (usual.spans["job"] == 0)]["end_s"]
     for late_s in sorted({*first["end_s"], *trained_s}):
-        waiting = cosim.Deadline(after_s=late_s)
+        waiting = cosim.Deadline(deadline_s=late_s)
         tied = attrs.evolve(
             system, protocol=attrs.evolve(system.protocol, training=attrs.evolve(TRAINING, waiting=waiting))
         )
@@ -113,10 +113,10 @@ TRAINING = small_system().protocol.training
 class Slack(cosim.waiting.Waiting):
     """A rule by events."""
 
-    after_s = 0.02
+    grace_s = 0.02
 
     def wait(self, sim, edge, jobs):
-        yield from jobs.wait(within_s=3.0 * self.after_s)
+        yield from jobs.wait(within_s=3.0 * self.grace_s)
         return (yield from jobs.cut("very late"))
 
 
@@ -216,7 +216,7 @@ def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are
     "sharing", [cosim.FixedShares(), cosim.radio.RedividedShares(), cosim.radio.ResourceBlocks(num_blocks=2)]
 )
 def test_channels_of_ones_own_that_change_by_themselves_are_asked_on_both_clocks(fading, sharing):
-    for waiting in (cosim.WaitForAll(), cosim.Deadline(after_s=0.02)):
+    for waiting in (cosim.WaitForAll(), cosim.Deadline(deadline_s=0.02)):
         uplink = cosim.Radio(sharing=attrs.evolve(sharing, **slow(sharing)), fading=fading)
         by_events, on_arrays = both(attrs.evolve(small_system(waiting), uplink=uplink, evaluation=Never()))
         assert_same(by_events, on_arrays)
@@ -269,7 +269,7 @@ def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):
 def test_what_clients_keep_is_kept_on_both_clocks(parts):
     """Counted by clients that have trained, though their updates do not arrive; a deadline cuts some."""
     system = attrs.evolve(small_system(), **parts)
-    late = attrs.evolve(system.protocol.training, waiting=cosim.Deadline(after_s=0.0015))
+    late = attrs.evolve(system.protocol.training, waiting=cosim.Deadline(deadline_s=0.0015))
     for of in (system, attrs.evolve(system, protocol=cosim.HFedAvg(training=late))):
         assert_same(*both(of))
 
@@ -415,13 +415,15 @@ class CableLink(cosim.CellLink):
         return np.full(len(clients), 1e5)
 
 
-@pytest.mark.parametrize("after_s", [0.0325, 9.0])
-def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(after_s):
-    system = attrs.evolve(small_system(cosim.Deadline(after_s=after_s)), uplink=Cable(), evaluation=Never())
+@pytest.mark.parametrize("deadline_s", [0.0325, 9.0])
+def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(deadline_s):
+    system = attrs.evolve(
+        small_system(cosim.Deadline(deadline_s=deadline_s)), uplink=Cable(), evaluation=Never()
+    )
     by_events, on_arrays = both(system)
     assert_same(by_events, on_arrays)
     assert len(by_events.transfers) > 0
-    assert by_events.transfers["arrived"].all() == (after_s == 9.0)
+    assert by_events.transfers["arrived"].all() == (deadline_s == 9.0)
 
 
 def test_who_rests_until_all_have_received_is_played_by_events():

@@ -292,7 +292,7 @@ def test_traces_down_to_who_comes_and_goes(tmp_path: Path) -> None:
 
 def test_random_access_on_batteries_until_a_deadline(tmp_path: Path) -> None:
     system = at_random(timed(waiting(cosim.WaitForAll())), tmp_path)
-    deadline = cosim.Deadline(after_s=1.2 * job_s(system))
+    deadline = cosim.Deadline(deadline_s=1.2 * job_s(system))
     system = attrs.evolve(system, protocol=waiting(deadline).protocol)
     found = keeps_the_laws(on_batteries(with_devices(system, idle_w=0.05), tmp_path))
     assert outcomes(found) >= {"done", "deadline", "battery empty"}
@@ -348,7 +348,7 @@ def test_phones_go_on_after_an_interrupt_and_keep_all_laws() -> None:
 def test_rows_of_rounds_with_rest_and_broadcast_add_up_to_those_of_clients(tmp_path: Path) -> None:
     """Joules, bits and seconds of every activity."""
     downlink = cosim.radio.Broadcast(bandwidth_hz=2e5)
-    system = timed(attrs.evolve(waiting(cosim.Deadline(after_s=0.1)), downlink=downlink))
+    system = timed(attrs.evolve(waiting(cosim.Deadline(deadline_s=0.1)), downlink=downlink))
     rows, few = (cosim.run(dozing(system, tmp_path), records=kept) for kept in ("all", "rounds"))
     lasts_s = rows.spans["end_s"] - rows.spans["start_s"]
     of_clients = rows.spans["node"].str.startswith("client")

@@ -36,7 +36,7 @@ def phones(system: cosim.System, **changes) -> cosim.System:
     return attrs.evolve(system, devices=cosim.DrawnDevices(**changes))
 
 
-LATE = cosim.Deadline(after_s=0.012)
+LATE = cosim.Deadline(deadline_s=0.012)
 BUDGET = cosim.radio.LinkBudget(large_scale_redrawn=cosim.radio.EveryEdgeRound())
 SHARED = cosim.radio.RedividedShares(bandwidth_hz=1e6)
 FADES = cosim.Rayleigh(num_antennas=3, redrawn=cosim.radio.CoherenceTime(coherence_time_s=0.002))
@@ -71,7 +71,7 @@ NAMED = {
     "unicast, all first": attrs.evolve(SMALL, downlink=DOWN, downloads_count=False),
     "unicast": attrs.evolve(SMALL, downlink=DOWN),
     "at least": training(waiting=cosim.waiting.AtLeast(lasting_s=0.02, rule=LATE)),
-    "upload deadline": training(waiting=cosim.waiting.UploadDeadline(after_s=0.002)),
+    "upload deadline": training(waiting=cosim.waiting.UploadDeadline(upload_deadline_s=0.002)),
     "own times": phones(
         training(steps=cosim.training.DrawnSteps(), selection=cosim.selection.Uniform(num_participants=1)),
         training_time=cosim.devices.HyperExponentialTime(),

@@ -59,61 +59,61 @@ def num_in_time(result: cosim.Result) -> int:
 DECIMALS = [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8), (1.1, 2.2, 3.3), (1.0 / 3.0, 2.0 / 3.0, 1.0), (1.0, 1.0, 2.0)]
 
 
-@pytest.mark.parametrize(("train_s", "send_s", "after_s"), DECIMALS)
+@pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
 @pytest.mark.parametrize("num_clients", [1, 3])
 @pytest.mark.parametrize("sharing", [cosim.FixedShares, cosim.radio.RedividedShares])
-def test_a_deadline_that_is_exactly_long_enough(train_s, send_s, after_s, num_clients, sharing):
+def test_a_deadline_that_is_exactly_long_enough(train_s, send_s, deadline_s, num_clients, sharing):
     system = partial(tied, train_s, send_s, num_clients, sharing=sharing)
-    in_time = played(system(waiting=cosim.Deadline(after_s=after_s)))
+    in_time = played(system(waiting=cosim.Deadline(deadline_s=deadline_s)))
     assert num_in_time(in_time) == NUM_ROUNDS * num_clients
-    assert in_time.summary.time_s == pytest.approx(NUM_ROUNDS * after_s, rel=1e-14)
-    late = played(system(waiting=cosim.Deadline(after_s=after_s - 1e-9)))
+    assert in_time.summary.time_s == pytest.approx(NUM_ROUNDS * deadline_s, rel=1e-14)
+    late = played(system(waiting=cosim.Deadline(deadline_s=deadline_s - 1e-9)))
     assert num_in_time(late) == 0
-    one_step = played(system(waiting=cosim.Deadline(after_s=after_s - 1e-14)))
+    one_step = played(system(waiting=cosim.Deadline(deadline_s=deadline_s - 1e-14)))
     assert one_step.fates["outcome"].iloc[0] == "deadline"
 
 
-@pytest.mark.parametrize(("train_s", "send_s", "round_s"), DECIMALS)
-def test_an_end_at_exactly_so_many_rounds(train_s, send_s, round_s):
-    end = cosim.AfterSeconds(duration_s=NUM_ROUNDS * round_s)
+@pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
+def test_an_end_at_exactly_so_many_rounds(train_s, send_s, deadline_s):
+    end = cosim.AfterSeconds(duration_s=NUM_ROUNDS * deadline_s)
     result = played(tied(train_s, send_s, 2, end=end))
     assert result.summary.num_global_rounds == NUM_ROUNDS
     assert num_in_time(result) == 2 * NUM_ROUNDS
 
 
-@pytest.mark.parametrize(("train_s", "send_s", "after_s"), DECIMALS)
-def test_an_upload_deadline_that_is_exactly_long_enough(train_s, send_s, after_s):
+@pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
+def test_an_upload_deadline_that_is_exactly_long_enough(train_s, send_s, deadline_s):
     for more_s, num in ((0.0, NUM_ROUNDS), (-1e-9, 0)):
-        waiting = cosim.waiting.UploadDeadline(after_s=send_s + more_s)
+        waiting = cosim.waiting.UploadDeadline(upload_deadline_s=send_s + more_s)
         assert num_in_time(cosim.run(tied(train_s, send_s, waiting=waiting))) == num
 
 
-@pytest.mark.parametrize(("train_s", "send_s", "round_s"), DECIMALS)
+@pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
 @pytest.mark.parametrize("num_rounds", [1, 3, 20])
-def test_who_leaves_when_its_job_ends_has_ended(train_s, send_s, round_s, num_rounds):
+def test_who_leaves_when_its_job_ends_has_ended(train_s, send_s, deadline_s, num_rounds):
     class There(cosim.devices.Presence):
         def windows(self, sim, client):
-            yield 0.0, num_rounds * round_s
+            yield 0.0, num_rounds * deadline_s
 
-    end = cosim.AfterSeconds(duration_s=30 * round_s)
+    end = cosim.AfterSeconds(duration_s=30 * deadline_s)
     usual = tied(train_s, send_s, end=end)
     result = cosim.run(attrs.evolve(usual, devices=attrs.evolve(usual.devices, presence=There())))
     assert num_in_time(result) == num_rounds
 
 
-@pytest.mark.parametrize(("train_s", "send_s", "round_s"), DECIMALS[:3])
+@pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS[:3])
 @pytest.mark.parametrize("num_rounds", [1, 3, 20])
-def test_a_battery_that_holds_exactly_the_energy_of_some_jobs(train_s, send_s, round_s, num_rounds):
-    usual = tied(train_s, send_s, end=cosim.AfterSeconds(duration_s=30 * round_s))
+def test_a_battery_that_holds_exactly_the_energy_of_some_jobs(train_s, send_s, deadline_s, num_rounds):
+    usual = tied(train_s, send_s, end=cosim.AfterSeconds(duration_s=30 * deadline_s))
     spans = cosim.run(attrs.evolve(usual, end=cosim.AfterRounds(num_global_rounds=1))).spans
     holds = Battery(capacity_j=num_rounds * float(spans["energy_j"].sum()), charge_w=0.0)
     result = cosim.run(attrs.evolve(usual, devices=attrs.evolve(usual.devices, battery=holds)))
     assert num_in_time(result) == num_rounds
 
 
-@pytest.mark.parametrize(("train_s", "send_s", "round_s"), DECIMALS)
+@pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
 @pytest.mark.parametrize("static_power_w", [0.0, 3.0])
-def test_an_energy_budget_that_is_exactly_enough(monkeypatch, train_s, send_s, round_s, static_power_w):
+def test_an_energy_budget_that_is_exactly_enough(monkeypatch, train_s, send_s, deadline_s, static_power_w):
     usual, right = tied(train_s, send_s), Client.local_round
     usual = attrs.evolve(usual, devices=attrs.evolve(usual.devices, static_power_w=static_power_w))
     first = cosim.run(usual).spans.iloc[:2]
@@ -127,20 +127,22 @@ def test_an_energy_budget_that_is_exactly_enough(monkeypatch, train_s, send_s, r
             return right(self, sim, attrs.evolve(assignment, energy_budget_j=budget_j), received)
 
         monkeypatch.setattr(Client, "local_round", given_some)
-        system = attrs.evolve(usual, protocol=tied(1.0, 1.0, waiting=cosim.Deadline(after_s=99.0)).protocol)
+        system = attrs.evolve(
+            usual, protocol=tied(1.0, 1.0, waiting=cosim.Deadline(deadline_s=99.0)).protocol
+        )
         result = cosim.run(system, clock="events")
         assert result.fates["outcome"].tolist() == [outcome] * NUM_ROUNDS
-    assert result.transfers.empty or round_s == 1.0  # it stops when it has trained, unless for 1 / 3 s
+    assert result.transfers.empty or deadline_s == 1.0  # it stops when it has trained, unless for 1 / 3 s
 
 
 @pytest.mark.parametrize(
     "selection", [cosim.selection.FedCs, partial(cosim.selection.DeadlineFeasible, num_participants=2)]
 )
-@pytest.mark.parametrize(("train_s", "send_s", "round_s"), DECIMALS)
-def test_who_is_planned_to_be_in_time_takes_part(selection, train_s, send_s, round_s):
+@pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
+def test_who_is_planned_to_be_in_time_takes_part(selection, train_s, send_s, deadline_s):
     system = partial(tied, train_s, send_s, 2, end=cosim.AfterRounds(num_global_rounds=3))
     for more_s, num_participants in ((0.0, 2), (-1e-9, 1)):
-        result = played(system(selection=selection(round_s=round_s + more_s)))
+        result = played(system(selection=selection(deadline_s=deadline_s + more_s)))
         rounds = result.rounds[result.rounds["level"] == "edge"]
         assert rounds["num_participants"].tolist() == [num_participants] * 3
 
@@ -174,7 +176,7 @@ def test_a_tick_counts_what_has_arrived_at_it():
 def test_decimals_are_in_time_at_any_start_up_to_1e6_s(delay, a, b, num_clients, sharing):
     """Models reach the cell after a backhaul's delay; what is late by a nanosecond does not arrive."""
     for more, arrives in ((Decimal(0), True), (Decimal("1e-9"), False)):
-        waiting = cosim.Deadline(after_s=float(a + b - more))
+        waiting = cosim.Deadline(deadline_s=float(a + b - more))
         system = tied(float(a), float(b), num_clients, sharing=sharing, waiting=waiting)
         system = attrs.evolve(
             system,

@@ -75,18 +75,18 @@ def test_for_all_is_until_the_slowest() -> None:
 
 
 def test_a_deadline_cuts_at_its_instant_and_ends_no_later_than_the_slowest() -> None:
-    result = played(Deadline(after_s=19e-3), num_edge_rounds=2)
+    result = played(Deadline(deadline_s=19e-3), num_edge_rounds=2)
     assert ends_s(result) == [exactly(19e-3), exactly(38e-3)]
     assert [outcome for outcome, _ in fates(result)] == [DONE, "deadline", DONE, "deadline"]
-    assert ends_s(played(Deadline(after_s=1.0))) == [exactly(max(ARRIVE_S))]
+    assert ends_s(played(Deadline(deadline_s=1.0))) == [exactly(max(ARRIVE_S))]
 
 
 def test_an_upload_deadline_counts_from_each_uploads_own_start() -> None:
     """A client that computes long has as much time to send as the others; all need 16.384 ms."""
-    late = played(UploadDeadline(after_s=16e-3))
+    late = played(UploadDeadline(upload_deadline_s=16e-3))
     assert fates(late) == [("deadline", exactly(train_s + 16e-3)) for train_s in TRAIN_S]
     assert ends_s(late) == [exactly(max(TRAIN_S) + 16e-3)]
-    in_time = played(UploadDeadline(after_s=16.5e-3))
+    in_time = played(UploadDeadline(upload_deadline_s=16.5e-3))
     assert fates(in_time) == fates(played(WaitForAll()))
 
 
@@ -127,7 +127,12 @@ def test_a_least_time_lasts_though_all_have_arrived_and_no_longer_than_the_rule(
 
 @pytest.mark.parametrize(
     "rule",
-    [WaitForAll(), Deadline(after_s=19e-3), FirstK(num_updates=2), UploadDeadline(after_s=16e-3)],
+    [
+        WaitForAll(),
+        Deadline(deadline_s=19e-3),
+        FirstK(num_updates=2),
+        UploadDeadline(upload_deadline_s=16e-3),
+    ],
     ids=lambda rule: type(rule).__name__,
 )
 def test_a_least_time_that_is_over_at_once_changes_nothing(rule: Waiting) -> None:
@@ -144,7 +149,7 @@ def test_a_least_time_that_is_over_at_once_changes_nothing(rule: Waiting) -> Non
 def test_an_upload_that_is_given_up_never_arrives_though_its_round_goes_on() -> None:
     """Client 0 would arrive after 1 + 16.384 ms, and is given up at 11 ms; client 1 ends the round later."""
     of_two = worlds.one_cell(3e9, 0.15e9, uplink=worlds.still(0.414, 3.0), evaluation=Never())
-    training = worlds.training(num_edge_rounds=1, waiting=UploadDeadline(after_s=10e-3))
+    training = worlds.training(num_edge_rounds=1, waiting=UploadDeadline(upload_deadline_s=10e-3))
     by_events, on_arrays = both(evolve(of_two, protocol=HFedAvg(training=training)))
     assert_same(by_events, on_arrays)
     assert fates(by_events) == [
@@ -188,7 +193,7 @@ def test_ties_keep_the_laws_and_what_is_left_out_is_not_learned(num_updates: int
 
 RULES = {
     "a deadline": worlds.DEADLINE,
-    "a deadline of each upload": UploadDeadline(after_s=5e-3),
+    "a deadline of each upload": UploadDeadline(upload_deadline_s=5e-3),
     "the first": FirstK(num_updates=1),
     "a least time": AtLeast(lasting_s=0.002, rule=FirstK(num_updates=1)),
 }
@@ -217,12 +222,12 @@ class Doubling(Waiting):
 
     asks = ()
 
-    after_s: float = knob(positive, default=18e-3)
+    grace_s: float = knob(positive, default=18e-3)
 
     def wait(self, sim, edge, jobs):
-        yield from jobs.wait(within_s=self.after_s)
+        yield from jobs.wait(within_s=self.grace_s)
         if 2 * jobs.num_arrived < len(jobs):
-            yield from jobs.wait(within_s=self.after_s)
+            yield from jobs.wait(within_s=self.grace_s)
         return (yield from jobs.cut("too late"))
 
 
@@ -241,7 +246,7 @@ class Grace(Waiting):
 def test_a_deadline_that_doubles_where_fewer_than_half_have_arrived() -> None:
     """One of four is there after 18 ms, so all have 36 ms; two of four are after 18.5."""
     assert ends_s(played(Doubling())) == [exactly(max(ARRIVE_S))]
-    once = played(Doubling(after_s=18.5e-3))
+    once = played(Doubling(grace_s=18.5e-3))
     assert ends_s(once) == [exactly(18.5e-3)]
     assert [outcome for outcome, _ in fates(once)] == [DONE, "too late", DONE, "too late"]
 
@@ -252,7 +257,7 @@ def test_grace_counts_from_the_first() -> None:
     assert [outcome for outcome, _ in fates(result)] == [DONE, "after grace", DONE, "after grace"]
 
 
-@pytest.mark.parametrize("rule", [Doubling(after_s=2.9e-3), Grace(grace_s=3e-3)])
+@pytest.mark.parametrize("rule", [Doubling(grace_s=2.9e-3), Grace(grace_s=3e-3)])
 def test_rules_of_ones_own_keep_the_laws(rule: Waiting) -> None:
     """A client in time trains until 3 ms and has sent before 5.8 ms: after 2.9 ms none has arrived."""
     devices = worlds.processors(1e9, 2e7, 1e9, 1e9, 1e9)
@@ -356,6 +361,10 @@ def test_a_link_is_told_when_a_round_ends(monkeypatch: pytest.MonkeyPatch) -> No
         "cosim.radio.by_band.SteadyLink.begin_round",
         lambda self, number, end_s, places=None: told.append((number, end_s)),
     )
-    for rule in (WaitForAll(), Deadline(after_s=0.5), AtLeast(lasting_s=1.0, rule=Deadline(after_s=0.25))):
+    for rule in (
+        WaitForAll(),
+        Deadline(deadline_s=0.5),
+        AtLeast(lasting_s=1.0, rule=Deadline(deadline_s=0.25)),
+    ):
         played(rule)
     assert told == [(4, math.inf), (4, 0.5), (4, 0.25)]

@@ -20,7 +20,7 @@ def play(sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
     places = asked.clients.places_in(edge.clients)
     received = sim.barrier(num) if edge.receives_first else None
     if received is None:
-        route.uplink.begin_round(num, deadline_after(start_s, asked.waiting.most_s), places)
+        route.uplink.begin_round(num, deadline_after(start_s, asked.waiting.deadline_s), places)
     if route.downlink is not None:
         route.downlink.begin_round(num, math.inf, places)
     assignments = asked.assignments()
@@ -52,7 +52,7 @@ def _waited(
     waiting = asked.waiting
     if received is not None:
         yield received.opens
-        ends_s, places = deadline_after(sim.now_s, waiting.most_s), asked.clients.places_in(edge.clients)
+        ends_s, places = deadline_after(sim.now_s, waiting.deadline_s), asked.clients.places_in(edge.clients)
         asked.work.route.uplink.begin_round(len(jobs), ends_s, places)
     waited = process_of(waiting.wait(sim, edge, jobs), f"{type(waiting).__name__}.wait")
     return (yield from at_least(sim, edge.name, waiting.least_s, waited))

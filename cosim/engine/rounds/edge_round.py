@@ -57,8 +57,8 @@ class EdgeRound:
     def assignments(self) -> list[tuple[Client, Assignment]]:
         """Assignment of each participant; participants that do the same share one."""
         assigned = partial(Assignment, **attrs.asdict(self.work, recurse=False))
-        if self.waiting.upload_s is not None:
-            assigned.keywords["upload_deadline_s"] = self.waiting.upload_s
+        if self.waiting.upload_deadline_s is not None:
+            assigned.keywords["upload_deadline_s"] = self.waiting.upload_deadline_s
         if not self.each:
             same = assigned()
             return [(client, same) for client in self.clients]

@@ -44,8 +44,8 @@ def ending_of(
         counts[first] = True
         if len(first) == num_wanted and arrives_s[first[-1]] < math.inf:
             end_s = max(arrives_s[first[-1]], start_s)
-    if rule.most_s < math.inf:
-        end_s = min(end_s, deadline_after(start_s, rule.most_s))
+    if rule.deadline_s < math.inf:
+        end_s = min(end_s, deadline_after(start_s, rule.deadline_s))
     has_arrived = arrives_s <= end_s
     num_arrived = 0 if num_wanted is None else int(np.count_nonzero(has_arrived))
     counts = has_arrived if counts is None else counts & has_arrived

@@ -156,7 +156,7 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
         begin_s = received.ends_s
         if edge.receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
-    link.begin_round(num, deadline_after(clock_s, waiting.most_s), places)
+    link.begin_round(num, deadline_after(clock_s, waiting.deadline_s), places)
     begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(num, begin_s)
     lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
     _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
@@ -169,7 +169,9 @@ def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
     if uploads is None:
         return None
     _check_order(clients, "send", trained_s, uploads)
-    gives_up_s = None if waiting.upload_s is None else deadline_after(trained_s, waiting.upload_s)
+    gives_up_s = (
+        None if waiting.upload_deadline_s is None else deadline_after(trained_s, waiting.upload_deadline_s)
+    )
     ending = ending_of(waiting, clock_s, uploads.ends_s, gives_up_s)
     is_short = (lasts_s > 0.0) & (lasts_s < SHORT * begins_s) & (begins_s < ending.end_s)
     if is_short.any():

@@ -78,7 +78,7 @@ def _needs_events(system: System, cells: Sequence[tuple[Route, Clients]]) -> str
             return f"System.downlink = {type(system.downlink).__name__}, after which devices rest,"
         if (field := uplink.link.by_events) is not None:
             return _named(system, "uplink", field)
-        if waiting.upload_s is not None and not uplink.link.stands_alone:
+        if waiting.upload_deadline_s is not None and not uplink.link.stands_alone:
             return f"System.uplink = {type(system.uplink).__name__}, where uploads are given up,"
     return None
 

@@ -87,7 +87,7 @@ class Clients(Trainers):
     @override
     def waiting(self) -> Waiting:
         deadline_s = self.upload_deadline_s
-        return WaitForAll() if deadline_s is None else UploadDeadline(after_s=deadline_s)
+        return WaitForAll() if deadline_s is None else UploadDeadline(upload_deadline_s=deadline_s)
 
     @override
     def check(self, cloud: Cloud) -> None:

@@ -85,7 +85,7 @@ class RawHfl(Protocol):
     @override
     def waiting(self) -> Waiting:
         """Wait until the deadline, even if all have arrived; or for all, if the policy keeps no limits."""
-        rule = Deadline(after_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
+        rule = Deadline(deadline_s=self.deadline_s) if self.policy.keeps_limits else WaitForAll()
         return AtLeast(lasting_s=self.deadline_s, rule=rule)
 
     @property

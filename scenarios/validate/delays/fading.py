@@ -36,7 +36,7 @@ MIDDLE = (3, 4)
 def faded(seed: int, num_rounds: int, upload: FadedUpload, snrs: tuple[float, ...]) -> cosim.Result:
     """Rounds of uploads over Rayleigh fading, each given up at the deadline."""
     fading = cosim.Rayleigh(num_antennas=upload.num_antennas, redrawn=cosim.radio.EveryEdgeRound())
-    waiting = cosim.waiting.UploadDeadline(after_s=upload.deadline_s)
+    waiting = cosim.waiting.UploadDeadline(upload_deadline_s=upload.deadline_s)
     times_s, uplink = (NO_TIME_S,) * len(snrs), radio(upload.bandwidth_hz, snrs, fading)
     return play(seed, num_rounds, times_s, None, waiting, uplink)
 

@@ -42,7 +42,7 @@ SYSTEM = System(
             num_edge_rounds=3,
             steps=cosim.SameSteps(num_local_steps=2),
             local=Sgd(batch_size=10),
-            waiting=Deadline(after_s=0.0014),
+            waiting=Deadline(deadline_s=0.0014),
         ),
     ),
     end=AfterRounds(num_global_rounds=4),

@@ -19,7 +19,7 @@ SYSTEM = System(
     data=Synthetic(),
     protocol=Hist(
         training=EdgeTraining(
-            num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=2), waiting=Deadline(after_s=0.02)
+            num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=2), waiting=Deadline(deadline_s=0.02)
         )
     ),
     end=AfterRounds(num_global_rounds=2),

@@ -133,7 +133,7 @@ def test_evaluations_count_rest_as_it_passes():
 
 
 @pytest.mark.parametrize(
-    "system", [small_system(cosim.Deadline(after_s=2e-3)), asynchronous(cosim.FedAsync())]
+    "system", [small_system(cosim.Deadline(deadline_s=2e-3)), asynchronous(cosim.FedAsync())]
 )
 def test_runs_with_rest_keep_all_laws_and_go_on_where_they_were_stopped(system):
     check_system(dozing(system))

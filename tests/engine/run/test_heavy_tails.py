@@ -45,7 +45,7 @@ def test_who_is_told_what():
     assert "the variance of the time of an upload is infinite" in str(remark_on_times(with_antennas(2)))
     assert remark_on_times(with_antennas(3)) is None
     assert remark_on_times(with_antennas(1, sharing=cosim.radio.OverTheAir())) is None
-    late = attrs.evolve(small_system(cosim.Deadline(after_s=1.0)), uplink=with_antennas(1).uplink)
+    late = attrs.evolve(small_system(cosim.Deadline(deadline_s=1.0)), uplink=with_antennas(1).uplink)
     assert remark_on_times(late) is None
     assert remark_on_times(attrs.evolve(with_antennas(1), end=cosim.AfterSeconds(duration_s=1.0))) is None
     changing = cosim.Rayleigh(num_antennas=1, redrawn=cosim.radio.CoherenceTime())

@@ -70,7 +70,7 @@ TINY = evolve(
     small_system(),
     seed=5,
     uplink=Radio(sharing=RedividedShares(bandwidth_hz=1e6)),
-    protocol=Hist(training=worlds.training(waiting=Deadline(after_s=0.0015))),
+    protocol=Hist(training=worlds.training(waiting=Deadline(deadline_s=0.0015))),
 )
 
 
@@ -155,7 +155,7 @@ def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
 @pytest.mark.parametrize("protocol", [Hist, HFedAvg])
 @pytest.mark.parametrize("sharing", [FixedShares, RedividedShares])
 @pytest.mark.parametrize("num_participants", [None, 2])
-@pytest.mark.parametrize("waiting", [FirstK(num_updates=1), Deadline(after_s=1.5e-3)])
+@pytest.mark.parametrize("waiting", [FirstK(num_updates=1), Deadline(deadline_s=1.5e-3)])
 def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneous(
     protocol: type, sharing: type, num_participants: int | None, waiting: Waiting
 ) -> None:

@@ -159,7 +159,7 @@ def test_who_is_late_on_a_shared_path_is_lost_and_still_served(shuffle_ties):
     The server hears of it at 0.006 + 0.7. The second round's uploads start 0.002 and 0.006 s later and wait
     until the lost one has left at 0.902, so that only the first of them is in time.
     """
-    trace, learner, weights = play(system(waiting=UploadDeadline(after_s=0.7)), shuffle_ties)
+    trace, learner, weights = play(system(waiting=UploadDeadline(upload_deadline_s=0.7)), shuffle_ties)
     starts_s = list(TRAIN_S)
     ends_s = [TRAIN_S[0] + SERVICE_S, TRAIN_S[0] + 2 * SERVICE_S, TRAIN_S[2] + 0.7]
     second_s = ends_s[2]
@@ -181,17 +181,17 @@ def test_who_is_late_on_a_shared_path_is_lost_and_still_served(shuffle_ties):
 
 def test_the_wait_may_count_from_the_broadcast():
     """Then computing counts as well: two services have ended 0.602 s after the broadcast, not 0.601 s."""
-    trace, _, _ = play(system(waiting=Deadline(after_s=0.605), num_global_rounds=1))
+    trace, _, _ = play(system(waiting=Deadline(deadline_s=0.605), num_global_rounds=1))
     assert [row.end_s for row in trace.rounds] == pytest.approx([0.605, 0.605], rel=1e-12)
     assert trace.rounds[0].num_arrived == 2
-    trace, _, _ = play(system(waiting=Deadline(after_s=0.601), num_global_rounds=1))
+    trace, _, _ = play(system(waiting=Deadline(deadline_s=0.601), num_global_rounds=1))
     assert trace.rounds[0].num_arrived == 1
-    trace, _, _ = play(system(waiting=UploadDeadline(after_s=0.601), num_global_rounds=1))
+    trace, _, _ = play(system(waiting=UploadDeadline(upload_deadline_s=0.601), num_global_rounds=1))
     assert trace.rounds[0].num_arrived == 2
 
 
 def test_where_nothing_arrives_the_models_stay():
-    trace, learner, weights = play(system(waiting=UploadDeadline(after_s=0.2)))
+    trace, learner, weights = play(system(waiting=UploadDeadline(upload_deadline_s=0.2)))
     assert [row.num_arrived for row in trace.rounds if row.level == "edge"] == [0, 0]
     for name, values in by_hand(learner, [(), ()], system().protocol).items():
         np.testing.assert_array_equal(weights[name], values)

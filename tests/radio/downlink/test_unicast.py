@@ -81,7 +81,7 @@ def test_a_round_may_begin_when_all_have_received():
     """A deadline as long as a training and an upload; counted, the download is longer than that."""
     without = timed(small_system()).fates
     deadline_s = 1.01 * float((without["end_s"] - without["start_s"]).max())
-    system = small_system(cosim.Deadline(after_s=deadline_s))
+    system = small_system(cosim.Deadline(deadline_s=deadline_s))
     assert set(timed(system, downlink=STILL).fates["outcome"]) == {"deadline"}
     free = timed(system, downlink=STILL, downloads_count=False)
     assert set(free.fates["outcome"]) == {"done"}

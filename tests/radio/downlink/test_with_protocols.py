@@ -37,7 +37,7 @@ SYSTEMS = {
         cosim.HFedAvg(training=attrs.evolve(TRAINING, local=cosim.training.Scaffold(batch_size=5)))
     ),
     "first two": small_system(cosim.waiting.FirstK(num_updates=2)),
-    "upload deadline": small_system(cosim.waiting.UploadDeadline(after_s=0.01)),
+    "upload deadline": small_system(cosim.waiting.UploadDeadline(upload_deadline_s=0.01)),
     "FedBuff of cells": worlds.in_versions(cosim.FedBuff(num_updates=2, training=CELLS)),
     "Vhfl": worlds.vhfl(),
     **PLANNING,

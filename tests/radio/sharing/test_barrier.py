@@ -77,7 +77,7 @@ def test_airtime_by_subcarrier_symbol_and_band():
 def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
     """The barrier opens at the last moment, however late the clock is; absent clients are left out."""
     deadline_s = trains_s(1e9) + 0.5 * AIRTIME_S
-    trace = play((1e9, 2e9, 3e9), waiting=Deadline(after_s=deadline_s), num_edge_rounds=num_edge_rounds)
+    trace = play((1e9, 2e9, 3e9), waiting=Deadline(deadline_s=deadline_s), num_edge_rounds=num_edge_rounds)
     rounds = [row for row in trace.rounds if row.level == "edge"]
     assert [row.num_arrived for row in rounds] == [2] * num_edge_rounds
     for number, row in enumerate(rounds):
@@ -94,7 +94,7 @@ def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
 
 
 def test_a_sum_begins_before_the_deadline_when_all_are_there():
-    trace = play((1e9, 2e9), waiting=Deadline(after_s=1.0))
+    trace = play((1e9, 2e9), waiting=Deadline(deadline_s=1.0))
     sends = [span for span in trace.spans if span.activity == "send"]
     assert [span.start_s for span in sends] == pytest.approx([trains_s(1e9)] * 2)
     assert trace.rounds[0].end_s == pytest.approx(trains_s(1e9) + AIRTIME_S)
@@ -104,14 +104,16 @@ def test_a_sum_begins_before_the_deadline_when_all_are_there():
 def test_who_comes_at_the_last_moment_is_there(order):
     """1e9 Hz train for 3 ms; the sum must begin then, a rounding aside; 0.5e9 Hz come later."""
     trace = play(
-        (1e9, 1e9, 0.5e9), waiting=Deadline(after_s=(trains_s(1e9) + AIRTIME_S) * (1.0 + 1e-9)), order=order
+        (1e9, 1e9, 0.5e9),
+        waiting=Deadline(deadline_s=(trains_s(1e9) + AIRTIME_S) * (1.0 + 1e-9)),
+        order=order,
     )
     assert trace.rounds[0].num_arrived == 2
 
 
 def test_nobody_sends_what_could_not_end_in_time():
     """All are there, but later than the last moment: no energy is spent on a sum that must be cut."""
-    trace = play((1e9, 2e9), waiting=Deadline(after_s=0.5 * AIRTIME_S + trains_s(2e9)))
+    trace = play((1e9, 2e9), waiting=Deadline(deadline_s=0.5 * AIRTIME_S + trains_s(2e9)))
     assert not [span for span in trace.spans if span.activity == "send"]
     assert trace.rounds[0].num_arrived == 0
 

@@ -124,7 +124,7 @@ def test_uploads_that_take_no_time_end_at_their_instant(sharing, fading):
 def test_a_rate_of_nothing_lasts_until_the_deadline():
     """Nothing is sent where a share has no rate at all, and the rest goes on."""
     uplink = worlds.still(1.0, 1e-29, sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6))
-    training = worlds.training(num_edge_rounds=1, waiting=cosim.Deadline(after_s=20e-3))
+    training = worlds.training(num_edge_rounds=1, waiting=cosim.Deadline(deadline_s=20e-3))
     system = worlds.one_cell(1e9, 1e9, uplink=uplink, evaluation=Never())
     by_events, on_arrays = both(attrs.evolve(system, protocol=cosim.HFedAvg(training=training)))
     assert_same(by_events, on_arrays)

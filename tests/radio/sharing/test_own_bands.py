@@ -91,10 +91,10 @@ def system(sharing: cosim.radio.Sharing, *waiting: cosim.waiting.Waiting) -> cos
     return attrs.evolve(small_system(*waiting), uplink=cosim.Radio(sharing=sharing), evaluation=Never())
 
 
-@pytest.mark.parametrize("after_s", [None, 0.05, 0.33])
+@pytest.mark.parametrize("deadline_s", [None, 0.05, 0.33])
 @pytest.mark.parametrize("band", ["Guarded", "Halves", "LongSums", "InTurn"])
-def test_a_band_of_ones_own_is_asked_on_both_clocks(band, after_s):
-    waiting = [] if after_s is None else [cosim.Deadline(after_s=after_s)]
+def test_a_band_of_ones_own_is_asked_on_both_clocks(band, deadline_s):
+    waiting = [] if deadline_s is None else [cosim.Deadline(deadline_s=deadline_s)]
     by_events, on_arrays = both(system(Own(band=band, bandwidth_hz=1e6), *waiting))
     assert_same(by_events, on_arrays)
     usual = (
@@ -102,7 +102,7 @@ def test_a_band_of_ones_own_is_asked_on_both_clocks(band, after_s):
         if band == "Guarded"
         else cosim.FixedShares(bandwidth_hz=1e6)
     )
-    if after_s is None:
+    if deadline_s is None:
         assert by_events.summary.time_s > cosim.run(system(usual)).summary.time_s
 
 

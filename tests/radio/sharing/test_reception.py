@@ -249,7 +249,7 @@ def test_only_those_who_sent_set_the_noise():
         min(range(first, first + 3), key=lambda n: weakest_gain(base, range(n, n + 1))) for first in (0, 3)
     ]
     speeds = [1e5 if number in weakest else 1e9 for number in range(6)]
-    training = evolve(base.protocol.training, waiting=Deadline(after_s=1.0))
+    training = evolve(base.protocol.training, waiting=Deadline(deadline_s=1.0))
     cut = evolve(base, devices=worlds.processors(*speeds), protocol=evolve(base.protocol, training=training))
     snr = 10.0 ** (SNR_DB / 10.0)
     others = [[n for n in range(first, first + 3) if n not in weakest] for first in (0, 3)]

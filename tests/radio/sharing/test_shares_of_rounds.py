@@ -64,7 +64,7 @@ class ByRound(Machine):
         self.rate_bps, self.ends_by_s = BANDWIDTH_HZ / num_clients, ends_s
 
     def change(self, now_s, starts, stops):
-        assert self.ends_by_s - Both().after_s <= now_s <= self.ends_by_s
+        assert self.ends_by_s - Both().deadline_s <= now_s <= self.ends_by_s
         for number in stops:
             self.left_bits[number] = BITS - self.rate_bps * (now_s - self.begun_s.pop(number))
         self.begun_s.update(dict.fromkeys(starts, now_s))
