@@ -7,6 +7,7 @@ import attrs
 import numpy as np
 import pytest
 import worlds
+from fixtures.fixes import FIX
 
 import cosim
 from cosim import ConfigurationError, DrawnDevices, Never
@@ -105,7 +106,7 @@ WRONG = {
 @pytest.mark.parametrize(("header", "rows"), WRONG)
 def test_a_wrong_table_is_refused_before_the_clock_starts(table, header, rows):
     devices = DeviceTable(file=table(*rows.split("|"), header=header))
-    with pytest.raises(ConfigurationError, match=re.escape(WRONG[header, rows]) + ".* (Use|Add|Check) "):
+    with pytest.raises(ConfigurationError, match=re.escape(WRONG[header, rows]) + ".*" + FIX):
         cosim.run(worlds.one_cell(1e9, 1e9, devices=devices, evaluation=Never()))
 
 

@@ -163,5 +163,5 @@ def test_windows_without_end_in_a_wait_are_refused(monkeypatch):
     windows = Windows(Simulation(1), ((k * 1e-9, (k + 0.5) * 1e-9) for k in itertools.count()), "mine")
     assert windows.is_there
     windows._sim._environment._now = 1.0
-    with pytest.raises(ConfigurationError, match=r"mine: more than 1,000 windows pass .* up to 1 s"):
+    with pytest.raises(ConfigurationError, match=r"mine: more than 1,000 windows pass by 1 s"):
         _ = windows.is_there

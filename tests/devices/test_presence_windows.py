@@ -7,6 +7,7 @@ import re
 import pandas as pd
 import pytest
 import worlds
+from fixtures.fixes import FIX
 
 import cosim
 from cosim import AfterRounds, AfterSeconds, ConfigurationError, Never
@@ -92,7 +93,7 @@ ROWS = {
 @pytest.mark.parametrize("rows", ROWS)
 def test_a_wrong_row_is_refused_before_the_clock_starts(tmp_path, rows):
     presence = PresenceWindows(file=table(tmp_path, *filter(None, rows.split("|"))), period_s=1000.0)
-    with pytest.raises(ConfigurationError, match=re.escape(ROWS[rows]) + ".* (Use|Add|Check) "):
+    with pytest.raises(ConfigurationError, match=re.escape(ROWS[rows]) + ".*" + FIX):
         cosim.run(system(presence), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -103,7 +104,7 @@ def test_a_file_that_is_none_is_refused(tmp_path):
         str(tmp_path / "none.csv"): "there is no file",
         table(tmp_path, "0,1", columns="device,from_s"): "has no column 'to_s'; the columns are",
     }.items():
-        with pytest.raises(ConfigurationError, match=re.escape(why) + ".* (Use|Add|Check) "):
+        with pytest.raises(ConfigurationError, match=re.escape(why) + ".*" + FIX):
             cosim.run(system(PresenceWindows(file=file), num_clients=1))
     (tmp_path / "broken.parquet").write_text("no parquet")
     with pytest.raises(ConfigurationError, match="cannot be read"):

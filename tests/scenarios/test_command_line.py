@@ -513,7 +513,7 @@ def test_damaged_data_file_is_named(cosim: Call, tmp_path: Path) -> None:
     refused(
         cosim("run", "hist", "--data-dir", "data", "--out", "X"),
         fashion_mnist.FILES[0].name,
-        "Use remove",
+        "Remove",
     )
     assert files(tmp_path) == before
 

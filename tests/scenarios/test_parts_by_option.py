@@ -237,11 +237,11 @@ def test_a_kind_and_its_fields_come_together(command, own, bought, capsys):
         ),
         (
             "--end.kind bought:Bought --num-updates x",
-            "--num-updates x: must be a whole number. Give it.",
+            "--num-updates x: must be a whole number. Give another one.",
         ),
         (
             "--end.kind bought:Bought --num-updates 0",
-            "--num-updates: Bought.num_updates = 0: must be at least 1. Give another num_updates.",
+            "--num-updates: Bought.num_updates = 0: must be at least 1. Use another num_updates.",
         ),
         (
             "--local.kind TorchFunction",

@@ -532,7 +532,7 @@ def test_a_report_tells_of_a_run_that_is_damaged_and_shows_the_others(whole, tmp
     code, said = said_by(capsys, "report", str(place))
     assert (code, said) == (0, "")
     page = (place / "report.html").read_text(encoding="utf-8")
-    assert "spans.parquet: it is not what the run has written" in page
+    assert "spans.parquet: it has changed since the run wrote it" in page
 
 
 @pytest.mark.parametrize(

@@ -110,8 +110,8 @@ def test_two_inputs_nothing_to_train_and_other_types_are_refused():
         "takes 2. Write a module that takes one": OfTwo(),
         "trains nothing: it has no parameters": nn.Sequential(nn.Flatten()),
         "trains nothing: all its 2 parameters are frozen": nn.Linear(6, 3).requires_grad_(False),
-        r"weight is of torch.float64: .* network.float\(\)": nn.Linear(6, 3).double(),
-        r"weight is of torch.bfloat16": nn.Linear(6, 3).bfloat16(),
+        r"weight is torch.float64: .* network.float\(\)": nn.Linear(6, 3).double(),
+        r"weight is torch.bfloat16": nn.Linear(6, 3).bfloat16(),
         r"without detach\(\)": Giving(lambda y: y.detach(), only_in_training=True),
         "cannot be trained on them .*inplace": Giving(lambda y: y.relu().mul_(y).sigmoid().add_(y)),
         r"NameError: name 'missing' is not defined\). Mend": Giving(lambda y: missing),  # noqa: F821
