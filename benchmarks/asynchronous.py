@@ -34,7 +34,7 @@ from cosim.protocols.port import Protocol
 NUM_CLIENTS, NUM_ROUNDS, NUM_STEPS = 60, 20, 20
 NETWORKS = ("relu-64-32-10", "relu-64-300-10")
 LOCAL = cosim.Sgd(batch_size=10)
-CLIENTS = cosim.Clients(num_local_steps=NUM_STEPS, local=LOCAL)
+CLIENTS = cosim.ClientTraining(num_local_steps=NUM_STEPS, local=LOCAL)
 ROUND = cosim.EdgeTraining(num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=NUM_STEPS), local=LOCAL)
 PROTOCOLS: dict[str, Protocol] = {
     "rounds": cosim.HFedAvg(training=ROUND),

@@ -35,7 +35,7 @@ from cosim.engine.store.results import Result
 from cosim.links.port import CellLink, Link
 from cosim.protocols.asynchronous.fedasync import FedAsync
 from cosim.protocols.asynchronous.fedbuff import FedBuff
-from cosim.protocols.asynchronous.trainers import Clients
+from cosim.protocols.asynchronous.trainers import ClientTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
@@ -60,7 +60,7 @@ __all__ = [
     "AfterVersions",
     "Arrays",
     "CellLink",
-    "Clients",
+    "ClientTraining",
     "ConfigurationError",
     "Deadline",
     "Digits",

@@ -9,14 +9,14 @@ comes. Takes seconds.
 
 from cosim import FedAsync, System, evolve
 from cosim.ends import AfterUpdates, EverySeconds
-from cosim.protocols.asynchronous.trainers import Clients
+from cosim.protocols.asynchronous.trainers import ClientTraining
 from cosim.training import Proximal
 from scenarios import quickstart
 
 
 def system() -> System:
     """The configuration."""
-    clients = Clients(num_local_steps=20, local=Proximal(batch_size=10, learning_rate=0.1))
+    clients = ClientTraining(num_local_steps=20, local=Proximal(batch_size=10, learning_rate=0.1))
     return evolve(
         quickstart.system(),
         protocol=FedAsync(training=clients),

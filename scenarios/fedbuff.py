@@ -7,14 +7,14 @@ how late it comes. Takes seconds.
     cosim run fedbuff --protocol.starts.kind ConstantConcurrency --protocol.starts.num-in-flight 12
 """
 
-from cosim import Clients, FedBuff, Sgd, System, evolve
+from cosim import ClientTraining, FedBuff, Sgd, System, evolve
 from cosim.ends import AfterUpdates, EverySeconds
 from scenarios import quickstart
 
 
 def system() -> System:
     """The configuration."""
-    clients = Clients(num_local_steps=20, local=Sgd(batch_size=10, learning_rate=0.1))
+    clients = ClientTraining(num_local_steps=20, local=Sgd(batch_size=10, learning_rate=0.1))
     return evolve(
         quickstart.system(),
         protocol=FedBuff(training=clients),

@@ -12,7 +12,7 @@ from cosim.protocols.asynchronous.starts import (
     Starts,
 )
 from cosim.protocols.asynchronous.time_triggered import TimeTriggered
-from cosim.protocols.asynchronous.trainers import Cells, Clients, Trainers
+from cosim.protocols.asynchronous.trainers import ClientTraining, Trainers, WholeCells
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
@@ -24,8 +24,7 @@ __all__ = [
     "Asynchronous",
     "AsynchronousTraining",
     "CellTraining",
-    "Cells",
-    "Clients",
+    "ClientTraining",
     "Constant",
     "ConstantConcurrency",
     "Dispatched",
@@ -48,4 +47,5 @@ __all__ = [
     "SubmodelSizes",
     "TimeTriggered",
     "Trainers",
+    "WholeCells",
 ]

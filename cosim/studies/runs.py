@@ -24,8 +24,8 @@ from cosim.records.summary import COMPLETE
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
-from cosim.studies.job import NETWORK, Job
 from cosim.studies.names import shared_parts
+from cosim.studies.order import NETWORK, Order
 from cosim.studies.reference import reference_of
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
 from cosim.system import System
@@ -76,7 +76,7 @@ class Runs:
         self._written, self._writing_s = 0.0, 0.0
         self._seeds: list[list[int]] = [[] for _ in found]
         self.rows: dict[Key, dict[str, Any]] = {}
-        self.wanted: dict[Key, Job] = {}
+        self.wanted: dict[Key, Order] = {}
         for design in range(len(found)):
             for _ in range(study.seeds):
                 self._want(design)
@@ -144,7 +144,7 @@ class Runs:
         self.rows[design, seed] = row | (known or {})
         if known is None:
             note = None if self._notes is None else self._notes / f"{design:03d}-{seed}"
-            self.wanted[design, seed] = Job(
+            self.wanted[design, seed] = Order(
                 system=attrs.evolve(system, seed=seed),
                 scenario=self._scenario,
                 folder=str(self._folder / row["folder"]),

@@ -57,7 +57,7 @@ from cosim.studies.designs import (
     systems_by_name,
 )
 from cosim.studies.executors import played, pool
-from cosim.studies.job import play
+from cosim.studies.order import play
 from cosim.studies.runs import Enough, Runs
 from cosim.studies.study_folder import begin, keep_seeds
 from cosim.studies.watch import watch

@@ -27,7 +27,7 @@ from cosim.networks.named import builder
 from cosim.networks.of_run import network_of
 from cosim.records.summary import COMPLETE
 from cosim.studies.executors import played, pool
-from cosim.studies.job import Job, play
+from cosim.studies.order import Order, play
 from cosim.studies.watch import watch
 from scenarios.command_line.console import made
 from scenarios.reproduce.claims import HELD
@@ -118,29 +118,29 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
     """
     _check(systems.values(), options)
     folder = made(options.folder(figure))
-    jobs = {
-        (design, seed): _job(figure, folder, label, cosim.evolve(system, seed=seed), options)
+    orders = {
+        (design, seed): _order(figure, folder, label, cosim.evolve(system, seed=seed), options)
         for design, (label, system) in enumerate(systems.items())
         for seed in options.every_seed
     }
-    for job in jobs.values():
-        _check_folder(job)
+    for order in orders.values():
+        _check_folder(order)
     with alone_in(folder, "reproduction"), interrupts_kept(), watch(folder, figure) as watching:
         notes = watching.folder
         wanted = {
-            key: attrs.evolve(job, note=None if notes is None else notes / "-".join(map(str, key)))
-            for key, job in jobs.items()
-            if not _is_complete(Path(job.folder))
+            key: attrs.evolve(order, note=None if notes is None else notes / "-".join(map(str, key)))
+            for key, order in orders.items()
+            if not _is_complete(Path(order.folder))
         }
-        num_ended = len(jobs) - len(wanted)
-        watching.tell(num_ended, len(jobs), 0)
+        num_ended = len(orders) - len(wanted)
+        watching.tell(num_ended, len(orders), 0)
         if wanted:
             with pool(None, options.workers) as processes:
                 for key, outcome in played(processes, _timed, wanted):
-                    _take_note(figure, folder, jobs[key], outcome)
+                    _take_note(figure, folder, orders[key], outcome)
                     num_ended += 1
-                    watching.tell(num_ended, len(jobs), 0)
-    results = {key: cosim.Result.load(job.folder) for key, job in jobs.items()}
+                    watching.tell(num_ended, len(orders), 0)
+    results = {key: cosim.Result.load(order.folder) for key, order in orders.items()}
     return {
         label: [results[design, seed] for seed in options.every_seed] for design, label in enumerate(systems)
     }
@@ -159,9 +159,9 @@ def _check(systems: Iterable[cosim.System], options: Options) -> None:
             seen.append(learned)
 
 
-def _job(figure: str, folder: Path, label: str, system: cosim.System, options: Options) -> Job:
+def _order(figure: str, folder: Path, label: str, system: cosim.System, options: Options) -> Order:
     name = label.translate(str.maketrans(" /", "__", ",="))
-    return Job(
+    return Order(
         system=system,
         scenario=figure,
         folder=str(folder / "runs" / name / f"seed-{system.seed}"),
@@ -174,7 +174,7 @@ def _job(figure: str, folder: Path, label: str, system: cosim.System, options: O
     )
 
 
-def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> None:
+def _take_note(figure: str, folder: Path, order: Order, outcome: dict[str, Any]) -> None:
     """Say what a worker has said of a run, and keep what it cost.
 
     Raises:
@@ -182,7 +182,7 @@ def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> 
     """
     for words in outcome.get("warnings", ()):  # a worker that died has said none
         warnings.warn(words, stacklevel=2)
-    name = Path(job.folder).relative_to(folder).as_posix()
+    name = Path(order.folder).relative_to(folder).as_posix()
     if outcome["status"] != COMPLETE:
         error = outcome["error"].rstrip(".")
         raise cosim.ConfigurationError(f"{figure}: {name} failed with: {error}. Use the same command again.")
@@ -190,10 +190,10 @@ def _take_note(figure: str, folder: Path, job: Job, outcome: dict[str, Any]) -> 
     write_json(folder / _COSTS, costs | {name: costs.get(name, 0.0) + outcome["cpu_s"]})
 
 
-def _timed(job: Job) -> dict[str, Any]:
+def _timed(order: Order) -> dict[str, Any]:
     """Make a run in a worker, and say what processor time that took."""
     began_s = time.process_time()
-    return play(job) | {"cpu_s": time.process_time() - began_s}
+    return play(order) | {"cpu_s": time.process_time() - began_s}
 
 
 def _is_complete(folder: Path) -> bool:
@@ -202,15 +202,15 @@ def _is_complete(folder: Path) -> bool:
     return False
 
 
-def _check_folder(job: Job) -> None:
+def _check_folder(order: Order) -> None:
     """Refuse to begin a run where another one is."""
     try:
-        known = read_json(Path(job.folder) / CONFIG)
+        known = read_json(Path(order.folder) / CONFIG)
     except ValueError:
         return  # there is none, or it is damaged and begun again
-    if known.get("system") != to_dict(job.system) or known.get("scenario") != job.scenario:
+    if known.get("system") != to_dict(order.system) or known.get("scenario") != order.scenario:
         raise cosim.ConfigurationError(
-            f"{shown(Path(job.folder))}: holds a run of another configuration. Use another --out."
+            f"{shown(Path(order.folder))}: holds a run of another configuration. Use another --out."
         )
 
 

@@ -123,7 +123,7 @@ class Buffered(Algorithm):
     def protocol(self, rates: Rates, setting: Setting) -> cosim.Protocol:
         """Protocol with as many clients always at work as take part in a round."""
         return cosim.FedBuff(
-            training=cosim.Clients(
+            training=cosim.ClientTraining(
                 num_local_steps=10, local=cosim.Sgd(batch_size=10, learning_rate=rates.local)
             ),
             starts=cosim.protocols.ConstantConcurrency(num_in_flight=NUM_AT_WORK),

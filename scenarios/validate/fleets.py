@@ -17,7 +17,7 @@ from cosim.records.rows import END_OF_RUN
 
 NUM_STEPS, STEP_CYCLES = 3, 1e6
 MODEL, MODEL_BITS = "relu-12-8-4", 32 * (12 * 8 + 8 * 4)
-CLIENTS = cosim.Clients(num_local_steps=NUM_STEPS)
+CLIENTS = cosim.ClientTraining(num_local_steps=NUM_STEPS)
 NO_TIME_S = 1e-12
 """An upload that takes none, where a law needs times that are exponential as a whole."""
 

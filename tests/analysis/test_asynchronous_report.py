@@ -15,7 +15,7 @@ from analysis.report.report import report
 from cosim import AfterRounds, AfterVersions, HFedAvg, Never
 from cosim.ends import AfterUpdates
 from cosim.protocols import AsynchronousTraining
-from cosim.protocols.asynchronous.trainers import Cells
+from cosim.protocols.asynchronous.trainers import WholeCells
 from scenarios import fedbuff, quickstart
 from scenarios.command_line.pictures import PlotOptions
 from scenarios.command_line.plot import drawn_as
@@ -111,7 +111,7 @@ def test_the_timeline_of_a_run_without_rounds_is_a_stretch_with_every_span_and_e
 @pytest.mark.parametrize(
     ("protocol", "end"),
     [
-        (cosim.FedBuff(num_updates=2, training=Cells()), AfterVersions(num_versions=8)),
+        (cosim.FedBuff(num_updates=2, training=WholeCells()), AfterVersions(num_versions=8)),
         (HFedAvg(training=AsynchronousTraining()), AfterRounds(num_global_rounds=3)),
     ],
     ids=["cells below", "cells above"],

@@ -81,7 +81,7 @@ def test_runs_with_rounded_models_keep_the_laws(protocol):
 
 def test_asynchronous_clients_may_have_rounded_models_too():
     protocol = cosim.FedBuff(
-        num_updates=2, training=cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
+        num_updates=2, training=cosim.ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=5))
     )
     down = {"downlink": cosim.radio.Unicast(), "model_codec": cosim.codecs.Float16()}
     check_system(attrs.evolve(small_system(plays_rounds=False), protocol=protocol, **down))
@@ -89,7 +89,7 @@ def test_asynchronous_clients_may_have_rounded_models_too():
 
 def test_a_change_is_one_since_what_was_sent():
     """Clients that stand still change nothing, however coarse what they got."""
-    still = cosim.Clients(num_local_steps=1, local=cosim.Sgd(batch_size=5, learning_rate=1e-30))
+    still = cosim.ClientTraining(num_local_steps=1, local=cosim.Sgd(batch_size=5, learning_rate=1e-30))
     system = attrs.evolve(
         small_system(plays_rounds=False), protocol=cosim.FedBuff(num_updates=2, training=still)
     )
@@ -102,9 +102,9 @@ def test_a_change_is_one_since_what_was_sent():
 def test_what_is_mixed_in_has_been_rounded(cells):
     """Clients that stand still send what they got: a FedAsync server moves a share of the way to it."""
     local = cosim.Sgd(batch_size=5, learning_rate=1e-30)
-    still = cosim.Clients(num_local_steps=1, local=local)
+    still = cosim.ClientTraining(num_local_steps=1, local=local)
     if cells:
-        still = cosim.protocols.Cells(training=attrs.evolve(TRAINING, num_edge_rounds=1, local=local))
+        still = cosim.protocols.WholeCells(training=attrs.evolve(TRAINING, num_edge_rounds=1, local=local))
     system = attrs.evolve(
         small_system(plays_rounds=False),
         protocol=cosim.FedAsync(training=still, share=0.75, staleness=cosim.protocols.Constant()),

@@ -22,7 +22,7 @@ RULE = "must be at least 1e-9, a nanosecond"
         (cosim.protocols.TimeTriggered, "period_s"),
         (cosim.radio.SlottedAloha, "slot_s"),
         (cosim.links.RepeatTrace, "period_s"),
-        (cosim.Clients, "upload_deadline_s"),
+        (cosim.ClientTraining, "upload_deadline_s"),
         (RawHfl, "deadline_s"),
     ],
 )

@@ -28,7 +28,7 @@ from cosim.devices import Cycles, CyclesPerBit, CyclesPerOperation, CyclesPerSte
 from cosim.devices.cycles import LocalStep
 from cosim.engine.servers.workload import Costs
 from cosim.names import ClientNames
-from cosim.protocols import AsynchronousTraining, Cells
+from cosim.protocols import AsynchronousTraining, WholeCells
 from cosim.testing import small_system
 from cosim.training import StepsInTime
 
@@ -200,7 +200,7 @@ SAME = DrawnDevices(min_frequency_hz=PerGroup(values=(HZ,)), max_frequency_hz=Pe
 SMALL = evolve(small_system(), devices=SAME, evaluation=Never())
 EDGE = EdgeTraining(num_edge_rounds=3, steps=SameSteps(num_local_steps=3))
 IN_TIME = evolve(EDGE, steps=StepsInTime(training_s=0.01))
-ONE_BY_ONE = FedBuff(training=cosim.Clients(num_local_steps=3), num_updates=2)
+ONE_BY_ONE = FedBuff(training=cosim.ClientTraining(num_local_steps=3), num_updates=2)
 IN_CELLS = AsynchronousTraining(protocol=ONE_BY_ONE, turn=AfterVersions(num_versions=3))
 VERSIONS = AfterVersions(num_versions=9)
 ASKING = {
@@ -210,7 +210,7 @@ ASKING = {
     "Vhfl": worlds.vhfl(devices=SAME, evaluation=Never()),
     "RawHfl": worlds.rawhfl(evaluation=Never()),
     "FedBuff": evolve(SMALL, protocol=ONE_BY_ONE, end=VERSIONS),
-    "FedAsync, cells": evolve(SMALL, protocol=FedAsync(training=Cells(training=EDGE)), end=VERSIONS),
+    "FedAsync, cells": evolve(SMALL, protocol=FedAsync(training=WholeCells(training=EDGE)), end=VERSIONS),
     "FedBuff in cells": evolve(SMALL, protocol=HFedAvg(training=IN_CELLS)),
 }
 

@@ -5,7 +5,7 @@ import pytest
 import worlds
 
 import cosim
-from cosim import Clients, FedAsync, FedBuff, HFedAvg
+from cosim import ClientTraining, FedAsync, FedBuff, HFedAvg
 from cosim.devices import OnOff
 from cosim.protocols import ConstantConcurrency, Dispatched, GeneralisedAsync
 from cosim.testing import BrokenLaw, check_presence, check_system, small_system
@@ -13,7 +13,7 @@ from scenarios.papers.rawhfl import Algorithm2, ResourceAware, Unconstrained
 
 SMALL, VERSIONS = small_system(), small_system(plays_rounds=False)
 TRAINING = SMALL.protocol.training
-CLIENTS = Clients(num_local_steps=3, local=cosim.Sgd(batch_size=10))
+CLIENTS = ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=10))
 RAWHFL = worlds.rawhfl()
 
 
@@ -50,7 +50,9 @@ SYSTEMS = {
     "ticks": asynchronous(
         cosim.protocols.TimeTriggered, period_s=0.05, starts=ConstantConcurrency(num_in_flight=3)
     ),
-    "cells": attrs.evolve(VERSIONS, protocol=FedAsync(training=cosim.protocols.Cells(training=TRAINING))),
+    "cells": attrs.evolve(
+        VERSIONS, protocol=FedAsync(training=cosim.protocols.WholeCells(training=TRAINING))
+    ),
     "asynchronous cells": attrs.evolve(
         SMALL,
         protocol=HFedAvg(

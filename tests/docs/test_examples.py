@@ -16,7 +16,7 @@ PARTS = (Path(__file__).parents[2] / "docs" / "parts.md").read_text(encoding="ut
 SMALL = cosim.evolve(small_system(), evaluation=cosim.Never())
 ONE_BY_ONE = cosim.evolve(
     SMALL,
-    protocol=cosim.FedAsync(training=cosim.Clients(num_local_steps=3)),
+    protocol=cosim.FedAsync(training=cosim.ClientTraining(num_local_steps=3)),
     end=cosim.AfterVersions(num_versions=20),
 )
 
@@ -129,7 +129,7 @@ def test_federated_averaging_waits_as_its_training_does_and_in_one_cell(example)
 )
 def test_pairs_start_whoever_is_there(example, changes):
     hasty = example("hasty")
-    protocol = hasty.Hasty(starts=hasty.Pairs(), training=cosim.Clients(num_local_steps=3))
+    protocol = hasty.Hasty(starts=hasty.Pairs(), training=cosim.ClientTraining(num_local_steps=3))
     versions = cosim.run(cosim.evolve(ONE_BY_ONE, protocol=protocol, **changes)).versions
     assert versions["version"].max() == 20
     assert versions["num_in_flight"].max() <= 2

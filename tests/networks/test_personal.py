@@ -222,11 +222,11 @@ def served(**parts) -> dict[str, object]:
         {"uplink": cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=1e6)), **served()},
         {"downlink": cosim.radio.Broadcast(), "model_codec": cosim.codecs.BFloat16(), **served()},
         {
-            "protocol": cosim.FedBuff(training=cosim.Clients(local=SGD)),
+            "protocol": cosim.FedBuff(training=cosim.ClientTraining(local=SGD)),
             "end": cosim.AfterVersions(num_versions=3),
         },
         {
-            "protocol": cosim.FedAsync(training=cosim.Clients(local=SGD)),
+            "protocol": cosim.FedAsync(training=cosim.ClientTraining(local=SGD)),
             "end": cosim.AfterVersions(num_versions=4),
         },
     ],
@@ -330,7 +330,7 @@ def test_scaffold_has_variates_of_what_travels_only():
             ("layers.1",), cosim.training.Momentum(batch_size=BATCH, learning_rate=RATE, keeps_state=True)
         ),
         patient(
-            protocol=cosim.FedBuff(training=cosim.Clients(local=SGD), num_updates=2),
+            protocol=cosim.FedBuff(training=cosim.ClientTraining(local=SGD), num_updates=2),
             end=cosim.AfterVersions(num_versions=4),
         ),
     ],

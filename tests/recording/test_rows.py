@@ -63,12 +63,12 @@ SYSTEMS: dict[str, System] = {
     "asleep": ASLEEP,
     "asleep in cells": evolve(
         ASLEEP,
-        protocol=cosim.FedBuff(num_updates=2, training=cosim.protocols.Cells(training=ONE_OF_A_CELL)),
+        protocol=cosim.FedBuff(num_updates=2, training=cosim.protocols.WholeCells(training=ONE_OF_A_CELL)),
         end=cosim.AfterVersions(num_versions=12),
     ),
     "fedbuff": asynchronous(FEDBUFF),
     "cells": asynchronous(
-        cosim.FedAsync(training=cosim.protocols.Cells(training=worlds.training(waiting=worlds.DEADLINE)))
+        cosim.FedAsync(training=cosim.protocols.WholeCells(training=worlds.training(waiting=worlds.DEADLINE)))
     ),
     "cells of fedbuff": evolve(
         small_system(),
@@ -76,7 +76,9 @@ SYSTEMS: dict[str, System] = {
     ),
     "cells of cells": asynchronous(
         cosim.FedAsync(
-            training=cosim.protocols.Cells(training=cosim.protocols.AsynchronousTraining(protocol=FEDBUFF))
+            training=cosim.protocols.WholeCells(
+                training=cosim.protocols.AsynchronousTraining(protocol=FEDBUFF)
+            )
         )
     ),
 }

@@ -79,7 +79,7 @@ def test_small(monkeypatch, tmp_path, capsys):
     assert "fewer than 6 seeds" in said
     assert (tmp_path / "all" / f"{NAME}.png").stat().st_size > 10_000
     assert (tmp_path / "all" / f"{NAME}.tex").read_text().startswith(r"\begin{tabular}{llrrrr}")
-    monkeypatch.setattr("cosim.studies.job.run", None)  # any run now fails
+    monkeypatch.setattr("cosim.studies.order.run", None)  # any run now fails
     assert main(options) == 0
 
 

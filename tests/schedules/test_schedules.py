@@ -224,7 +224,7 @@ def test_an_asynchronous_step_has_the_rate_of_its_version(protocol: type, name: 
     """The first version that another rate makes is the one in its round."""
 
     def played(rate, num_versions: int):
-        training = cosim.Clients(num_local_steps=2, local=cosim.Sgd(batch_size=10))
+        training = cosim.ClientTraining(num_local_steps=2, local=cosim.Sgd(batch_size=10))
         rule = protocol(training=training, **{name: rate})
         if protocol is cosim.FedBuff:
             rule = evolve(rule, num_updates=2)
@@ -341,7 +341,7 @@ def test_an_update_stays_in_the_round_in_which_it_was_asked_for():
 
 
 def test_an_asynchronous_client_trains_in_the_round_of_the_version_that_it_got():
-    clients = cosim.Clients(num_local_steps=2, local=Pulled(batch_size=10, learning_rate=FOUR))
+    clients = cosim.ClientTraining(num_local_steps=2, local=Pulled(batch_size=10, learning_rate=FOUR))
     protocol = cosim.FedBuff(num_updates=2, training=clients)
     system = worlds.one_cell(1e9, 2e9, 5e9, protocol=protocol, end=cosim.AfterVersions(num_versions=6))
     found, applied = seen(system), run(system, num_workers=1).updates
@@ -352,7 +352,9 @@ def test_an_asynchronous_client_trains_in_the_round_of_the_version_that_it_got()
 
 
 def test_cells_below_an_asynchronous_cloud_train_in_the_round_of_the_version_that_they_got():
-    cells = cosim.protocols.Cells(training=worlds.training(local=Pulled(batch_size=10, learning_rate=FOUR)))
+    cells = cosim.protocols.WholeCells(
+        training=worlds.training(local=Pulled(batch_size=10, learning_rate=FOUR))
+    )
     protocol = cosim.FedAsync(training=cells)
     system = worlds.somebody_late(protocol=protocol, end=cosim.AfterVersions(num_versions=4))
     applied = run(system, num_workers=1).updates
@@ -360,7 +362,7 @@ def test_cells_below_an_asynchronous_cloud_train_in_the_round_of_the_version_tha
 
 
 def test_clients_of_an_asynchronous_cell_train_in_its_global_round():
-    clients = cosim.Clients(num_local_steps=2, local=Pulled(batch_size=10, learning_rate=FOUR))
+    clients = cosim.ClientTraining(num_local_steps=2, local=Pulled(batch_size=10, learning_rate=FOUR))
     inner = cosim.FedAsync(training=clients, share=1.0)
     training = cosim.protocols.AsynchronousTraining(protocol=inner, turn=cosim.AfterVersions(num_versions=4))
     system = worlds.one_cell(

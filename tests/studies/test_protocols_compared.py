@@ -2,7 +2,7 @@
 
 import attrs
 
-from cosim import AfterSeconds, Clients, Never, Sgd, evolve
+from cosim import AfterSeconds, ClientTraining, Never, Sgd, evolve
 from cosim.ends import EverySeconds
 from cosim.studies.designs import designs
 from cosim.studies.study import Study
@@ -19,7 +19,7 @@ def test_asynchronous_protocols_train_as_the_others_did() -> None:
     local = Sgd(batch_size=10, learning_rate=0.1)
     for system in asynchronous:
         assert system is not None
-        assert system.protocol.training == Clients(num_local_steps=20, local=local)
+        assert system.protocol.training == ClientTraining(num_local_steps=20, local=local)
         assert attrs.evolve(system, protocol=base.protocol) == base
 
 

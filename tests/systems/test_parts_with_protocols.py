@@ -23,7 +23,7 @@ from cosim.testing.laws.tables import LAWS, same_tables
 from scenarios import phones
 
 TRAINING = small_system().protocol.training
-CLIENTS = cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=10))
+CLIENTS = cosim.ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=10))
 BUFFERED = cosim.FedBuff(
     num_updates=2, training=CLIENTS, starts=cosim.protocols.ConstantConcurrency(num_in_flight=2)
 )
@@ -43,7 +43,7 @@ SYSTEMS = {
     ),
     "FedBuff": worlds.in_versions(BUFFERED),
     "FedBuff of cells": worlds.in_versions(
-        cosim.FedBuff(num_updates=2, training=cosim.protocols.Cells(training=TRAINING))
+        cosim.FedBuff(num_updates=2, training=cosim.protocols.WholeCells(training=TRAINING))
     ),
     "FedBuff in cells": worlds.in_rounds(
         cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=BUFFERED))

@@ -158,7 +158,7 @@ def test_versions_at_every_multiple_of_an_interval_are_evaluated():
 def test_a_tick_counts_what_has_arrived_at_it():
     """Clients report after 0.1 s + 0.2 s, of which ticks every 0.3 s make versions."""
     protocol = cosim.protocols.TimeTriggered(
-        period_s=0.3, training=cosim.Clients(num_local_steps=3), starts=cosim.protocols.Restarts()
+        period_s=0.3, training=cosim.ClientTraining(num_local_steps=3), starts=cosim.protocols.Restarts()
     )
     end = cosim.AfterSeconds(duration_s=6.0)
     result = cosim.run(attrs.evolve(tied(0.1, 0.2, 2, end=end), protocol=protocol))

@@ -364,7 +364,7 @@ class Backwards(cosim.protocols.TimeTriggered):
         return moved, weights[::-1]
 
 
-BUFFERED = Undivided(num_updates=2, training=cosim.Clients(local=cosim.Sgd(batch_size=10)))
+BUFFERED = Undivided(num_updates=2, training=cosim.ClientTraining(local=cosim.Sgd(batch_size=10)))
 WEIGHTS = {
     "at the cloud": BUFFERED,
     "in cells": cosim.HFedAvg(training=cosim.protocols.AsynchronousTraining(protocol=BUFFERED)),

@@ -252,7 +252,7 @@ def _lasted_s(result: cosim.Result, activity: str) -> np.ndarray:
             r"OverTheAir: only the mean .* Scaffold sends something beside the model, which the noise",
         ),
         (
-            {"protocol": cosim.FedBuff(training=cosim.Clients(local=RULE))},
+            {"protocol": cosim.FedBuff(training=cosim.ClientTraining(local=RULE))},
             r"no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server",
         ),
         (
@@ -263,7 +263,7 @@ def _lasted_s(result: cosim.Result, activity: str) -> np.ndarray:
             {
                 "protocol": HFedAvg(
                     training=cosim.protocols.AsynchronousTraining(
-                        protocol=cosim.FedBuff(training=cosim.Clients(local=RULE))
+                        protocol=cosim.FedBuff(training=cosim.ClientTraining(local=RULE))
                     )
                 )
             },
@@ -285,7 +285,7 @@ def test_hist_is_refused_before_the_clock_starts():
 def test_cells_that_come_and_go_carry_their_variate():
     """Under an asynchronous cloud a cell's variate is mixed as its model; the laws hold."""
     training = worlds.training(local=RULE, waiting=worlds.DEADLINE)
-    protocol = cosim.FedAsync(training=cosim.protocols.Cells(training=training))
+    protocol = cosim.FedAsync(training=cosim.protocols.WholeCells(training=training))
     check_system(system(protocol=protocol, end=cosim.AfterVersions(num_versions=3)))
 
 

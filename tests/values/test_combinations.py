@@ -18,7 +18,7 @@ from torch import nn
 import cosim
 from cosim import (
     AfterVersions,
-    Clients,
+    ClientTraining,
     ConfigurationError,
     FedAsync,
     FedBuff,
@@ -29,7 +29,7 @@ from cosim import (
     System,
 )
 from cosim.codecs import BFloat16, Codec, ErrorFeedback, Qsgd, RandomK, Signs, TopK, Uncompressed
-from cosim.protocols import AsynchronousTraining, Cells
+from cosim.protocols import AsynchronousTraining, WholeCells
 from cosim.radio import OverTheAir
 from cosim.server_updates import (
     FedAdagrad,
@@ -95,8 +95,8 @@ def edge(local: LocalTraining, server: ServerUpdate = MEAN, **changes: object) -
     return worlds.training(local=local, server=server, **changes)
 
 
-def clients(local: LocalTraining) -> Clients:
-    return Clients(num_local_steps=3, local=local)
+def clients(local: LocalTraining) -> ClientTraining:
+    return ClientTraining(num_local_steps=3, local=local)
 
 
 def played(protocol: cosim.Protocol, codec: Codec, **changes: object) -> System:
@@ -119,11 +119,11 @@ WAYS: dict[str, Callable[[LocalTraining, ServerUpdate, Codec], System]] = {
     ),
     "FedBuff": lambda local, server, codec: ended(FedBuff(training=clients(local), num_updates=2), codec),
     "FedBuff, cells": lambda local, server, codec: ended(
-        FedBuff(training=Cells(training=edge(local, server)), num_updates=2), codec
+        FedBuff(training=WholeCells(training=edge(local, server)), num_updates=2), codec
     ),
     "FedAsync": lambda local, server, codec: ended(FedAsync(training=clients(local)), codec),
     "FedAsync, cells": lambda local, server, codec: ended(
-        FedAsync(training=Cells(training=edge(local, server))), codec
+        FedAsync(training=WholeCells(training=edge(local, server))), codec
     ),
     "FedBuff in cells": lambda local, server, codec: played(
         HFedAvg(
@@ -136,7 +136,7 @@ WAYS: dict[str, Callable[[LocalTraining, ServerUpdate, Codec], System]] = {
 }
 KEEPS = r"EdgeTraining\.local = '\w+': \w+ keeps a state, but a cell has other units"
 NO_EDGE = (
-    r".* = Clients: no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server"
+    r".*ClientTraining: no edge server takes the mean of what arrives, and .* = Scaffold wants an edge server"
 )
 NO_SUMS = r".*sharing = OverTheAir: .* = Scaffold sends something beside the model"
 APART: dict[tuple[str, str], str] = {

@@ -7,10 +7,10 @@ import numpy as np
 from cosim.clock.instants import deadline_after
 from cosim.clock.simulation import Barrier, Dropped, Process, SideBySide, Simulation, process_of
 from cosim.configuration import ConfigurationError
-from cosim.engine.rounds.edge_round import Became, Cell, EdgeRound, at_least
+from cosim.engine.rounds.edge_round import Became, EdgeRound, RoundServer, at_least
 
 
-def play(sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
+def play(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
     """Let each client do what it is asked, and wait for them; returns what `Became` of them.
 
     Raises:
@@ -46,7 +46,7 @@ def play(sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
 
 
 def _waited(
-    sim: Simulation, edge: Cell, asked: EdgeRound, jobs: SideBySide, received: Barrier | None
+    sim: Simulation, edge: RoundServer, asked: EdgeRound, jobs: SideBySide, received: Barrier | None
 ) -> Process:
     """Wait as a rule has it, from when all have received where they do so first."""
     waiting = asked.waiting

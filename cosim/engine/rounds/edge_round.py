@@ -18,7 +18,7 @@ from cosim.values.pending import PendingUpdate
 from cosim.waiting.port import Waiting
 
 
-class Cell(Edge, Protocol):
+class RoundServer(Edge, Protocol):
     """The edge server whose round it is."""
 
     @property

@@ -20,7 +20,7 @@ from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, r
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
-from cosim.engine.rounds.edge_round import Became, Cell, EdgeRound, at_least
+from cosim.engine.rounds.edge_round import Became, EdgeRound, RoundServer, at_least
 from cosim.engine.rounds.ending import Ending, ending_of
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
@@ -31,7 +31,7 @@ from cosim.records.rows import DOWN, UP
 from cosim.values.pending import PendingUpdate
 
 
-def play(sim: Simulation, edge: Cell, asked: EdgeRound, *, learns: bool) -> Process:
+def play(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: bool) -> Process:
     """Let the time of a round pass; returns what `Became` of its clients.
 
     Args:
@@ -144,7 +144,7 @@ class RoundTimes:
         return self.trained_s <= self.ending.end_s
 
 
-def _times(sim: Simulation, edge: Cell, asked: EdgeRound) -> RoundTimes | None:
+def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes | None:
     """Times of a round that begins now; None if a link needs events."""
     work, waiting, clients, now_s = asked.work, asked.waiting, asked.clients, sim.now_s
     link, job, num, places = work.route.uplink, work.job, len(clients), clients.places_in(edge.clients)

@@ -4,7 +4,7 @@ import attrs
 
 from cosim.clock.simulation import Process, Simulation
 from cosim.engine.rounds import by_events, on_arrays
-from cosim.engine.rounds.edge_round import Cell, EdgeRound
+from cosim.engine.rounds.edge_round import EdgeRound, RoundServer
 
 
 @attrs.frozen
@@ -21,7 +21,7 @@ class RoundClock:
     learns: bool = True
     why: str = "asked for by clock = 'events'"
 
-    def play(self, sim: Simulation, edge: Cell, asked: EdgeRound) -> Process:
+    def play(self, sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
         """Run an edge round that begins now; returns what `Became` of its clients."""
         if self.on_arrays and asked.each.keys() <= {"cycles"}:
             return on_arrays.play(sim, edge, asked, learns=self.learns)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner
 
 
-class Cells(NamedTuple):
+class CellParts(NamedTuple):
     """Parts that the edge servers of a run are made of.
 
     Attributes:
@@ -57,7 +57,7 @@ class Cells(NamedTuple):
     rounds: RoundClock
 
 
-def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: HowPlayed) -> Cells:
+def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: HowPlayed) -> CellParts:
     """The cells of a system.
 
     Args:
@@ -69,13 +69,13 @@ def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: H
     fleet = _fleet(system, ground, data)
     each = _linked(system, ground, fleet)
     plays, why = plays_on(system, each, how)
-    return Cells(fleet, each, RoundClock(plays == "arrays", system.evaluation.learns, why))
+    return CellParts(fleet, each, RoundClock(plays == "arrays", system.evaluation.learns, why))
 
 
 def cloud_of(
     system: System,
     sim: Simulation,
-    cells: Cells,
+    cells: CellParts,
     learner: "Learner",
     data: Callable[[], Dataset],
     listener: Callable[[VersionReport], None],

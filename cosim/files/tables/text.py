@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosim.configuration.rules import short
-from cosim.files.tables.cells import BLANKS, Cells, number_of
 from cosim.files.tables.content import BOM, check_is_text, content_of
 from cosim.files.tables.faults import fault
 from cosim.files.tables.table import Table
+from cosim.files.tables.text_column import BLANKS, TextColumn, number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -113,7 +113,7 @@ def _table(
 ) -> Table:
     if not columns or not len(columns[0]):
         raise fault(path, "has no rows after the header", "a file with the data")
-    cells = {name: Cells(column) for name, column in zip(names, columns, strict=True)}
+    cells = {name: TextColumn(column) for name, column in zip(names, columns, strict=True)}
     return Table(path, cells, len(columns[0]), lambda row: lines[row] if lines else row + 2)
 
 

@@ -74,7 +74,7 @@ class AsynchronousTraining(CellTraining):
                 "protocol.training",
                 kind,
                 "a cell trains clients, not cells",
-                "Use the kind Clients.",
+                "Use the kind ClientTraining.",
             )
         self.protocol.starts.check(min(system.sizes()))
 

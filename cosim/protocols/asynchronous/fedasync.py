@@ -22,7 +22,7 @@ from cosim.configuration import between, knob, part, positive
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.staleness import Polynomial, Staleness
-from cosim.protocols.asynchronous.trainers import Clients, Trainers
+from cosim.protocols.asynchronous.trainers import ClientTraining, Trainers
 from cosim.schedules.port import Rate
 from cosim.training.sgd import Proximal
 from cosim.values.combinations import mixed
@@ -39,7 +39,7 @@ class FedAsync(Asynchronous):
         staleness: Weight s of an update by its lateness. [FedAsync, Section 6: exponent 0.5]
     """
 
-    training: Trainers = Clients(local=Proximal())
+    training: Trainers = ClientTraining(local=Proximal())
     share: Rate = knob(positive, between(0.0, 1.0), default=0.6)
     staleness: Staleness = Polynomial()
 

@@ -14,7 +14,7 @@ from cosim.configuration import Lack, part
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.starts import Restarts, Starts
-from cosim.protocols.asynchronous.trainers import Clients, Trainers
+from cosim.protocols.asynchronous.trainers import ClientTraining, Trainers
 from cosim.protocols.port import Protocol
 from cosim.protocols.servers import Cloud
 from cosim.values.pending import PendingModel
@@ -33,7 +33,7 @@ class Asynchronous(Protocol, ABC):
     lacks = (Lack(GLOBAL_ROUNDS, at="protocol"),)
     asks = ()
 
-    training: Trainers = Clients()
+    training: Trainers = ClientTraining()
     starts: Starts = Restarts()
 
     @property

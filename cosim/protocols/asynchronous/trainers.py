@@ -1,7 +1,8 @@
 """Trainers: the port of the clients or cells that train for an asynchronous server, and of their jobs.
 
-At the cloud these are the clients of all cells (`Clients`), which report to it through their edge servers, or
-the cells themselves (`Cells`), each of which does an edge training from the version that it got.
+At the cloud these are the clients of all cells (`ClientTraining`), which report to it through their edge
+servers, or the cells themselves (`WholeCells`), each of which does an edge training from the version that it
+got.
 
 Scope and limitations: a model or an update takes the backhaul's time between cloud and edge, in a client's
 job as in a cell's; updates do not queue there.
@@ -70,7 +71,7 @@ class Trainers(Port, ABC):
 
 
 @part
-class Clients(Trainers):
+class ClientTraining(Trainers):
     """Clients that do some local steps in each job.
 
     Attributes:
@@ -181,7 +182,7 @@ def _backhaul(sim: Simulation, client: Client, lasts_s: float) -> Process:
 
 
 @part
-class Cells(Trainers):
+class WholeCells(Trainers):
     """Cells that do their edge training in each job.
 
     Attributes:

@@ -52,7 +52,7 @@ SYSTEMS = {
     "half a model": ({"protocol": cosim.Hist(training=worlds.training())}, plain_bits(PARAMETERS // 2, 4)),
     "asynchronous": (
         {
-            "protocol": cosim.FedAsync(training=cosim.Clients(local=cosim.Sgd(batch_size=BATCH_SIZE))),
+            "protocol": cosim.FedAsync(training=cosim.ClientTraining(local=cosim.Sgd(batch_size=BATCH_SIZE))),
             "end": cosim.AfterVersions(num_versions=2),
         },
         plain_bits(),

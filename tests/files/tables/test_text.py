@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from cosim import ConfigurationError
 from cosim.files.tables import text
-from cosim.files.tables.cells import number_of
 from cosim.files.tables.read import table_of
 from cosim.files.tables.text import table_of_text
+from cosim.files.tables.text_column import number_of
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False).map(repr),

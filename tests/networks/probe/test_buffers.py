@@ -252,7 +252,7 @@ def test_a_run_without_learning_has_the_bits_of_one_that_learns(kind, monkeypatc
 def test_a_constant_takes_part_in_no_arithmetic(monkeypatch):
     """Infinite entries of a mask would be no numbers where FedBuff takes one model from another."""
     monkeypatch.setitem(globals(), "network", Table)
-    training = cosim.Clients(local=cosim.Sgd(batch_size=8, learning_rate=0.1))
+    training = cosim.ClientTraining(local=cosim.Sgd(batch_size=8, learning_rate=0.1))
     protocol = cosim.FedBuff(num_updates=3, training=training)
     result = cosim.run(_system(protocol=protocol, end=cosim.AfterVersions(num_versions=4)), num_workers=1)
     assert result.learned.keys() == dict(Dense().named_parameters()).keys()

@@ -9,7 +9,7 @@ import cosim
 from cosim import (
     AfterSeconds,
     AfterVersions,
-    Clients,
+    ClientTraining,
     FedAsync,
     FedBuff,
     HFedAvg,
@@ -23,17 +23,17 @@ from cosim.ends import AfterUpdates
 from cosim.engine.store.results import Result
 from cosim.protocols import (
     AsynchronousTraining,
-    Cells,
     ConstantConcurrency,
     Dispatched,
     GeneralisedAsync,
     PoissonStarts,
     TimeTriggered,
+    WholeCells,
 )
 from cosim.records.rows import END_OF_RUN
 from cosim.testing.laws.tables import BrokenLaw, versions_age_what_is_in_flight
 
-CLIENTS = Clients(num_local_steps=STEPS, local=Sgd(batch_size=10))
+CLIENTS = ClientTraining(num_local_steps=STEPS, local=Sgd(batch_size=10))
 UNIT_S, UPLOAD_S = 2.0**-5, 2.0**-8
 LASTING = worlds.processors  # so that a job lasts a number of units
 
@@ -254,7 +254,7 @@ def test_bits_and_joules_of_an_update_are_those_of_its_job() -> None:
     spans = result.spans.groupby(["node", "job"])["energy_j"].sum()
     for row in result.updates.itertuples():
         assert row.energy_j == pytest.approx(spans[row.client, row.job], rel=1e-12)
-    cells = Cells(training=worlds.training())
+    cells = WholeCells(training=worlds.training())
     result = run(worlds.alike(2, 3, protocol=FedAsync(training=cells), end=AfterVersions(num_versions=5)))
     assert set(result.updates["client"]) == {"edge-00", "edge-01"}
     for row in result.updates.itertuples():
@@ -304,7 +304,7 @@ REFUSED = {
         "the server of a cell plays no global rounds",
     ),
     "cells of cells": (
-        {"protocol": HFedAvg(training=AsynchronousTraining(protocol=FedBuff(training=Cells())))},
+        {"protocol": HFedAvg(training=AsynchronousTraining(protocol=FedBuff(training=WholeCells())))},
         "a cell trains clients, not cells",
     ),
 }

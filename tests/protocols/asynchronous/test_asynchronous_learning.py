@@ -9,7 +9,18 @@ import pytest
 import torch
 import worlds
 
-from cosim import AfterRounds, AfterVersions, Clients, FedAsync, FedBuff, HFedAvg, Sgd, System, evolve, run
+from cosim import (
+    AfterRounds,
+    AfterVersions,
+    ClientTraining,
+    FedAsync,
+    FedBuff,
+    HFedAvg,
+    Sgd,
+    System,
+    evolve,
+    run,
+)
 from cosim.configuration import lacks_in, part
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.devices import LogNormalTime
@@ -18,12 +29,12 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.resolver import Resolver
 from cosim.protocols import (
     AsynchronousTraining,
-    Cells,
     ConstantConcurrency,
     Dispatched,
     GeneralisedAsync,
     PoissonStarts,
     TimeTriggered,
+    WholeCells,
 )
 from cosim.testing import check_local_training, check_protocol
 from cosim.testing.laws.tables import same_tables
@@ -31,7 +42,7 @@ from cosim.training import LocalTraining, Proximal
 
 STEPS = worlds.STEPS
 SGD = Sgd(batch_size=10)
-CLIENTS = Clients(num_local_steps=STEPS, local=SGD)
+CLIENTS = ClientTraining(num_local_steps=STEPS, local=SGD)
 
 
 # --- Order and grouping -------------------------------------------------------------------------------------
@@ -102,10 +113,10 @@ PROTOCOLS = {
     "Poisson": FedBuff(num_updates=2, training=CLIENTS, starts=PoissonStarts(rate_per_s=100.0)),
     "queues": GeneralisedAsync(training=CLIENTS, starts=Dispatched(num_in_flight=8)),
     "ticks": TimeTriggered(period_s=0.02, training=CLIENTS),
-    "cells": FedBuff(num_updates=1, training=Cells(training=EDGE)),
+    "cells": FedBuff(num_updates=1, training=WholeCells(training=EDGE)),
     "in cells": HFedAvg(training=AsynchronousTraining(protocol=BUFF, turn=AfterVersions(num_versions=2))),
     "cells of both": FedAsync(
-        training=Cells(training=AsynchronousTraining(protocol=BUFF, turn=AfterVersions(num_versions=2)))
+        training=WholeCells(training=AsynchronousTraining(protocol=BUFF, turn=AfterVersions(num_versions=2)))
     ),
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import worlds
 
-from cosim import AfterRounds, AfterVersions, Clients, FedAsync, FedBuff, HFedAvg, Sgd, evolve, run
+from cosim import AfterRounds, AfterVersions, ClientTraining, FedAsync, FedBuff, HFedAvg, Sgd, evolve, run
 from cosim.ends import EveryVersions
 from cosim.engine.store.results import Result
 from cosim.protocols import Constant, ConstantConcurrency, Dispatched, GeneralisedAsync, TimeTriggered
@@ -19,7 +19,7 @@ from cosim.training import Proximal
 from cosim.waiting import AtLeast, FirstK
 
 SGD = Sgd(batch_size=10)
-CLIENTS = Clients(num_local_steps=worlds.STEPS, local=SGD)
+CLIENTS = ClientTraining(num_local_steps=worlds.STEPS, local=SGD)
 ROUNDS = HFedAvg(training=worlds.training(num_edge_rounds=1))
 FREQUENCIES_HZ = (1e9, 4e8, 7e8, 5e8)
 

@@ -15,7 +15,7 @@ import worlds
 from worlds import BITS, STEP_CYCLES, STEPS
 
 import models
-from cosim import AfterVersions, Clients, FedAsync, FedBuff, FixedShares, evolve, run
+from cosim import AfterVersions, ClientTraining, FedAsync, FedBuff, FixedShares, evolve, run
 from cosim.configuration import part
 from cosim.ends import EveryVersions
 from cosim.engine.store.results import Result
@@ -47,7 +47,7 @@ def played(protocol: Asynchronous, num_versions: int) -> tuple[Result, list[floa
     system = worlds.one_cell(
         *frequencies_hz,
         uplink=worlds.still(1.0, sharing=FixedShares(bandwidth_hz=3 * BITS / UPLOAD_S)),
-        protocol=evolve(protocol, training=Clients(num_local_steps=STEPS, local=Adds())),
+        protocol=evolve(protocol, training=ClientTraining(num_local_steps=STEPS, local=Adds())),
         end=AfterVersions(num_versions=num_versions),
         evaluation=EveryVersions(),
         initial_weights="network",

@@ -9,11 +9,11 @@ import pytest
 import worlds
 
 import cosim
-from cosim import AfterSeconds, Clients, FedAsync, Never, Sgd
+from cosim import AfterSeconds, ClientTraining, FedAsync, Never, Sgd
 from cosim.protocols import ConstantConcurrency, Dispatched, PoissonStarts, TimeTriggered
 
 UNIT_S, UPLOAD_S = 2.0**-5, 2.0**-8
-TRAINING = Clients(num_local_steps=worlds.STEPS, local=Sgd(batch_size=10))
+TRAINING = ClientTraining(num_local_steps=worlds.STEPS, local=Sgd(batch_size=10))
 ALL_DAY = ((0.0, math.inf),)
 
 

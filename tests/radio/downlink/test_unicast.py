@@ -110,7 +110,7 @@ def test_a_round_that_does_not_count_it_counts_its_energy_in_no_budget():
 def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
     protocol = cosim.FedBuff(
         num_updates=2,
-        training=cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5)),
+        training=cosim.ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=5)),
         starts=cosim.protocols.ConstantConcurrency(num_in_flight=2),
     )
     system = small_system(plays_rounds=False)

@@ -10,8 +10,8 @@ from cosim.testing import small_system
 from cosim.testing.laws.tables import LAWS, same_tables
 
 TRAINING = small_system().protocol.training
-CLIENTS = cosim.Clients(num_local_steps=3, local=cosim.Sgd(batch_size=5))
-CELLS = cosim.protocols.Cells(training=TRAINING)
+CLIENTS = cosim.ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=5))
+CELLS = cosim.protocols.WholeCells(training=TRAINING)
 
 
 BUFFERED = cosim.FedBuff(num_updates=2, training=CLIENTS)

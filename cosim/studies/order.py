@@ -1,4 +1,4 @@
-"""Job: one run of a study, as a worker gets it."""
+"""Order: one run of a study, as a worker gets it."""
 
 import warnings
 from collections.abc import Callable
@@ -28,7 +28,7 @@ NETWORK = "network"
 
 
 @attrs.frozen(kw_only=True)
-class Job:
+class Order:
     """One run, as a worker gets it.
 
     Attributes:
@@ -53,45 +53,45 @@ class Job:
     device: str = "cpu"
 
 
-def play(job: Job) -> dict[str, Any]:
+def play(order: Order) -> dict[str, Any]:
     """Run one run in this process, resume it, or read it.
 
     Returns:
         Its row in the table, its network (`NETWORK`), and its warnings.
     """
-    note = None if job.note is None else Note(job.system, job.note)
+    note = None if order.note is None else Note(order.system, order.note)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         try:
-            result = _played(job, note or (lambda report: None))
+            result = _played(order, note or (lambda report: None))
         except Exception as error:
             outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
         else:
-            outcome = outcome_of(result, job.targets, job.held) | {NETWORK: result.config.get("network")}
+            outcome = outcome_of(result, order.targets, order.held) | {NETWORK: result.config.get("network")}
         finally:
             if note is not None:
                 note.over()
     return outcome | {"warnings": [str(warning.message) for warning in said]}
 
 
-def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
-    """Run the job; a run too damaged to resume is started afresh."""
-    folder = Path(job.folder)
+def _played(order: Order, listener: Callable[[VersionReport], None]) -> Result:
+    """Run the order; a run too damaged to resume is started afresh."""
+    folder = Path(order.folder)
     ask = partial(
         run,
-        job.system,
-        Named(job.system.model, job.build),
+        order.system,
+        Named(order.system.model, order.build),
         out=folder,
-        scenario=job.scenario,
-        data_dir=job.data_dir,
+        scenario=order.scenario,
+        data_dir=order.data_dir,
         num_workers=1,
-        device=job.device,
-        records=job.records,
-        keep=job.keep,
+        device=order.device,
+        records=order.records,
+        keep=order.keep,
         resume="as found",
         listener=listener,
     )
-    if folder.exists() and (why := _damage(folder / CONFIG, job)):
+    if folder.exists() and (why := _damage(folder / CONFIG, order)):
         _remove(folder, why)
     try:
         return ask()
@@ -100,13 +100,13 @@ def _played(job: Job, listener: Callable[[VersionReport], None]) -> Result:
     return ask()
 
 
-def _damage(path: Path, job: Job) -> str | None:
+def _damage(path: Path, order: Order) -> str | None:
     """Reason why the config.json in a folder of this study is not the run's; None if it is."""
     try:
         known = read_json(path)
     except ValueError as error:
         return f"{shown(path)}: damaged ({error})."
-    is_as_asked = known.get("system") == to_dict(job.system) and known.get("scenario") == job.scenario
+    is_as_asked = known.get("system") == to_dict(order.system) and known.get("scenario") == order.scenario
     return None if is_as_asked else f"{shown(path)}: damaged (not what the study asked for)."
 
 

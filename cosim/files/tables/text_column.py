@@ -1,4 +1,4 @@
-"""Cells: a column of text, whose cells are numbers where a part asks for numbers.
+"""TextColumn: a column of text, whose cells are numbers where a part asks for numbers.
 
 A number is written in ASCII digits with a point, as in `-1.5e3` or `.5`, or is `inf`. An empty cell is a gap.
 So 1_000, 0x10, 1,5, １, nan and True are no numbers, and neither is 1e400, which no float64 holds.
@@ -30,7 +30,7 @@ def number_of(text: str) -> float:
     return number if math.isfinite(number) else math.nan
 
 
-class Cells:
+class TextColumn:
     """A column of a csv file.
 
     Args:
