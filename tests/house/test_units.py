@@ -116,7 +116,7 @@ NO_UNIT = {
     "Sgd": {"weight_decay"},
     "Signs": {"step_size"},
     "Sojourn": {"weights"},
-    "Job": {"targets"},
+    "Order": {"targets"},
     "Study": {"targets"},
     "StepDecay": {"factor", "start"},
     "SuccessCounts": {"success_rates"},
