@@ -21,7 +21,7 @@ from cosim import topology as topology
 from cosim import training as training
 from cosim import units as units
 from cosim import waiting as waiting
-from cosim.clock.simulation import Dropped, Simulation
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, knob, part
 from cosim.configuration.client_values import PerClient, PerGroup, Values
 from cosim.data.arrays import Arrays
@@ -65,7 +65,6 @@ __all__ = [
     "Deadline",
     "Digits",
     "DrawnDevices",
-    "Dropped",
     "EdgeTraining",
     "FashionMnist",
     "FedAsync",

@@ -11,7 +11,7 @@ from importlib import import_module
 import attrs
 from rich.table import Table
 
-from cosim.configuration import ConfigurationError, Port, did_you_mean
+from cosim.configuration import ConfigurationError, Port, did_you_mean, kinds_of
 from cosim.configuration.forms import is_base
 from cosim.doors import FOLDER, STUB, everywhere, homes
 from scenarios.command_line.arguments import first_word, parse, usage
@@ -20,6 +20,8 @@ from scenarios.command_line.console import console
 
 QUESTIONS = {f"{room.noun}s": command for command, room in ROOMS.items()}
 """Section with questions -> the command that runs its entries."""
+PACKAGES = "packages"
+PACKAGES_TITLE = "Packages: ports that an installed package brings along."
 
 
 @attrs.frozen(kw_only=True)
@@ -36,10 +38,10 @@ class Options:
 def main(arguments: list[str]) -> int:
     """Print what the arguments name; else the scenarios, and what else may be named."""
     name, rest = first_word(arguments)
-    known = [*QUESTIONS, *rooms()]
+    known = [*QUESTIONS, *rooms(), PACKAGES]
     if {"-h", "--help"} & {*arguments}:
         return usage("list", "[NAME]", Options(), ["--help"], __doc__ or "", known, {})
-    options = parse(Options, "cosim list [NAME]", rest, Options())
+    options = parse(Options, "cosim list [NAME]", rest, Options()) if rest else Options()
     if name is not None and name not in known:
         raise ConfigurationError(f"nothing to list is called {name!r}.{_hint(name, known)}")
     for listed in known if options.all else [name or "scenarios"]:
@@ -69,11 +71,11 @@ def of_questions(command: str) -> Table:
 
 def of_kinds(room: str) -> Table:
     """The kinds of parts in a room, below the port of each."""
-    title = _first_line(import_module(f"cosim.{room}"))
+    title = _first_line(import_module(f"cosim.{room}")) if room != PACKAGES else PACKAGES_TITLE
     table = Table(title=f"\n{title}", title_justify="left", show_edge=False)
     table.add_column("kind", no_wrap=True)
     table.add_column("what it is")
-    for port, kinds in kinds_in(room).items():
+    for port, kinds in (kinds_in(room) if room != PACKAGES else kinds_of_packages()).items():
         table.add_row(port.__name__, _first_line(port), style="bold")
         for kind in kinds:
             table.add_row(f"  {kind.__name__}", _first_line(kind))
@@ -82,16 +84,37 @@ def of_kinds(room: str) -> Table:
 
 
 def kinds_in(room: str) -> dict[type, list[type]]:
-    """Port -> its kinds in a room, and in the base below all rooms; both in the order of their names."""
+    """Port -> its kinds in a room, in the base below all rooms, and in installed packages, by their names."""
+    classes = [getattr(import_module(home), name) for name, home in homes(f"cosim.{room}").items()]
+    beside = [getattr(import_module(home), name) for name, home in homes("cosim").items() if _is_base(home)]
     found: dict[type, list[type]] = {}
-    below = {name: home for name, home in homes("cosim").items() if home.startswith("cosim.configuration.")}
-    own = homes(f"cosim.{room}")
-    for name, home in {**own, **below}.items():
-        cls = getattr(import_module(home), name)
-        for port in (base for base in getattr(cls, "__mro__", ()) if Port in base.__bases__):
-            if not is_base(cls) and (name in own or port in found):
+    for cls in (*classes, *beside, *_of_packages()):
+        for port in _ports_of(cls):
+            if not is_base(cls) and (cls in classes or port in found):
                 found.setdefault(port, []).append(cls)
     return {port: sorted(found[port], key=_name) for port in sorted(found, key=_name)}
+
+
+def kinds_of_packages() -> dict[type, list[type]]:
+    """Port -> its kinds, of the ports that only installed packages have."""
+    ports = {port for cls in _of_packages() for port in _ports_of(cls) if not _is_ours(port)}
+    return {port: kinds_of(port) for port in sorted(ports, key=_name)}
+
+
+def _of_packages() -> list[type]:
+    return [cls for cls in kinds_of(Port) if not _is_ours(cls)]
+
+
+def _ports_of(cls: object) -> list[type]:
+    return [base for base in getattr(cls, "__mro__", ()) if Port in base.__bases__]
+
+
+def _is_ours(cls: type) -> bool:
+    return cls.__module__.startswith("cosim.")
+
+
+def _is_base(home: str) -> bool:
+    return home.startswith("cosim.configuration.")
 
 
 def _name(cls: type) -> str:

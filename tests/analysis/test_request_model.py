@@ -140,7 +140,7 @@ def test_as_published():
         (math.nan, PREFERENCES, "from 0 to 1"),
         (0.5, (1.0,), "must be at least 2"),
         (0.5, (1.2, -0.2), "must not be negative"),
-        (0.5, (0.5, 0.4), "must sum to 1.*divide"),
+        (0.5, (0.5, 0.4), "must sum to 1.*Divide"),
         (0.5, (math.nan, 1.0), "must not be negative"),
     ],
 )

@@ -349,7 +349,7 @@ def test_no_digits_are_lost_between_nearly_equal_roots(a2, factor, one_per_s, tw
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rates_per_s": (2.0, 8.0)}, "faster rate comes first.*swap"),
+        ({"rates_per_s": (2.0, 8.0)}, "faster rate comes first.*Swap"),
         ({"weights": (0.5, 0.6)}, r"weights = \(0\.5, 0\.6\) must sum to 1"),
         ({"weights": (1.5, -0.5)}, "two probabilities"),
         ({"weights": (math.nan, 1.0)}, "two probabilities"),

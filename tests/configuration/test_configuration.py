@@ -314,7 +314,9 @@ def test_a_missing_field_is_named():
 
 @pytest.mark.parametrize("values", [None, 3, "Band", [1.0], (("bandwidth_hz", 1.0),)])
 def test_what_is_no_object_is_refused(values):
-    assert refused(lambda: from_dict(Band, values)).endswith("must be an object with named fields.")
+    assert refused(lambda: from_dict(Band, values)).endswith(
+        "must be an object with named fields. Give the fields by their names."
+    )
 
 
 def test_no_field_is_given_by_position():

@@ -47,7 +47,7 @@ def test_a_field_survives_a_worker_process_and_the_clock():
 @pytest.mark.parametrize(
     ("name", "default", "fix"),
     [
-        ("bandwidth_hz", None, "Use None to switch it off."),
+        ("bandwidth_hz", None, "Use the default, None."),
         ("bandwidth_hz", 1e6, "Use the default, 1e+06 Hz."),
         ("num_rounds", 3, "Use the default, 3."),
     ],

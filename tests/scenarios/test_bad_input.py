@@ -205,7 +205,7 @@ LATE = "the run is not over at 1e\\+09 s"
                 "devices.min_frequency_hz.values": [1e30],
                 "devices.max_frequency_hz.values": [1e30],
             },
-            None,
+            "less than a thousand steps of the clock",
         ),
         ({f"{BAND}_hz": 1e-30, f"{SNR}.values": [-300.0], "codec.bits_per_parameter": 2**32}, LATE),
         ({f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "devices.capacitance_j_per_hz2": 1e30}, None),

@@ -8,7 +8,7 @@ import pytest
 
 from analysis.closed_forms.round_latency import EdgeRoundLatency
 from cosim.engine.clients import client
-from cosim.radio import channel, radio_link
+from cosim.radio import channel
 from cosim.radio.sharing.shares import FixedBand
 from scenarios.validate import round_latency as validation
 
@@ -41,11 +41,13 @@ def slower_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def slower_channel(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(radio_link, "bps_per_hz", lambda snr: 0.99999 * channel.bps_per_hz(snr))
+    usual = channel.bps_per_hz
+    monkeypatch.setattr(channel, "bps_per_hz", lambda snr: 0.99999 * usual(snr))
 
 
 def natural_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(radio_link, "bps_per_hz", lambda snr: math.log(2.0) * channel.bps_per_hz(snr))
+    usual = channel.bps_per_hz
+    monkeypatch.setattr(channel, "bps_per_hz", lambda snr: math.log(2.0) * usual(snr))
 
 
 def band_divided_twice(monkeypatch: pytest.MonkeyPatch) -> None:
