@@ -14,7 +14,6 @@ import cosim
 from cosim import (
     ConfigurationError,
     Deadline,
-    Dropped,
     EdgeTraining,
     HFedAvg,
     Never,
@@ -24,7 +23,7 @@ from cosim import (
     WaitForAll,
     evolve,
 )
-from cosim.clock.simulation import SideBySide, Simulation
+from cosim.clock.simulation import Dropped, SideBySide, Simulation
 from cosim.configuration import knob, part, positive
 from cosim.engine.servers.edge import EdgeServer
 from cosim.records.rows import DONE
