@@ -158,7 +158,7 @@ class Task(Port, ABC):
         if self.first is None:
             return columns
         if self.first not in columns:
-            rule = f"is not a column of the evaluations, which are {', '.join(columns)}"
+            rule = f"is not a column of the evaluations, whose columns are {', '.join(columns)}"
             raise refuse(
                 type(self),
                 "first",

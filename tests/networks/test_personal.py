@@ -419,7 +419,7 @@ def test_a_tensor_that_layers_share_stays_or_travels_as_one():
     found = with_personal(shape, ("first", "second", "scale"), Tied()).personal
     assert found == {"scale", "first.weight", "first.bias", "second.bias"}
     for word, other in (("first", "second"), ("second", "first")):
-        message = rf"{word}\.weight and {other}\.weight are one tensor.*fix: {other} too, or neither"
+        message = rf"{word}\.weight and {other}\.weight are one tensor.*Name {other} too, or neither"
         with pytest.raises(ConfigurationError, match=message):
             with_personal(shape, (word,), Tied())
     with pytest.raises(

@@ -140,7 +140,7 @@ def test_it_is_run_studied_killed_and_resumed(of, studied, tmp_path):
     system = OWN[of]
     whole = cosim.run(system, num_workers=1, clock="events" if of in BY_EVENTS else "arrays")
     if of in BY_EVENTS:
-        with pytest.raises(ConfigurationError, match="can only be simulated by events"):
+        with pytest.raises(ConfigurationError, match="by events only"):
             cosim.run(system, clock="arrays")
     killed(system, tmp_path / "killed")
     cosim.run(system, num_workers=1, out=tmp_path / "killed", resume=True)

@@ -123,7 +123,7 @@ def test_what_has_come_and_is_left_out_has_not_arrived(clock):
 
 
 def test_a_rule_that_does_not_say_so_reads_no_history():
-    with pytest.raises(ConfigurationError, match=r"history: .*reads_history = True in the class"):
+    with pytest.raises(ConfigurationError, match=r"history: .*reads_history = True in its class"):
         cosim.run(system(selection=Silent(num_participants=3)))
 
 

@@ -258,7 +258,7 @@ def test_what_cannot_fit_is_refused_with_its_numbers(what, tmp_path, monkeypatch
     monkeypatch.setattr(needs, f"free_{what}_gib", lambda *_: 0.0)
     with pytest.raises(
         ConfigurationError,
-        match=rf"takes about 0\.\d GiB.* 0\.\d+ MiB on disk.* and 0 MiB of {what} are free",
+        match=rf"takes about 0\.\d GiB.* 0\.\d+ MiB on disk.* but only 0 MiB of {what} are free",
     ) as no:
         cosim.run(timed(), out=tmp_path / "run")
     assert has_fix(str(no.value))

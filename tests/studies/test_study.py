@@ -94,7 +94,7 @@ def test_a_kind_may_need_a_value_that_is_changed_with_it():
     [
         ({"uplink.sharing.bandwith_hz": (1e6,)}, "no field 'bandwith_hz'. Did you mean bandwidth_hz?"),
         ({"num_cells.x": (1,)}, "no field 'x'. Known here: none"),
-        ({"num_cells": ()}, "num_cells: no values"),
+        ({"num_cells": ()}, "num_cells: has no values"),
         ({"num_cells": (2, 2)}, "given twice"),
         ({"seed": (1, 2)}, "the same seeds. Use --seeds"),
         (
@@ -212,7 +212,7 @@ def test_runs_of_another_network_are_not_taken_for_its_own(tmp_path, monkeypatch
         patch.setattr(sys.modules[__name__], "own", lambda: models.build("relu-12-16-4"))
         other = Study(base, {}, 2).run(tmp_path / "s", executor=Here())
     assert list(other["status"]) == ["failed", "complete"]
-    assert "of the network models.relu_network:ReluNetwork" in other["error"].iloc[0]
+    assert "has the network models.relu_network:ReluNetwork" in other["error"].iloc[0]
     again = Study(base, {}, 1).run(tmp_path / "s", executor=Here())
     pd.testing.assert_frame_equal(again, first)
 

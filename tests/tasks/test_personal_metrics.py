@@ -227,7 +227,7 @@ def test_a_column_of_a_metric_is_the_headline_where_the_task_says_so():
     end = cosim.AfterTarget(target=float(values[1]), at_the_latest=cosim.AfterRounds(num_global_rounds=3))
     assert cosim.run(system(task=task, end=end), num_workers=1).summary.num_global_rounds == 1
     with pytest.raises(
-        ConfigurationError, match=r"Classification\.first = 'recall': is no column .* accuracy, loss"
+        ConfigurationError, match=r"Classification\.first = 'recall': is not a column .* accuracy, loss"
     ):
         cosim.run(system(task=cosim.evolve(TASK, first="recall")))
     with pytest.raises(ConfigurationError, match=r"target = 80: mean accuracy of personal models is a share"):

@@ -304,7 +304,7 @@ def test_data_that_do_not_suit_are_refused_where_only_times_are_asked_for_too():
     with pytest.raises(ConfigurationError, match="Classification: the targets of 'several' are quantities"):
         NothingLearned(models.build("mlp-12-9-4"), SEVERAL, cosim.tasks.Classification())
     with pytest.raises(
-        ConfigurationError, match=r"Own.reads_training_set: .* 'rows' arise while the clock runs"
+        ConfigurationError, match=r"Own.reads_training_set: .* 'rows' do not exist before the run"
     ):
         Learner(models.build("mlp-12-9-4"), ROWS, task=task_with(reads_training_set=True))
     with pytest.raises(ConfigurationError, match=r"must be \(1, 4\), which Regression wants for 'several'"):

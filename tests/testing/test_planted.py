@@ -754,7 +754,7 @@ def test_a_part_that_the_second_process_does_not_find_is_not_tried_there_and_a_w
     gone.Twice = type("Twice", (cosim.devices.DrawnTime,), {"draw": lambda self, rng, num: np.full(num, 2.0)})
     gone.Twice.__module__ = "gone"
     monkeypatch.setitem(sys.modules, "gone", gone)
-    with pytest.warns(UserWarning, match=r"the second process is not tried, .*'gone'\. Use a module"):
+    with pytest.warns(UserWarning, match=r"the second process is not tried, .*'gone'\. Move the part"):
         in_devices(training_time=gone.Twice())()
 
 

@@ -231,7 +231,7 @@ def test_a_generator_without_a_seed_is_found_and_one_of_a_key_is_not():
 def test_a_rule_that_trains_nothing_is_refused():
     learner = Learner(models.build("mlp-12-9-4"), DATA)
     for rule in (LocalTraining, Undecided):
-        with pytest.raises(ConfigurationError, match=r"gives none of the forms.*write train or program"):
+        with pytest.raises(ConfigurationError, match=r"gives none of the forms.*Write train or program"):
             rule()
     for rule in (Sgd(), FedProx(), Noisy()):
         rule.check(learner)

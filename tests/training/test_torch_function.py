@@ -82,7 +82,7 @@ def test_its_file_is_among_the_sources_of_a_run():
         ("elsewhere:train", "module elsewhere is not loaded.*--import elsewhere"),
         (
             f"{__name__}:nothing",
-            r"TorchFunction\.function = .*: no such function. Use module:function",
+            r"TorchFunction\.function = .*: there is no such function\. Use module:function",
         ),
         ("train", "no such function. Use module:function"),
         (f"{__name__}:RATE", "no such function"),

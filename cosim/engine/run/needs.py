@@ -68,7 +68,7 @@ class Needs(NamedTuple):
     @property
     def words(self) -> str:
         """Memory and disk for a reader."""
-        found = f"about {size_in_words(self.memory_gib)} of memory, {size_in_words(self.disk_gib)} on disk"
+        found = f"about {size_in_words(self.memory_gib)} of memory and {size_in_words(self.disk_gib)} on disk"
         parts = []
         if self.num_kept_values:
             parts.append(f"{size_in_words(self._kept_gib)} for what clients keep between trainings")

@@ -512,7 +512,7 @@ def test_an_error_in_a_worker_reaches_the_reader():
         key=1,
     )
     model = mean([bad])
-    with pytest.raises(ConfigurationError, match="'far' run from 0 to 600; the training set has 600"):
+    with pytest.raises(ConfigurationError, match="'far' run from 0 to 600, but the training set has 600"):
         learner.weights(model)
     assert model.tensors is None
 

@@ -125,7 +125,7 @@ def test_a_run_whose_evaluation_does_not_fit_is_refused_before_it_starts(monkeyp
         num_cells=1, num_clients=2, model=f"{__name__}:wide", data=cosim.Arrays(source=f"{__name__}:data")
     )
     monkeypatch.setattr(needs, "free_memory_gib", lambda: 0.5)
-    told = r"GiB for evaluating a model\), and .*of memory are free.*--workers 1"
+    told = r"GiB for evaluating a model\), but only .*of memory are free.*--workers 1"
     with pytest.raises(cosim.ConfigurationError, match=told):
         cosim.run(system, out=tmp_path / "run", num_workers=2)
     assert not (tmp_path / "run").exists()

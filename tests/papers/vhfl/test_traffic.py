@@ -393,7 +393,7 @@ def test_every_neighbour_counts_alike():
 
 def test_tables_that_give_no_samples_are_refused():
     assert len(samples(table_by_hand(num_slots=8), num_lags=4).train_x) == 2 * 3
-    with pytest.raises(ConfigurationError, match=r"4 lags from 7 slots.*among the 5 of training"):
+    with pytest.raises(ConfigurationError, match=r"4 lags from 7 slots.*2 more slots of training \(5\)"):
         samples(table_by_hand(num_slots=7), num_lags=4)
     with pytest.raises(ConfigurationError, match=r"0 lags"):
         samples(table_by_hand(), num_lags=0)

@@ -273,7 +273,7 @@ def test_one_server_and_no_look_at_its_features():
 def test_dropout_is_refused_where_clients_share_a_program():
     network, data = nn.Sequential(nn.Linear(7, 1), nn.Dropout(0.2)), dataset()
     learner = Learner(network, data, num_workers=1)
-    with pytest.raises(ConfigurationError, match=r"dropout in 1, and VHFL .* Use Hist or HFedAvg"):
+    with pytest.raises(ConfigurationError, match=r"dropout in 1, but VHFL .* Use Hist or HFedAvg"):
         nodes_of(system(), ground_of(system()), learner, lambda: data, lambda report: None)
 
 

@@ -88,9 +88,8 @@ def samples(table: TrafficTable, *, num_lags: int = NUM_LAGS) -> Samples:
     first_test = num_slots * 3 // 4
     if num_lags < 1 or first_test < num_lags + 2:
         raise ConfigurationError(
-            f"traffic samples of {num_lags} lags from {num_slots} slots: must be at least 1 lag, and "
-            f"the {first_test} slots of training must be at least 2 more than the lags. Use a longer "
-            "record or fewer lags."
+            f"traffic samples of {num_lags} lags from {num_slots} slots: must have at least 1 lag, and at "
+            f"least 2 more slots of training ({first_test}) than lags. Use a longer record or fewer lags."
         )
     now = np.arange(num_lags - 1, num_slots - 1)
     train = now + 1 < first_test
