@@ -192,7 +192,7 @@ def gpt2_of(folder: Path | None = None) -> "GPT2Model":
         from transformers.models.gpt2.configuration_gpt2 import GPT2Config
         from transformers.models.gpt2.modeling_gpt2 import GPT2Model
     except ImportError as error:
-        raise ValueError(f"GPT-2 needs transformers: {error}. Use pip install 'cosim[lora]'.") from None
+        raise ValueError(f"GPT-2 needs transformers: {error}. Run pip install 'cosim[lora]'.") from None
     if not named:
         return GPT2Model(GPT2Config())
     folder = Path(named)

@@ -86,7 +86,7 @@ def check_asks(system: Any) -> None:
     """Refuse a system in which a part asks for what another lacks.
 
     Raises:
-        ConfigurationError: Both parts, why they do not go together, and the usual fix.
+        ConfigurationError: Both parts, why they do not go together, and what to do instead.
     """
     placed = [*_placed(system, ""), ("", system)]
     lacking = [

@@ -37,7 +37,7 @@ def checked_call(function: Callable[P, R], *, types: bool = True) -> Callable[P,
         types: False where the function checks the types itself.
 
     Raises:
-        ConfigurationError: Names the argument, what it must be, and the usual fix.
+        ConfigurationError: Names the argument, what it must be, and what to do instead.
     """
     signature, where = inspect.signature(function), function.__qualname__.removesuffix(".__init__")
 

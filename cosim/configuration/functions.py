@@ -60,7 +60,7 @@ def check_named(text: str, where: str, modules: Iterable[str]) -> None:
         where: What says so, for the message.
 
     Raises:
-        ConfigurationError: It is not; names the usual fix.
+        ConfigurationError: It is not; says what to do instead.
     """
     if (broken := _why_not(text, frozenset({*modules, "__main__"}))) is not None:
         raise _refused(where, broken)

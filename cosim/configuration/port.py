@@ -41,7 +41,7 @@ class Port(Claims, Forms):
         """Refuse a system that the part does not fit, as soon as the system is made.
 
         Raises:
-            ConfigurationError: What does not fit, and the usual fix.
+            ConfigurationError: What does not fit, and what to do instead.
         """
 
     def kept_values(self, shape: Any) -> int:

@@ -154,7 +154,7 @@ def _on_both_clocks(system: System, network: Any, usual: Result) -> bool:
         played = times_of(system, network, "arrays")
     except ConfigurationError as error:
         if str(error).startswith("clock = 'arrays'"):
-            return False  # a part of it is played by events only
+            return False  # a part of it runs by events only
         raise
     same_tables("both clocks", usual, played, ON_ARRAYS, learned=False)
     return True

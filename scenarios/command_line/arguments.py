@@ -55,7 +55,7 @@ def one_value_of(option: str, arguments: list[str], example: str) -> tuple[str |
     """The value of an option that may stand anywhere, None without it, and the other arguments."""
     values, rest = values_of(option, arguments, example)
     if len(values) > 1:
-        raise ConfigurationError(f"{option}: is given {len(values)} times. Use once.")
+        raise ConfigurationError(f"{option}: is given {len(values)} times. Give it once.")
     return (values[0] if values else None), rest
 
 

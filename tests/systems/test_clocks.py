@@ -293,12 +293,12 @@ def test_the_same_steps_for_all_and_each_its_own_cannot_be_said_at_once():
         (small_system(), "auto", "events", "30 client-rounds, at most 100,000"),
         (small_system(), "events", "events", "asked for by clock = 'events'"),
         (small_system(), "arrays", "arrays", "asked for by clock = 'arrays'"),
-        (slack(), "auto", "events", "Slack, the rule of waiting, is played by events only"),
+        (slack(), "auto", "events", "Slack, the rule of waiting, runs by events only"),
         (
             with_uplink(sharing=Twice()),
             "auto",
             "events",
-            "System.uplink.sharing = Twice is played by events only",
+            "System.uplink.sharing = Twice runs by events only",
         ),
     ],
 )

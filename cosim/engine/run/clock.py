@@ -43,14 +43,14 @@ def plays_on(
         return "events", "asked for by clock = 'events'"
     part = _needs_events(system, cells)
     if part is not None and clock == "arrays":
-        raise ConfigurationError(f"clock = 'arrays': {part} is played by events only. Use clock = 'auto'.")
+        raise ConfigurationError(f"clock = 'arrays': {part} runs by events only. Use clock = 'auto'.")
     if records == "rounds" and (part is not None or clock == "events"):
         raise ConfigurationError(
             f"records = 'rounds': {part or 'a run'} is played by events, which keep the rows of all "
             "clients. Use records = 'all', or clock = 'auto'."
         )
     if part is not None:
-        return "events", f"{part} is played by events only"
+        return "events", f"{part} runs by events only"
     if clock == "arrays":
         return "arrays", "asked for by clock = 'arrays'"
     if records == "rounds":

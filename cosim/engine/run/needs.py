@@ -179,7 +179,7 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
     """Refuse a run that memory or disk cannot hold, before it starts.
 
     Raises:
-        ConfigurationError: What it needs, what there is, and the usual fix.
+        ConfigurationError: What it needs, what there is, and what to do instead.
     """
     fixes = ["fewer rounds", "fewer clients"]
     if keeps_rows:

@@ -141,7 +141,7 @@ def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
     """Refuse nodes that do not fit together.
 
     Raises:
-        ConfigurationError: What does not fit, and the usual fix.
+        ConfigurationError: What does not fit, and what to do instead.
     """
     cloud.workload.check(cloud.fleet.names)
     system.protocol.check(cloud)

@@ -29,7 +29,7 @@ def pool(executor: str, workers: int | None) -> Iterator[tuple[Executor | None, 
         from distributed import Client  # type: ignore[import-not-found]
     except ModuleNotFoundError:
         raise ConfigurationError(
-            "--executor dask: needs dask.distributed. Use pip install 'cosim[cluster]'."
+            "--executor dask: needs dask.distributed. Run pip install 'cosim[cluster]'."
         ) from None
     try:
         client = (

@@ -56,7 +56,7 @@ def _write_gpt2(folder: Path, words: list[str]) -> None:
         from transformers.models.gpt2.configuration_gpt2 import GPT2Config
         from transformers.models.gpt2.modeling_gpt2 import GPT2Model
     except ModuleNotFoundError:
-        raise ConfigurationError("hist-table3: needs transformers. Use pip install 'cosim[lora]'.") from None
+        raise ConfigurationError("hist-table3: needs transformers. Run pip install 'cosim[lora]'.") from None
     folder.mkdir(parents=True)
     tokenizer = ByteLevelBPETokenizer()
     tokenizer.train_from_iterator(
