@@ -36,7 +36,7 @@ _DAMAGED = (
 """Errors that numpy and zipfile raise for damaged files."""
 _OBJECTS = np.empty(0, dtype=object)
 """In place of an array of Python objects, which is not unpickled."""
-_FIXES = {
+_INSTEAD = {
     "m": "seconds as floats: values / numpy.timedelta64(1, 's')",
     "M": "seconds since the start as floats: (values - values[0]) / numpy.timedelta64(1, 's')",
     "c": "power gains: abs(values) ** 2",
@@ -97,11 +97,11 @@ class Arrays:
             raise missing(self.path, name, self.names, "array")
         values = self._arrays[name]
         if values.dtype.kind not in "iuf":
-            fix = _FIXES.get(values.dtype.kind, "integers or floats")
-            raise fault(self.path, f"array {name!r} is of type {values.dtype}, and no number", fix)
+            instead = _INSTEAD.get(values.dtype.kind, "integers or floats")
+            raise fault(self.path, f"array {name!r} is of type {values.dtype}, and no number", instead)
         return values.astype(np.float64)
 
-    def check(self, name: str, is_wrong: NDArray[np.bool_], what: str, fix: str) -> None:
+    def check(self, name: str, is_wrong: NDArray[np.bool_], what: str, instead: str) -> None:
         """Refuse values of an array.
 
         Args:
@@ -115,7 +115,7 @@ class Arrays:
             value = float(self._arrays[name][place])
             said = "is no number" if math.isnan(value) else f"{value:g} {what}"
             where = f"{name}[{', '.join(map(str, place))}]"
-            raise fault(self.path, f"{where}: {said}", fix)
+            raise fault(self.path, f"{where}: {said}", instead)
 
 
 def _plain(arrays: "np.lib.npyio.NpzFile", name: str) -> NDArray[Any]:

@@ -57,9 +57,9 @@ def check_is_text(path: Path, content: bytes) -> None:
     Raises:
         ConfigurationError: What they are, as far as that can be told.
     """
-    for beginning, what, fix in _BEGINNINGS:
+    for beginning, what, instead in _BEGINNINGS:
         if content.startswith(beginning):
-            raise fault(path, f"is {what}, and no csv in UTF-8", fix)
+            raise fault(path, f"is {what}, and no csv in UTF-8", instead)
     if not content.strip():
         raise fault(path, "is empty", "a file with a header and rows")
     if (place := content.find(b"\0")) >= 0:

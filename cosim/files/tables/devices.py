@@ -45,8 +45,8 @@ class DeviceRows:
         self.table = table
         each, which = table.names("device")
         self.numbers = np.array([_client(word) for word in each], dtype=np.int64)[which]
-        fix = "a client's number, from 0, or its name, such as client-0003"
-        table.check("device", self.numbers < 0, "is no client", fix)
+        instead = "a client's number, from 0, or its name, such as client-0003"
+        table.check("device", self.numbers < 0, "is no client", instead)
 
     def by_client(self, clients: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of the rows in the order of the clients, each of which has one row, shape (clients,).
@@ -71,8 +71,8 @@ class DeviceRows:
             ConfigurationError: The first of them.
         """
         known = np.array([by_number(client)[1] for client in clients])
-        fix = f"only {clients[0]} to {clients[-1]}, or more clients in the system"
-        self.table.check("device", ~np.isin(self.numbers, known), "is none of the system's clients", fix)
+        instead = f"only {clients[0]} to {clients[-1]}, or more clients in the system"
+        self.table.check("device", ~np.isin(self.numbers, known), "is none of the system's clients", instead)
         if once:
             again = np.ones(len(self.numbers), dtype=bool)
             again[np.unique(self.numbers, return_index=True)[1]] = False

@@ -10,25 +10,25 @@ from cosim.files.on_disk import shown
 
 
 class WrongType(ValueError):
-    """A column or an array holds something else than is asked for: what, and the fix."""
+    """A column or an array holds something else than is asked for: what, and what to use instead."""
 
-    def __init__(self, what: str, fix: str) -> None:
-        super().__init__(what, fix)
-        self.what, self.fix = what, fix
+    def __init__(self, what: str, instead: str) -> None:
+        super().__init__(what, instead)
+        self.what, self.instead = what, instead
 
 
 def fault(
-    path: Path, what: str, fix: str, *, row: int | None = None, column: str | None = None
+    path: Path, what: str, instead: str, *, row: int | None = None, column: str | None = None
 ) -> ConfigurationError:
     """The error of a file.
 
     Args:
         what: What is wrong, as a predicate.
-        fix: What to use in its place.
+        instead: What to use in its place.
         row: Row as the user counts. None means that the fault concerns no row.
         column: Name of the column. None means that the fault concerns no column.
     """
-    return ConfigurationError(f"{place(path, row, column)}: {what}. Use {fix}.")
+    return ConfigurationError(f"{place(path, row, column)}: {what}. Use {instead}.")
 
 
 def place(path: Path, row: int | None = None, column: str | None = None) -> str:
@@ -37,10 +37,10 @@ def place(path: Path, row: int | None = None, column: str | None = None) -> str:
     return shown(path) + of_row + ("" if column is None else f", column {short(repr(column))}")
 
 
-def unreadable(path: Path, error: Exception, fix: str = "a whole file") -> ConfigurationError:
+def unreadable(path: Path, error: Exception, instead: str = "a whole file") -> ConfigurationError:
     """The error of a file that cannot be read."""
     why = (str(error) or type(error).__name__).strip().splitlines()[0]
-    return fault(path, f"cannot be read ({short(why)})", fix)
+    return fault(path, f"cannot be read ({short(why)})", instead)
 
 
 def missing(path: Path, name: str, known: Sequence[str], kind: str = "column") -> ConfigurationError:

@@ -106,7 +106,7 @@ class Table:
         try:
             found, are_gaps = self._columns[name].numbers()
         except WrongType as error:
-            raise fault(self.path, error.what, error.fix, column=name) from None
+            raise fault(self.path, error.what, error.instead, column=name) from None
         if not gaps:
             self.check(name, are_gaps, "is empty", "a number, or leave the row out", value=False)
         self.check(name, np.isnan(found) & ~are_gaps, "is no number", "a number such as 12.5 or 1.5e6")
@@ -126,7 +126,7 @@ class Table:
         try:
             texts = self._columns[name].texts()
         except WrongType as error:
-            raise fault(self.path, error.what, error.fix, column=name) from None
+            raise fault(self.path, error.what, error.instead, column=name) from None
         coded = pa.chunked_array([texts.fill_null("").combine_chunks()]).dictionary_encode().chunk(0)
         each: list[str] = coded.dictionary.to_pylist()
         which = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -135,7 +135,7 @@ class Table:
         return Names(each, which)
 
     def check(
-        self, name: str, is_wrong: NDArray[np.bool_], what: str, fix: str, *, value: bool = True
+        self, name: str, is_wrong: NDArray[np.bool_], what: str, instead: str, *, value: bool = True
     ) -> None:
         """Refuse rows for what is in a column.
 
@@ -148,7 +148,7 @@ class Table:
         if is_wrong.any():
             row = int(is_wrong.argmax())
             what = f"{self._columns[name].shown(row)} {what}" if value else what
-            raise self.fault(row, name, what, fix)
+            raise self.fault(row, name, what, instead)
 
     def hold_against(self, name: str, values: NDArray[np.float64], refuse: Callable[[float], object]) -> None:
         """Refuse the first row whose value a class refuses, in its words.
@@ -177,6 +177,6 @@ class Table:
         """Place of a value in the file, by its row, from 0, and column."""
         return place(self.path, self.line(row), name)
 
-    def fault(self, row: int, name: str, what: str, fix: str) -> ConfigurationError:
+    def fault(self, row: int, name: str, what: str, instead: str) -> ConfigurationError:
         """The error of a value, by its row, from 0, and column."""
-        return fault(self.path, what, fix, row=self.line(row), column=name)
+        return fault(self.path, what, instead, row=self.line(row), column=name)

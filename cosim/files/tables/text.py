@@ -138,11 +138,14 @@ def _names(path: Path, line: int, fields: Sequence[str]) -> Sequence[str]:
 
 def _wrong_length(path: Path, line: int, fields: Sequence[str], names: Sequence[str]) -> Exception:
     what = f"has {len(fields)} fields, and the header {len(names)}"
-    fix = f"a field for each of {short(', '.join(names))}"
+    instead = f"a field for each of {short(', '.join(names))}"
     if fields[0][:1] in ("#", "%"):
-        what, fix = f"{short(repr(fields[0]))} is a comment", "a file without lines that begin with # or %"
+        what, instead = (
+            f"{short(repr(fields[0]))} is a comment",
+            "a file without lines that begin with # or %",
+        )
     elif len(fields) == len(names) + 1 and not fields[-1]:
-        what, fix = f"{what}: it ends in a comma", "rows without a comma at the end"
+        what, instead = f"{what}: it ends in a comma", "rows without a comma at the end"
     elif len(fields) > len(names):
-        fix += ", and points in decimals"
-    return fault(path, what, fix, row=line)
+        instead += ", and points in decimals"
+    return fault(path, what, instead, row=line)
