@@ -293,11 +293,11 @@ REFUSED = {
     "rounds": ({"end": cosim.AfterRounds()}, "FedBuff: it plays no global rounds"),
     "sums": (
         {"uplink": cosim.Radio(sharing=cosim.radio.OverTheAir())},
-        "only the mean of a cell's updates arrives, and .* = Clients needs them one by one",
+        "only the mean of a cell's updates arrives, and .* = ClientTraining needs them one by one",
     ),
     "outages": (
         {"uplink": cosim.Radio(outage_probability=0.1)},
-        "some uploads never end, and .* = Clients waits for every one",
+        "some uploads never end, and .* = ClientTraining waits for every one",
     ),
     "turns in rounds": (
         {"protocol": HFedAvg(training=AsynchronousTraining(turn=cosim.AfterRounds()))},
