@@ -430,7 +430,7 @@ def test_who_rests_until_all_have_received_is_played_by_events():
     devices = cosim.DrawnDevices(idle_w=0.3)
     first = {"downlink": cosim.radio.Unicast(), "downloads_count": False}
     system = attrs.evolve(small_system(), **first, devices=devices, evaluation=Never())
-    with pytest.raises(ConfigurationError, match="Unicast, after which devices rest, is played by events"):
+    with pytest.raises(ConfigurationError, match="Unicast, after which devices rest, runs by events"):
         cosim.run(system, clock="arrays")
     assert set(cosim.run(system).spans["activity"]) >= {"receive", "idle", "train", "send"}
 
