@@ -41,7 +41,7 @@ def test_it_is_played_on_both_clocks_and_goes_on_where_it_was_stopped(name, dire
     carried = whole.transfers[whole.transfers["direction"] == direction]
     assert 0 < carried["arrived"].sum() < len(carried)
     if name == "events":
-        with pytest.raises(ConfigurationError, match=rf"System.{direction}link = Line is played by events"):
+        with pytest.raises(ConfigurationError, match=rf"System.{direction}link = Line runs by events"):
             cosim.run(system, clock="arrays")
     else:
         same(cosim.run(system, clock="arrays"), whole)
