@@ -138,7 +138,7 @@ class FadingOfRun:
 
 def _by_block(cells: Sequence[Cell]) -> dict[tuple[str, int], Numbers]:
     """Kind and number of a block of clients -> the clients of it that a run has."""
-    clients = [cell.clients for cell in cells]
+    clients = [own.names if isinstance(own := cell.clients, Numbers) else own for cell in cells]
     if all(isinstance(own, ClientNames) for own in clients):
         num = max(own.first + own.num for own in clients)  # type: ignore[attr-defined]
         return {
