@@ -83,12 +83,15 @@ def report(result: Result) -> Table | str:
     edge_rounds = result.rounds[result.rounds["level"] == "edge"]
     short = edge_rounds["num_participants"] < edge_rounds["num_wanted"]
     num_rounds = len(edge_rounds) / system.num_cells
-    energy_j, nobody = result.summary.energy_j, "no client was planned"
+    energy_j, none = result.summary.energy_j, "no client was planned"
     table = Table(title="Plans and predictions", title_justify="left", show_header=False)
     for name, value in (
         ("energy per edge round, all cells", f"{energy_j / num_rounds:.4g} J"),
-        ("energy per planned client", f"{energy_j / len(plans):.4g} J" if len(plans) else nobody),
-        ("local rounds per planned client", f"{plans['num_steps'].mean():.1f}" if len(plans) else nobody),
+        ("energy per planned client", f"{energy_j / len(plans):.4g} J" if len(plans) else none),
+        (
+            "local rounds per planned client",
+            f"{plans['num_steps'].mean():.1f}" if len(plans) else none,
+        ),
         ("edge rounds of a cell with fewer clients than wanted", f"{short.sum()} of {len(edge_rounds)}"),
         ("accuracy after the last round", _percent([result.summary.scores.get("accuracy")])),
         ("accuracy of always guessing the most similar video", _percent(u.similar_accuracy for u in users)),

@@ -106,7 +106,7 @@ def dropped(designs: Sequence[Design], fates: AllFates) -> str:
     reasons = sorted({reason for d in designs for run in d.counted for reason in fates[id(run)].reasons()})
     if not reasons:
         asked = any(run.summary.num_updates for d in designs for run in d.counted)
-        return paragraph(f"Nobody: {'every update arrived' if asked else 'no update was asked for'}.")
+        return paragraph(f"No client: {'every update arrived' if asked else 'no update was asked for'}.")
     columns: dict[str, Reading] = {
         "updates asked for": lambda run: run.summary.num_updates,
         "all dropped": lambda run: run.summary.num_dropped,

@@ -60,11 +60,8 @@ def kinds_of(port: type | tuple[type, ...]) -> list[type]:
         if not home.startswith(_ABOVE):
             import_module(home)  # registers its classes
     ports = set(port) if isinstance(port, tuple) else {port}  # `issubclass` asks all that is below a port
-    found = [
-        *_ours.items(),
-        *((name, cls) for name in _offers() if (cls := _offered_class(name)) is not None),
-    ]
-    return [cls for _, cls in sorted(found) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
+    found = _ours | {name: _taken(offer) for name, offer in _offers().items()}
+    return [cls for _, cls in sorted(found.items()) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
 
 
 def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
@@ -99,17 +96,21 @@ def _offers() -> Mapping[str, metadata.EntryPoint]:
 
 
 def _offered_class(name: str) -> type | None:
-    """The class of an installed package that goes by a bare name; None where none is offered.
+    """The class of an installed package that goes by a bare name; None where none is offered."""
+    offer = _offers().get(name)
+    return None if offer is None else _taken(offer)
+
+
+def _taken(offer: metadata.EntryPoint) -> type:
+    """The class of an offer.
 
     Raises:
         ConfigurationError: It cannot be loaded, or is no configuration class.
     """
-    if (offer := _offers().get(name)) is None:
-        return None
-    cls = taken(offer, name)
-    if not is_configuration(cls) or cls.__name__ != name:
+    cls = taken(offer, offer.name)
+    if not is_configuration(cls) or cls.__name__ != offer.name:
         raise ConfigurationError(
-            f"{name}: {offer.value} is no class of this name below @part. Use the class's own name in "
+            f"{offer.name}: {offer.value} is no class of this name below @part. Use the class's own name in "
             f"the entry points {shown(GROUP)} of that package."
         )
     return cls

@@ -75,7 +75,7 @@ def test_a_run_without_rounds_has_no_section_of_rounds(result):
     assert "did not end" not in html
     assert "No global round" not in html
     assert row_of(html, "the run", "runs")[0] == "20"
-    assert "Nobody: every update arrived." in html
+    assert "No client: every update arrived." in html
 
 
 def test_beside_a_barrier_each_has_what_it_has(result, barrier):

@@ -179,7 +179,7 @@ FAULTS = {
         r"row 3, column 'time_s': \S+ is 1e9 or more.*the first stamp",
     ),
     "twice": (rows((0, 0, 1), (1, 0, 1), (1, 0, 2)), r"row 4, column 'time_s': 1 is not after"),
-    "nobody": (rows((0, None, 1)), r"row 2, column 'device': is empty"),
+    "no device": (rows((0, None, 1)), r"row 2, column 'device': is empty"),
     "no column": (
         rows((0, 0, 1)).drop(columns="device"),
         r"no column 'device'; the columns are time_s, rate",

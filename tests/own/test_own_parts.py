@@ -304,9 +304,9 @@ def test_a_kind_that_is_no_such_part_is_refused(kind):
 
 def test_a_rule_that_chooses_nobody_stops_the_run_and_says_so(tmp_path):
     with pytest.raises(
-        ConfigurationError, match=r"Nobody\.participants chose no client in edge-0[01] at 0 s"
+        ConfigurationError, match=r"NoClients\.participants chose no client in edge-0[01] at 0 s"
     ):
-        run(trained_by(own_parts.Nobody), out=tmp_path / "run")
+        run(trained_by(own_parts.NoClients), out=tmp_path / "run")
     assert cosim.Result.load(tmp_path / "run").summary.status == "failed"
 
 
@@ -339,10 +339,10 @@ def test_a_rule_may_wait(in_memory):
 )
 def test_a_rule_that_chooses_strangers_or_somebody_twice_is_refused(choose, monkeypatch):
     monkeypatch.setattr(
-        own_parts.Nobody, "participants", lambda self, sim, edge, coming: choose(edge.clients)
+        own_parts.NoClients, "participants", lambda self, sim, edge, coming: choose(edge.clients)
     )
     with pytest.raises(ConfigurationError, match="must be clients of this cell, each once"):
-        run(trained_by(own_parts.Nobody))
+        run(trained_by(own_parts.NoClients))
 
 
 @pytest.mark.parametrize(
@@ -354,9 +354,9 @@ def test_a_rule_that_chooses_strangers_or_somebody_twice_is_refused(choose, monk
     ],
 )
 def test_a_rule_that_returns_no_clients_is_refused(returned, words, monkeypatch):
-    monkeypatch.setattr(own_parts.Nobody, "participants", lambda *given: returned)
+    monkeypatch.setattr(own_parts.NoClients, "participants", lambda *given: returned)
     with pytest.raises(ConfigurationError, match=words):
-        run(trained_by(own_parts.Nobody))
+        run(trained_by(own_parts.NoClients))
 
 
 @pytest.mark.parametrize("yielded", [5.0, "client"])
@@ -364,9 +364,9 @@ def test_a_rule_that_yields_no_event_is_refused(yielded, monkeypatch):
     def rule(self, sim, edge, coming):
         yield yielded
 
-    monkeypatch.setattr(own_parts.Nobody, "participants", rule)
+    monkeypatch.setattr(own_parts.NoClients, "participants", rule)
     with pytest.raises(ConfigurationError, match="a rule that waits must yield events of the clock"):
-        run(trained_by(own_parts.Nobody))
+        run(trained_by(own_parts.NoClients))
 
 
 def test_clients_may_come_in_any_iterable(monkeypatch, in_memory):
@@ -380,8 +380,8 @@ def test_clients_may_come_in_any_iterable(monkeypatch, in_memory):
         fastest = sorted(edge.clients, key=lambda client: -client.device.frequency_hz)
         return (client for client in fastest[: self.num_participants])
 
-    monkeypatch.setattr(own_parts.Nobody, "participants", rule)
-    assert same(run(trained_by(own_parts.Nobody)), in_memory["selection"])
+    monkeypatch.setattr(own_parts.NoClients, "participants", rule)
+    assert same(run(trained_by(own_parts.NoClients)), in_memory["selection"])
 
 
 def test_what_a_class_would_lose_is_refused_when_it_is_made():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from own_parts import Stack
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, from_dict, lacks_in, part, to_dict
@@ -16,7 +17,7 @@ from cosim.links.port import Cell
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.queues.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
-from cosim.queues.port import Discipline, Queue
+from cosim.queues.port import Discipline
 from cosim.queues.public_network import PublicNetwork
 from cosim.queues.service import Deterministic, Exponential, HyperExponential
 from cosim.queues.start import EmptyStart, StationaryStart
@@ -48,19 +49,6 @@ def play(service=HALF, sendings=(), until_s=100.0, seed=1, **station):
 
 
 # --- By hand ----------------------------------------------------------------------------------------------
-
-
-class Stack(Queue):
-    """A queue whose last comes first."""
-
-    def __init__(self):
-        self.waiting = []
-
-    def enter(self, packet):
-        self.waiting.append(packet)
-
-    def next(self, now_s):
-        return self.waiting.pop() if self.waiting else None
 
 
 @part

@@ -37,7 +37,7 @@ RECEIVING = cosim.DrawnDevices(receive_w=0.5)
 SYSTEMS = {
     "all arrive": timed(),
     "some late": timed(protocol=waiting(cosim.Deadline(deadline_s=2e-3))),
-    "nobody arrives": timed(protocol=waiting(cosim.Deadline(deadline_s=1e-4))),
+    "none arrives": timed(protocol=waiting(cosim.Deadline(deadline_s=1e-4))),
     "first two": timed(protocol=waiting(cosim.waiting.FirstK(num_updates=2))),
     "over the air": timed(uplink=cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=2e5))),
     "redivided": timed(uplink=cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=2e5))),

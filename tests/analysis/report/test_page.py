@@ -147,7 +147,7 @@ def test_a_run_without_rows_has_a_page(result):
         "is not complete",
         "Nothing was evaluated",
         "No client spent energy",
-        "Nobody: no update was asked for.",
+        "No client: no update was asked for.",
     ):
         assert said in html
 
