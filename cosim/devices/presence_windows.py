@@ -5,9 +5,10 @@
 | device | a client's number, from 0, or its name |
 | from_s | when it comes; it is there from this instant on |
 | to_s | when it leaves; inf: never |
+| period_s | optional: after which the windows of the device repeat |
 
 Rows come in any order. Windows of a device that overlap or meet are joined. After its last window a device
-does not come back, unless the table has a period. Every client has a row, and every row is a client's.
+does not come back, unless there is a period: one for all in the field, or one for each device in the column. Every client has a row, and every row is a client's.
 
 Scope and limitations: whole tables in memory (`cosim.files.tables.devices`).
 
@@ -20,15 +21,17 @@ from functools import lru_cache
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
-from cosim.configuration import knob, lasting, part
+from cosim.configuration import knob, lasting, part, refuse
 from cosim.devices.presence import Presence, Window
 from cosim.files.tables.devices import DeviceRows, table_of_devices
 from cosim.names import by_number
 
+PERIOD, SHORTEST_S = "period_s", 1e-9
 LATEST_FIRST_S = 1e6
 """The latest begin of a table's first window; later ones are of a calendar, or in ms. [no source]"""
 
@@ -39,8 +42,8 @@ class PresenceWindows(Presence):
 
     Attributes:
         file: A csv or Parquet file with the columns device, from_s and to_s; required. [no source]
-        period_s: Period after which the windows repeat, such as 86400 for every day; None means that they do
-            not. [no source]
+        period_s: Period after which the windows of all devices repeat, such as 86400 for every day; None
+            means that of the table's column period_s, or that they do not repeat. [no source]
     """
 
     file: str = ""
@@ -52,26 +55,51 @@ class PresenceWindows(Presence):
 
     @override
     def check(self, clients: Sequence[str]) -> None:
-        """Refuse a table of other clients, or with windows longer than its period."""
+        """Refuse a table of other clients, or with windows longer than their period."""
         rows = table_of_devices(PresenceWindows, self.file)
         rows.check_clients(clients)
         _windows(rows)
-        if self.period_s is not None:
-            beyond = rows.table.numbers("to_s", most=math.inf) > self.period_s
-            rows.table.check(
-                "to_s", beyond, f"is above period_s = {self.period_s:g}", "a longer period, or none"
-            )
+        periods_s = self._periods_s(rows)
+        if periods_s is not None:
+            beyond = rows.table.numbers("to_s", most=math.inf) > periods_s
+            rows.table.check("to_s", beyond, "is above the period", "a longer period, or none")
 
     @override
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
-        own = _windows(table_of_devices(PresenceWindows, self.file))[by_number(client)[1]]
-        if self.period_s is None:
+        rows, number = table_of_devices(PresenceWindows, self.file), by_number(client)[1]
+        own, periods_s = _windows(rows)[number], self._periods_s(rows)
+        if periods_s is None:
             yield from own
             return
+        period_s = float(periods_s[rows.row_of(number)])
         for turn in count():
-            start_s = turn * self.period_s
+            start_s = turn * period_s
             for from_s, to_s in own:
                 yield start_s + from_s, start_s + to_s
+
+    def _periods_s(self, rows: DeviceRows) -> NDArray[np.float64] | None:
+        """Period of the device of each row, shape (rows,); None means that windows do not repeat."""
+        if PERIOD not in rows.table.columns:
+            return None if self.period_s is None else np.full(rows.table.num_rows, self.period_s)
+        if self.period_s is not None:
+            rule = f"the table has a column {PERIOD}"
+            raise refuse("PresenceWindows", PERIOD, self.period_s, rule, f"Use {PERIOD} = None.")
+        return _own_periods_s(rows)
+
+
+@lru_cache(maxsize=4)
+def _own_periods_s(rows: DeviceRows) -> NDArray[np.float64]:
+    """Periods of a table's column, the same in all rows of a device, shape (rows,)."""
+    periods_s = rows.table.numbers(PERIOD)
+    below = periods_s < SHORTEST_S
+    rows.table.check(PERIOD, below, "is below a nanosecond", "the time until the windows repeat, in s")
+    _, first, which = np.unique(rows.numbers, return_index=True, return_inverse=True)
+    differs = periods_s != periods_s[first][which]
+    if differs.any():
+        line = rows.table.line(int(first[which[differs.argmax()]]))
+        rule = f"is another period than that of row {line}"
+        rows.table.check(PERIOD, differs, rule, "one period for each device")
+    return periods_s
 
 
 @lru_cache(maxsize=4)

@@ -43,6 +43,37 @@ def test_a_period_repeats_them(tmp_path):
     assert [next(windows) for _ in range(5)] == [(1, 2), (5, 6), (11, 12), (15, 16), (21, 22)]
 
 
+def test_a_column_gives_each_device_its_own_period(tmp_path):
+    rows = ("0,1,2,10", "1,0,3,4", "0,5,6,10")
+    presence = PresenceWindows(file=table(tmp_path, *rows, columns="device,from_s,to_s,period_s"))
+    first = presence.windows(Simulation(1), "client-0000")
+    assert [next(first) for _ in range(3)] == [(1, 2), (5, 6), (11, 12)]
+    second = presence.windows(Simulation(1), "client-0001")
+    assert [next(second) for _ in range(3)] == [(0, 3), (4, 7), (8, 11)]
+
+
+PERIODS = {
+    "0,1,2,10|1,0,3,4|0,5,6,11": "row 4, column 'period_s': 11 is another period than that of row 2",
+    "0,1,2,10|1,0,3,2": "row 3, column 'to_s': 3 is above the period",
+    "0,1,2,0|1,0,3,4": "row 2, column 'period_s': 0 is below a nanosecond",
+    "0,1,2,|1,0,3,4": "row 2, column 'period_s': is empty",
+}
+
+
+@pytest.mark.parametrize("rows", PERIODS)
+def test_a_wrong_period_in_the_table_is_refused(tmp_path, rows):
+    file = table(tmp_path, *rows.split("|"), columns="device,from_s,to_s,period_s")
+    with pytest.raises(ConfigurationError, match=re.escape(PERIODS[rows]) + ".*" + FIX):
+        cosim.run(system(PresenceWindows(file=file)), out=tmp_path / "run")
+
+
+def test_two_periods_are_one_too_many(tmp_path):
+    file = table(tmp_path, "0,1,2,10", columns="device,from_s,to_s,period_s")
+    presence = PresenceWindows(file=file, period_s=10.0)
+    with pytest.raises(ConfigurationError, match=r"period_s = 10.*has a column period_s.*Use period_s = None"):
+        cosim.run(system(presence, num_clients=1))
+
+
 def test_rounds_are_played_within_them_to_the_instant(tmp_path):
     """Alone a job lasts 3 ms and an upload; the windows of the other end before it does."""
     job_s = worlds.STEPS * worlds.STEP_CYCLES / 1e9 + worlds.BITS / worlds.BANDWIDTH_HZ
@@ -82,7 +113,7 @@ ROWS = {
     "0,1,2|2,1,3": "row 3, column 'device': 2 is none of the system's clients",
     "0,1,2|edge-01,1,3": "row 3, column 'device': 'edge-01' is no client",
     "0,1,2|,1,3": "row 3, column 'device': is empty",
-    "0,1,2|1,1,2000": "row 3, column 'to_s': 2000 is above period_s = 1000",
+    "0,1,2|1,1,2000": "row 3, column 'to_s': 2000 is above the period",
     "0,1714550400000,1714550460000|1,1714550401000,inf": "row 2, column 'from_s': 1714550400000 is the first "
     "time of the table, 19,844,333 days after the run begins",
     "0,2e6,3e6|1,1.5e6,inf": "row 3, column 'from_s': 1.5e6 is the first time of the table, 17 days after",
