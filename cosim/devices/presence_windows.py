@@ -8,7 +8,8 @@
 | period_s | optional: after which the windows of the device repeat |
 
 Rows come in any order. Windows of a device that overlap or meet are joined. After its last window a device
-does not come back, unless there is a period: one for all in the field, or one for each device in the column. Every client has a row, and every row is a client's.
+does not come back, unless there is a period: one for all in the field, or one for each device in the column.
+Every client has a row, and every row is a client's.
 
 Scope and limitations: whole tables in memory (`cosim.files.tables.devices`).
 

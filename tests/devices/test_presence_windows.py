@@ -70,7 +70,8 @@ def test_a_wrong_period_in_the_table_is_refused(tmp_path, rows):
 def test_two_periods_are_one_too_many(tmp_path):
     file = table(tmp_path, "0,1,2,10", columns="device,from_s,to_s,period_s")
     presence = PresenceWindows(file=file, period_s=10.0)
-    with pytest.raises(ConfigurationError, match=r"period_s = 10.*has a column period_s.*Use period_s = None"):
+    said = r"period_s = 10.*has a column period_s.*Use period_s = None"
+    with pytest.raises(ConfigurationError, match=said):
         cosim.run(system(presence, num_clients=1))
 
 
