@@ -6,6 +6,7 @@ from cosim import configuration as configuration
 from cosim import data as data
 from cosim import devices as devices
 from cosim import ends as ends
+from cosim import formats as formats
 from cosim import links as links
 from cosim import protocols as protocols
 from cosim import queues as queues

@@ -72,8 +72,8 @@ def first_word(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 
 def parse(kind: type[T], program: str, arguments: list[str], default: T, description: str | None = None) -> T:
-    """An object of a class whose fields are options."""
-    return _parsed(kind, program, in_full(arguments, default), default, description)
+    """An object of a class whose fields are options; a field of the default that is open is required."""
+    return _parsed(kind, program, in_full(arguments, default), _with_required(default), description)
 
 
 def parse_with_system(

@@ -1,4 +1,4 @@
-"""`cosim data`: download a data set."""
+"""`cosim data`: download a data set, or convert files of other tools."""
 
 from pathlib import Path
 
@@ -21,15 +21,21 @@ class Options:
 
 
 def main(arguments: list[str]) -> int:
-    """Download what the arguments name."""
+    """Download or convert what the arguments name."""
+    if arguments[:1] == ["convert"]:
+        from scenarios.command_line import convert  # not before it is needed
+
+        return convert.main(arguments[1:])
     from cosim.data.pictures import fashion_mnist_files as fashion_mnist  # not before it is needed
 
     name, rest = first_word(arguments)
     if name is None:
-        return usage("data", "fashion-mnist", Options(), arguments, __doc__ or "", ["fashion-mnist"], {})
+        return usage(
+            "data", "fashion-mnist", Options(), arguments, __doc__ or "", ["fashion-mnist", "convert"], {}
+        )
     if name != "fashion-mnist":
-        hint = did_you_mean(name, ["fashion-mnist"])
-        raise ConfigurationError(f"no data set {name!r} to download.{hint} Known: fashion-mnist.")
+        hint = did_you_mean(name, ["fashion-mnist", "convert"])
+        raise ConfigurationError(f"no data set {name!r} to download.{hint} Known: fashion-mnist, convert.")
     options = parse(Options, "cosim data fashion-mnist", rest, Options())
     folder = options.data_dir or fashion_mnist.cache_folder()
     fashion_mnist.download(folder)

@@ -40,7 +40,7 @@ from cosim.queues.station import Station
 from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
-from scenarios.command_line import looking, playing
+from scenarios.command_line import convert, looking, playing
 from scenarios.command_line import plot as plot_command
 from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import catalogue
@@ -255,6 +255,7 @@ def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(table_command, "table", lambda *_: 0)
     monkeypatch.setattr(plot_command, "plot", lambda *_: 0)
     monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
+    monkeypatch.setattr(convert, "convert", lambda *_: None)
     for module in (*catalogue("reproduce").values(), *catalogue("validate").values()):
         monkeypatch.setattr(importlib.import_module(module), "main", lambda _: 0)
     return tmp_path
@@ -297,6 +298,16 @@ def test_commands_are_accepted(page, only_parsed, capsys):
         assert exit_code(words[1:]) == 0, (words, capsys.readouterr().err)
 
 
+def test_files_of_the_page_of_traces_are_converted(folder, monkeypatch, capsys):
+    """Its commands as typed, where its programs have written their files."""
+    monkeypatch.chdir(folder / "traces")
+    typed = [words for words in commands("traces") if words[1:3] == ["data", "convert"]]
+    assert typed
+    for words in typed:
+        assert exit_code(words[1:]) == 0, (words, capsys.readouterr().err)
+        assert capsys.readouterr().out.startswith(f"{words[words.index('--out') + 1]}: ")
+
+
 def check_python(words: list[str]) -> None:
     """That what `python` is asked for exists, and knows the options."""
     if words[0] == "-m":
@@ -316,7 +327,7 @@ def test_commands_within_sentences_are_known(page):
         "show": catalogue("run"),
         "reproduce": catalogue("reproduce"),
         "validate": catalogue("validate"),
-        "data": {"fashion-mnist"},
+        "data": {"fashion-mnist", "convert"},
     }
     for command, name in re.findall(r"`cosim (\S+?)(?: ([a-z0-9][a-z0-9-]*))?[ `]", PAGES[page]):
         assert command in COMMANDS, command

@@ -52,7 +52,7 @@ def test_every_command_is_known():
             "show": catalogue("run"),
             "reproduce": catalogue("reproduce"),
             "validate": catalogue("validate"),
-            "data": {"fashion-mnist": ""},
+            "data": {"fashion-mnist": "", "convert": ""},
         }.get(command, {"": ""})
         is_folder = command in ("plot", "report", "table", "trace")
         assert not name or is_folder or name in known
