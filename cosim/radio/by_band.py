@@ -117,7 +117,6 @@ def links_of(
     errors: GainErrors,
 ) -> list[RadioLink]:
     """Link of each cell, with a simulation's draws of its fading."""
-    fading.check([client for cell in cells for client in cell.clients])
     of_run = FadingOfRun(sim, fading, cells)
     kinds = KINDS if of_run.follows_jobs else CHANGING
     return [

@@ -7,6 +7,7 @@ value is its row.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,10 @@ class FadingOfRun:
     """
 
     def __init__(self, sim: Simulation, fading: Fading, cells: Sequence[Cell]) -> None:
+        names = _names_of(cells)
+        fading.check(names)
         self._sim, self._fading = sim, fading
-        self._blocks, self._names = fading.redrawn or Unchanging(), _by_block(cells)
+        self._blocks, self._names = fading.redrawn or Unchanging(), _by_block(names)
         self._last: dict[tuple[str, int], tuple[Block, NDArray[np.float64]]] = {}
         self._of_client: dict[str, ClientFading] = {}
         self._kept_vectors = lru_cache(maxsize=KEPT)(self._vectors_of)
@@ -114,8 +117,12 @@ class FadingOfRun:
         return block_of(self._blocks, job, self._sim.now_s)
 
     def _gains_of(self, sim: Draws, kind: str, number: int, *block: int) -> NDArray[np.float64]:
-        names, found = self._names[kind, number], np.full(BLOCK, np.nan)
-        found[names.places] = self._checked("gains", self._fading.gains(self._sim, names, block), names)
+        names = self._names[kind, number]
+        own = self._checked("gains", self._fading.gains(self._sim, names, block), names)
+        if len(own) == BLOCK:
+            return np.array(own, dtype=float)
+        found = np.full(BLOCK, np.nan)
+        found[names.places] = own
         return found
 
     def _vectors_of(self, kind: str, number: int, block: Block) -> NDArray[Any]:
@@ -136,17 +143,27 @@ class FadingOfRun:
         return found
 
 
-def _by_block(cells: Sequence[Cell]) -> dict[tuple[str, int], Numbers]:
-    """Kind and number of a block of clients -> the clients of it that a run has."""
+def _names_of(cells: Sequence[Cell]) -> Sequence[str]:
+    """Names of all clients by their numbers; names of consecutive numbers are made when they are read."""
     clients = [own.names if isinstance(own := cell.clients, Numbers) else own for cell in cells]
     if all(isinstance(own, ClientNames) for own in clients):
-        num = max(own.first + own.num for own in clients)  # type: ignore[attr-defined]
+        spans = sorted((own.first, own.first + own.num) for own in clients)  # type: ignore[attr-defined]
+        if all(end == first for (_, end), (first, _) in pairwise(spans)):
+            return ClientNames(spans[0][0], spans[-1][1] - spans[0][0])
+    return sorted((name for own in clients for name in own), key=by_number)
+
+
+def _by_block(names: Sequence[str]) -> dict[tuple[str, int], Numbers]:
+    """Kind and number of a block of clients -> the clients of it that a run has."""
+    if isinstance(names, ClientNames):
+        first, end = names.first, names.first + names.num
+        starts = [first, *range(first // BLOCK * BLOCK + BLOCK, end, BLOCK)]
         return {
-            ("client", first // BLOCK): Numbers.of(ClientNames(first, min(BLOCK, num - first)))
-            for first in range(0, num, BLOCK)
+            ("client", start // BLOCK): Numbers.of(ClientNames(start, stop - start))
+            for start, stop in pairwise([*starts, end])
         }
     found = defaultdict(list)
-    for name in sorted((name for own in clients for name in own), key=by_number):
+    for name in names:
         kind, number = by_number(name)
         found[kind, number // BLOCK].append(name)
-    return {of: Numbers.of(tuple(names)) for of, names in found.items()}
+    return {of: Numbers.of(tuple(own)) for of, own in found.items()}

@@ -26,7 +26,7 @@ from cosim.engine.run.ground import Ground, check_number
 from cosim.engine.run.memory import check_memory
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.servers.edge import EdgeServer
-from cosim.engine.servers.server import Kept
+from cosim.engine.servers.server import Kept, keys_of
 from cosim.engine.servers.workload import Costs, Workload
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.ways.of_link import ways_of
@@ -90,7 +90,8 @@ def cloud_of(
     Raises:
         ConfigurationError: Parts that do not fit together.
     """
-    fleet = cells.fleet
+    fleet, parts = cells.fleet, list(parts_of(system))
+    keys = keys_of(parts)
     edges = tuple(
         EdgeServer(
             name=route.edge,
@@ -99,12 +100,12 @@ def cloud_of(
             receives_first=not system.downloads_count,
             backhaul=system.topology,
             states=fleet.states,
-            kept=Kept(parts_of(system)),
+            kept=Kept(keys),
             rounds=cells.rounds,
         )
         for route, clients in cells.each
     )
-    rules = [part for part in parts_of(system) if isinstance(part, LocalTraining)]
+    rules = [part for part in parts if isinstance(part, LocalTraining)]
     by_hand = [rule for rule in rules if rule.personal_tensors is not None]
     cloud = Cloud(
         edges=edges,

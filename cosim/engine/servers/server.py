@@ -1,7 +1,8 @@
 """Server: a node that moves a model by a rule, and what it keeps for it."""
 
 from collections import UserDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import attrs
@@ -15,10 +16,15 @@ from cosim.values.pending import PendingModel, PendingState
 
 
 @attrs.frozen(eq=False)
-class _Own:
+class OwnKey:
     """A part of a system as a key that no other part is equal to."""
 
     part: Port
+
+
+def keys_of(parts: Iterable[Port]) -> dict[int, OwnKey]:
+    """Identity of each part of a system -> its key, the same at all servers."""
+    return {id(part): OwnKey(part) for part in parts}
 
 
 class Kept(UserDict[Any, Any]):
@@ -27,15 +33,15 @@ class Kept(UserDict[Any, Any]):
     A part that is none of the system's, made by another part for each use, is known by its fields.
 
     Args:
-        parts: Of the system.
+        keys: Identity of each part of the system -> its key (`keys_of`).
     """
 
-    def __init__(self, parts: Iterable[Port] = ()) -> None:
+    def __init__(self, keys: Mapping[int, "OwnKey"] = MappingProxyType({})) -> None:
         super().__init__()
-        self._own = {id(part): _Own(part) for part in parts}
+        self._keys = keys
 
     def _key(self, part: Any) -> Any:
-        return self._own.get(id(part), part)
+        return self._keys.get(id(part), part)
 
     @override
     def __getitem__(self, part: Any) -> Any:

@@ -36,7 +36,8 @@ class GivenSnr(Propagation):
 
 class _GivenCellSnr(CellSnr):
     def __init__(self, cell: Cell, levels_db: Sequence[float]) -> None:
-        self._snr = np.array([db_to_linear(level_db) for level_db in levels_db])
+        snrs = {level_db: db_to_linear(level_db) for level_db in set(levels_db)}
+        self._snr = np.array([snrs[level_db] for level_db in levels_db])
         self._highest_w = cell.tx_power_w
 
     @override
