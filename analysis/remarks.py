@@ -1,6 +1,7 @@
 """Remarks: what a reader must know of runs before their numbers.
 
-Runs that are not complete, that repeat a seed of their design, or whose training diverged.
+Runs that are not complete, that repeat a seed of their design, or whose training diverged; values that users
+rarely mean (`cosim.engine.run.remarks`), which provenance.json keeps.
 
 Usage::
 
@@ -9,11 +10,14 @@ Usage::
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
 
 import pandas as pd
 
 from analysis.designs import Design, said, seed_of
 from cosim.engine.store.results import Result
+from cosim.files.on_disk import read_json
 
 
 def remarks_on(designs: Sequence[Design]) -> list[str]:
@@ -55,9 +59,21 @@ def _of_run(design: Design, run: Result) -> list[str]:
     return remarks
 
 
+def noted(design: Design, name: str) -> Any:
+    """An entry of provenance.json, of the first of its runs that has one; None where there is none."""
+    for run in design.runs:
+        with suppress(ValueError):
+            found = read_json(run.folder / "provenance.json").get(name) if run.folder else None
+            if found:
+                return found
+    return None
+
+
 def _of_design(design: Design) -> list[str]:
     """On its runs, and on those together whose training has diverged."""
     remarks = [words for run in design.runs for words in _of_run(design, run)]
+    kept = noted(design, "remarks")
+    remarks += [f"{design.name}: {words}" for words in (kept if isinstance(kept, list) else ())]
     if seeds := [str(seed_of(run)) for run in design.counted if run.summary.is_diverged]:
         runs = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(seeds)}"
         remarks.append(f"{design.name}: a score of {runs} is no finite number.")

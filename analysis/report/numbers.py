@@ -15,7 +15,6 @@ Usage::
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 
 import attrs
@@ -25,9 +24,9 @@ from analysis.designs import Design, Reading, headlines
 from analysis.fates import Fates
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
+from analysis.remarks import noted
 from analysis.report.page import Markup, paragraph, table
 from cosim.engine.store.results import Result
-from cosim.files.on_disk import read_json
 from cosim.records.rows import Measure
 from cosim.units import prefixed
 
@@ -61,7 +60,7 @@ def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None
             ", with 95 % intervals (Student's t; of shares on the logit, within 0 and 100 %); where all "
             "runs are equal there is none"
         )
-    remarks = {design.name: _remark_on_times(design) for design in designs}
+    remarks = {design.name: noted(design, "remark_on_times") for design in designs}
     parts = [paragraph(f"{name}: {said}", "warning") for name, said in remarks.items() if said]
     parts.append(table(caption, ["design", *measures, "runs"], rows))
     if differences := _differences(reference, designs, measures):
@@ -71,16 +70,6 @@ def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None
         )
         parts.append(table(caption, ["design", *measures, "shared seeds"], differences))
     return "\n".join(parts)
-
-
-def _remark_on_times(design: Design) -> str | None:
-    """Remark of its runs on means of their times, from provenance.json."""
-    for run in design.runs:
-        with suppress(ValueError):
-            said = read_json(run.folder / "provenance.json").get("remark_on_times") if run.folder else None
-            if said:
-                return str(said)
-    return None
 
 
 def number(value: float) -> str:

@@ -29,12 +29,15 @@ from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
 from cosim.configuration import knob, lasting, part, refuse
 from cosim.devices.presence import Presence, Window
+from cosim.files.on_disk import shown
 from cosim.files.tables.devices import DeviceRows, table_of_devices
 from cosim.names import by_number
 
 PERIOD, SHORTEST_S = "period_s", 1e-9
 LATEST_FIRST_S = 1e6
 """The latest begin of a table's first window; later ones are of a calendar, or in ms. [no source]"""
+LONG_WINDOW_S = 1e5
+"""Windows longer than a day look like ones in ms. [no source]"""
 
 
 @part
@@ -64,6 +67,16 @@ class PresenceWindows(Presence):
         if periods_s is not None:
             beyond = rows.table.numbers("to_s", most=math.inf) > periods_s
             rows.table.check("to_s", beyond, "is above the period", "a longer period, or none")
+
+    @override
+    def remarks(self) -> tuple[str, ...]:
+        table = table_of_devices(PresenceWindows, self.file).table
+        lasts_s = table.numbers("to_s", most=math.inf) - table.numbers("from_s")
+        median_s = float(np.median(lasts_s[np.isfinite(lasts_s)])) if np.isfinite(lasts_s).any() else 0.0
+        if median_s <= LONG_WINDOW_S:
+            return ()
+        what = f"{shown(table.path)}, column 'to_s': a window lasts {median_s:g} s in the median"
+        return (f"{what}. Use from_s / 1000 and to_s / 1000 if they are in ms.",)
 
     @override
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:

@@ -41,7 +41,7 @@ from cosim.files.tables.arrays import Arrays
 from cosim.files.tables.once import once
 from cosim.files.tables.read import named_file
 from cosim.files.tables.table import LARGEST
-from cosim.links.traces.course import Course
+from cosim.links.traces.course import Course, remarks_on_steps
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.names import by_number
 from cosim.radio.fading import Fading
@@ -89,6 +89,11 @@ class GainTrace(Fading):
                 f"{where}: the gain of client {silent.argmax()} stays 0, so nothing that it sends ever "
                 "arrives. Use past_end = RepeatTrace, or a gain above 0."
             )
+
+    @override
+    def remarks(self) -> tuple[str, ...]:
+        where, time_s, _ = self._read()
+        return remarks_on_steps(f"{where}, array", np.diff(time_s))
 
     @override
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:

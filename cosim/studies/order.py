@@ -10,6 +10,7 @@ import attrs
 
 from cosim.configuration import to_dict
 from cosim.engine.run.needs import RecordsKind
+from cosim.engine.run.remarks import Remark
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import DamagedCheckpoint
@@ -62,6 +63,7 @@ def play(order: Order) -> dict[str, Any]:
     note = None if order.note is None else Note(order.system, order.note)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("ignore", Remark)  # the study has made them
         try:
             result = _played(order, note or (lambda report: None))
         except Exception as error:

@@ -23,8 +23,9 @@ Validation: tests/studies/test_study.py.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,10 @@ from cosim.configuration import ConfigurationError, check_reloads, checked_call,
 from cosim.configuration.changes import with_full_paths
 from cosim.configuration.rules import shown
 from cosim.engine.learning.workers import num_cores
+from cosim.engine.run.ground import ground_of
 from cosim.engine.run.needs import RecordsKind
 from cosim.engine.run.progress import say
+from cosim.engine.run.remarks import remarks_on, say_once
 from cosim.engine.run.targets import check_targets
 from cosim.engine.store.kept_model import LAST
 from cosim.engine.store.provenance import check_version
@@ -192,6 +195,7 @@ class Study:
         self._check_targets(found, data_dir)
         sources = sources_of(*(design.system for design in found if design.system is not None))
         begin(folder, self._asked(scenario, keep), self.seeds, sources, found)
+        say_once(_remarks(found))
         title = progress if isinstance(progress, str) else scenario or folder.name
         with (
             alone_in(folder, "study"),
@@ -240,6 +244,13 @@ class Study:
             "targets": list(self.targets),
             "held": self.held,
         }
+
+
+def _remarks(found: Sequence[Design]) -> Iterator[str]:
+    """Remarks on designs; none on one that cannot be run, which its row says."""
+    for system in (design.system for design in found if design.system is not None):
+        with suppress(ConfigurationError):
+            yield from remarks_on(system, ground_of(system).devices)
 
 
 Study.__init__ = checked_call(Study.__init__, types=False)  # type: ignore[method-assign]

@@ -11,7 +11,6 @@ from rich.table import Table
 from analysis.plots import overview
 from analysis.studies import target_in_words
 from cosim.engine.run.progress import say
-from cosim.engine.run.remarks import remarks_on
 from cosim.engine.run.run import run
 from cosim.engine.run.targets import check_targets
 from cosim.engine.store.results import Result
@@ -72,8 +71,6 @@ def play(
         console.print(reached_in_words(result, target, options.held))
     if words := diverged(result):
         console.print(words)
-    for words in remarks_on(system):
-        console.print(words, soft_wrap=True)
     if 0 < result.summary.num_updates == result.summary.num_dropped:
         console.print("Every update was dropped. Use a longer wait.")
     console.print(f"Run folder: {shown(out)}\nPicture:    {shown(picture)}", soft_wrap=True)

@@ -93,9 +93,10 @@ def test_a_study_with_a_mistake_plays_nothing(study, message, here, capsys):
     assert not (here / "studies").exists()
 
 
+@pytest.mark.filterwarnings("default::cosim.engine.run.remarks.Remark")
 def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
     assert call("run", "small.py", "--bandwidth-hz", "5", "--quiet", "--out", "run") == 0
-    assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Use 5e+06," in capsys.readouterr().out
+    assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Use 5e+06," in capsys.readouterr().err
     assert json.loads(Path("run/summary.json").read_text())["status"] == "complete"
 
 

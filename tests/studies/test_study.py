@@ -30,6 +30,7 @@ from cosim import (
     run,
 )
 from cosim.data import Synthetic
+from cosim.engine.run.remarks import Remark
 from cosim.protocols import Fractions
 from cosim.studies.designs import designs
 from cosim.studies.executors import MOST_ATTEMPTS, PRELOADED, pool
@@ -370,3 +371,17 @@ def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(tmp_path, process
         for table in folder.glob("*.parquet"):
             other = tmp_path / "s" / "runs" / folder.name / table.name
             assert table.read_bytes() == other.read_bytes(), other
+
+
+def test_a_study_makes_each_remark_once_before_its_runs(tmp_path):
+    study = Study(BASE, {"topology.backhaul_rate_bps": (1e6, 77.0), "num_cells": (1, 2)}, seeds=2)
+    said_then = []
+    with pytest.warns(Remark, match=r"topology\.backhaul_rate_bps = 77 bit/s is little") as said:
+        study.run(
+            tmp_path / "a",
+            executor=Here(),
+            listener=lambda table, done: said_then.append(len(said)),
+        )
+    assert len(said) == 1
+    assert said_then[0] == 1
+    assert said[0].filename == __file__

@@ -1,6 +1,6 @@
 """Run preparation: all that can be refused of a run, before its clock starts and before a folder is made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from cosim.engine.run.needs import check_room, kept_values_of, needs_of
 from cosim.engine.run.nodes import cells_of, cloud_of
 from cosim.engine.run.options import RunOptions
 from cosim.engine.run.progress import progress_of, say, shown_and_heard
+from cosim.engine.run.remarks import remarks_on
 from cosim.engine.run.writer import RunWriter
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
@@ -51,6 +52,7 @@ class PreparedRun:
     Attributes:
         known: The checkpoint from which it is resumed. None means that it begins at time 0.
         writer: Saves its tables and its model.
+        remarks: On values that are legal, and that users rarely mean.
     """
 
     system: System
@@ -58,6 +60,7 @@ class PreparedRun:
     cloud: Cloud
     writer: RunWriter
     known: Checkpoint | None
+    remarks: Sequence[str]
 
 
 def prepare(
@@ -96,7 +99,8 @@ def prepare(
     ground = ground_of(system, how, options.shuffle_ties)
     cells = cells_of(system, ground, samples.dataset, how)
     origin = provenance(system.seed, options.num_threads, options.device)
-    origin |= {"started_with": options.started_with, "sources": sources}
+    remarks = remarks_on(system, ground.devices)
+    origin |= {"started_with": options.started_with, "sources": sources, "remarks": remarks}
     origin |= _how_played(system, ground.sim, cells.rounds)
     needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
     origin |= _how_learned(system, learner, first, samples, options)
@@ -106,7 +110,7 @@ def prepare(
     cloud = cloud_of(*nodes, known, digest)
     if options.out is not None:
         _begin_folder(options.out, config, origin, None if resumes else while_played, writer)
-    return PreparedRun(system, ground.sim, cloud, writer, known)
+    return PreparedRun(system, ground.sim, cloud, writer, known, remarks)
 
 
 def _check_network(network: Any) -> None:

@@ -24,6 +24,7 @@ from cosim.engine.run.collector import rare_collections
 from cosim.engine.run.needs import ClockKind, RecordsKind
 from cosim.engine.run.options import SCENARIO, RunOptions
 from cosim.engine.run.preparation import PreparedRun, prepare
+from cosim.engine.run.remarks import say_once
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import other_rows
 from cosim.engine.store.kept_model import LAST
@@ -90,6 +91,9 @@ def run(
     Raises:
         ConfigurationError: Anything that cannot be run, before the clock starts; a selection rule that
             chooses no client and lets no time pass, when it does.
+
+    Warns:
+        Remark: A value is legal, and users rarely mean it (`cosim.engine.run.remarks`).
     """
     options = RunOptions(
         out=out,
@@ -111,6 +115,7 @@ def run(
         prepared = prepare(system, network, options, while_played)
         if isinstance(prepared, Result):
             return prepared
+        say_once(prepared.remarks)
         return prepared.writer.with_what_was_learned(_saved(prepared))
 
 

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from cosim.clock.instants import instant_after
 
 Times = NDArray[np.float64]
+LONG_STEP_S, MINUTE_S = 100.0, 60.0
+"""A step between stamps that looks like ms, unless it is of whole minutes. [no source]"""
 
 
 class Course:
@@ -58,6 +60,21 @@ class Course:
     def row_end_s(self, row: int) -> float:
         """End of a row, within the trace."""
         return float(self.time_s[row + 1]) if row + 1 < len(self.time_s) else self.end_s
+
+
+def remarks_on_steps(where: str, steps_s: Times) -> tuple[str, ...]:
+    """Sentence on steps between stamps that look like milliseconds.
+
+    Measurements come several times a second to every few seconds, or every so many minutes or hours.
+
+    Args:
+        where: What holds the stamps `time_s`.
+        steps_s: Steps, shape (steps,).
+    """
+    median_s = float(np.median(steps_s)) if len(steps_s) else 0.0
+    if median_s < LONG_STEP_S or median_s % MINUTE_S == 0.0:
+        return ()
+    return (f"{where} 'time_s': its median step is {median_s:g} s. Use time_s / 1000 if it is in ms.",)
 
 
 class Rate:

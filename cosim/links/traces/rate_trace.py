@@ -20,6 +20,7 @@ Validation: tests/links/test_course.py, tests/links/test_rate_trace.py.
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from typing_extensions import override
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
 from cosim.files.on_disk import shown
+from cosim.files.tables.once import once
 from cosim.files.tables.read import named_file
 from cosim.links.port import Cell, CellLink, Course, Link
 from cosim.links.traces.course import Course as Stamps
@@ -81,8 +83,11 @@ class RateTrace:
 
     def remarks(self) -> tuple[str, ...]:
         """Sentences about probable mistakes in the file."""
-        path = named_file(RateTrace, self.file)
-        return remarks_on(shown(path), read(path))
+        return once(_remarks, named_file(RateTrace, self.file))
+
+
+def _remarks(path: Path) -> tuple[str, ...]:
+    return remarks_on(shown(path), read(path))
 
 
 class TracedRate(Course):

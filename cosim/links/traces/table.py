@@ -12,7 +12,8 @@ names file, row (of a csv file the line, the header's is 1; of Parquet counted f
 Scope and limitations: whole tables in memory, each read once by a process; nothing is interpolated.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,12 +23,16 @@ from numpy.typing import NDArray
 from cosim.clock.instants import LATEST_S
 from cosim.files.tables.once import once
 from cosim.files.tables.read import table_of
+from cosim.links.traces.course import remarks_on_steps
 
 COLUMNS = ("time_s", "device", "rate_bps")
 
 
-FEW_BPS, GAP = 1e3, 20.0
-"""A rate that is small for a link, and a step that is long beside the usual one of a device. [no source]"""
+FEW_BPS, NARROW_BPS, GAP = 1e3, 1e5, 20.0
+"""Rates that are small for any link and for a mobile one, and a step that is long beside the usual one.
+
+[no source]
+"""
 
 
 class Rows(NamedTuple):
@@ -49,11 +54,9 @@ def read(path: Path) -> Mapping[str, Rows]:
 
 def remarks_on(where: str, devices: Mapping[str, Rows]) -> tuple[str, ...]:
     """Sentences on stamps and rates that are legal, and look like a mistake."""
-    found = []
-    if (most_bps := max(float(rows.rate_bps.max()) for rows in devices.values())) < FEW_BPS:
-        found.append(
-            f"{where}: no rate is above {most_bps:g} bit/s. Use rate_bps in bit/s, 1e6 times Mbit/s."
-        )
+    rates_bps = np.concatenate([rows.rate_bps for rows in devices.values()])
+    steps_s = np.concatenate([np.diff(rows.time_s) for rows in devices.values()])
+    found = [*_on_rates(where, rates_bps[rates_bps > 0.0]), *remarks_on_steps(f"{where}, column", steps_s)]
     for device, (time_s, _) in devices.items():
         steps_s = np.diff(time_s)
         longest = int(steps_s.argmax()) if len(steps_s) > 1 else 0
@@ -65,6 +68,18 @@ def remarks_on(where: str, devices: Mapping[str, Rows]) -> tuple[str, ...]:
             )
             break  # the other devices were most often recorded alike
     return tuple(found)
+
+
+def _on_rates(where: str, rates_bps: NDArray[np.float64]) -> Iterator[str]:
+    """Sentence on rates above 0 that look like ones in another unit."""
+    median_bps = float(np.median(rates_bps)) if len(rates_bps) else math.inf
+    if median_bps >= NARROW_BPS:
+        return
+    what = f"{where}, column 'rate_bps': its median is {median_bps:.10g} bit/s"
+    if median_bps < FEW_BPS:
+        yield f"{what}. Use 1e6 times the column if it is in Mbit/s, 1000 times if in kbit/s."
+    else:
+        yield f"{what}. Use 1000 times the column if it is in kbit/s."
 
 
 def _rows(path: Path) -> Mapping[str, Rows]:

@@ -17,7 +17,6 @@ from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.configuration.words import in_words
 from cosim.engine.run.heavy_tails import remark_on_times
 from cosim.engine.run.progress import say
-from cosim.engine.run.remarks import remarks_on
 from cosim.engine.run.targets import task_of
 from cosim.files.on_disk import place, shown
 from cosim.networks.of_run import network_of
@@ -86,9 +85,6 @@ def play(
     for design in found:
         if design.system is not None and (remark := remark_on_times(design.system)):
             console.print(f"{design.name}: {remark}", soft_wrap=True)
-    remarks = [words for design in found if design.system for words in remarks_on(design.system)]
-    for words in dict.fromkeys(remarks):
-        console.print(words, soft_wrap=True)
     failed = runs[runs["status"] != "complete"]
     for row in failed.drop_duplicates("design").itertuples():
         console.print(f"Failed: {row.name}, seed {row.seed}: {row.error}", soft_wrap=True)

@@ -386,7 +386,7 @@ def test_a_page_runs_nothing_of_a_strangers(strangers, whole, tmp_path, capsys):
     summary = json.loads((place / "summary.json").read_bytes())
     summary["measures"]["accuracy"][0] = evil
     (place / "summary.json").write_text(json.dumps(summary))
-    (place / "provenance.json").write_text(json.dumps({"remark_on_times": evil}))
+    (place / "provenance.json").write_text(json.dumps({"remark_on_times": evil, "remarks": [evil]}))
     for name in ("spans", "transfers", "fates"):
         frame = pd.read_parquet(place / f"{name}.parquet")
         column = "node" if name == "spans" else "client"
