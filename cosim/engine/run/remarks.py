@@ -53,7 +53,7 @@ def remarks_on(system: Any, devices: DeviceArrays) -> list[str]:
     """A sentence on each value of a system that looks like a mistake, and how it is mended.
 
     Args:
-        devices: Those of its clients.
+        devices: Devices of its clients.
     """
     of_files = (words for part in parts_of(system) for words in part.remarks())
     return list(dict.fromkeys([*_few(system, ""), *of_files, *_on_devices(system, devices)]))

@@ -65,7 +65,7 @@ class Course:
 def remarks_on_steps(where: str, steps_s: Times) -> tuple[str, ...]:
     """Sentence on steps between stamps that look like milliseconds.
 
-    Measurements come several times a second to every few seconds, or every so many minutes or hours.
+    Measurements come several times a second to every few seconds, or every few minutes or hours.
 
     Args:
         where: What holds the stamps `time_s`.
