@@ -4,6 +4,7 @@ from cosim.devices.cycles import Cycles, CyclesPerBit, CyclesPerOperation, Cycle
 from cosim.devices.device import Device, DeviceArrays
 from cosim.devices.device_table import DeviceTable
 from cosim.devices.drawn_devices import DrawnDevices
+from cosim.devices.measured_steps import MeasuredSteps
 from cosim.devices.mixture import Mixture
 from cosim.devices.port import Devices
 from cosim.devices.power_control import PowerControl
@@ -37,6 +38,7 @@ __all__ = [
     "HalfNormalTime",
     "HyperExponentialTime",
     "LogNormalTime",
+    "MeasuredSteps",
     "Mixture",
     "OnOff",
     "PowerControl",

@@ -1,4 +1,5 @@
 from cosim.links.carried import SteadyUpload
+from cosim.links.given_rates import GivenRates
 from cosim.links.instantaneous import Instantaneous
 from cosim.links.machine import Machine
 from cosim.links.port import CellLink, Course, KnownLink, Link
@@ -12,6 +13,7 @@ __all__ = [
     "Course",
     "Dealing",
     "Dealt",
+    "GivenRates",
     "HoldLast",
     "InTurns",
     "Instantaneous",

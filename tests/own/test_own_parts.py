@@ -294,7 +294,7 @@ NO_UPLINKS = ("os:system", "own_parts:ConstantLink", "own_parts:Noise", "cosim.e
 def test_a_kind_that_is_no_such_part_is_refused(kind):
     with pytest.raises(
         ConfigurationError,
-        match=r"'kind' must be one of Instantaneous, PublicNetwork, Radio, TracedLink, (?!Unicast)",
+        match=r"must be one of GivenRates, Instantaneous, PublicNetwork, Radio, TracedLink, (?!Unicast)",
     ):
         from_dict(cosim.System, {"uplink": {"kind": kind}})
 

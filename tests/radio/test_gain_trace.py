@@ -7,50 +7,17 @@ import attrs
 import numpy as np
 import pytest
 from fixtures.fixes import has_fix
+from fixtures.through_gains import BAND_HZ, ends_s, radio
 
 import cosim
 from cosim import ConfigurationError
-from cosim.clock.simulation import Simulation
-from cosim.engine.ways.of_link import ways_of
-from cosim.jobs.job import Job
-from cosim.jobs.payload import Payload
-from cosim.links import HoldLast, RefusePastEnd, RepeatTrace
-from cosim.links.port import Cell
-from cosim.radio import GainTrace, NoiseOnly
-from cosim.records.rows import UP
+from cosim.links import RefusePastEnd, RepeatTrace
 from cosim.testing import check_system, small_system
-
-BAND_HZ, POWER_W = 1e6, 0.2
-NOISE_W = POWER_W / 1e9
-JOB = Job(1, 0, 0)
-QUIET = NoiseOnly(noise_dbm_per_hz=10 * math.log10(NOISE_W / BAND_HZ * 1e3), noise_figure_db=0.0)
-"""An SNR of 1 at a gain of 1e-9: 1 Mbit/s alone."""
 
 
 def saved(folder: Path, **arrays: object) -> str:
     np.savez(folder / "street.npz", **{name: np.asarray(values) for name, values in arrays.items()})
     return str(folder / "street.npz")
-
-
-def radio(file: str, **changes: object) -> cosim.Radio:
-    fading = GainTrace(file=file, **{"past_end": HoldLast()} | changes)
-    return cosim.Radio(sharing=cosim.FixedShares(bandwidth_hz=BAND_HZ), link=QUIET, fading=fading)
-
-
-def ends_s(uplink: cosim.Radio, bits: list[float], begin_s: float = 0.0) -> list[float]:
-    sim = Simulation(seed=1)
-    names = tuple(f"client-{number:04d}" for number in range(len(bits)))
-    cell = Cell("edge-00", names, np.ones(len(bits)), np.full(len(bits), POWER_W))
-    (link,) = ways_of(sim, uplink, [cell], UP)
-
-    def sent(name: str, own_bits: float):
-        if begin_s:
-            yield sim.timer(begin_s)
-        upload = link.open(name, Payload(1, own_bits), JOB, POWER_W)
-        yield upload.done
-        return sim.now_s
-
-    return sim.run(sim.together([sent(name, own) for name, own in zip(names, bits, strict=True)]))
 
 
 TIME_S = [0.0, 0.5, 1.0, 3.0]

@@ -288,7 +288,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         row = r"--protocol\.training\.selection\.kind +mine:Patient +BySamples,.* +Rests before every edge"
         assert re.search(row, kinds)
         assert re.search(
-            r"--uplink\.kind +Radio +Instantaneous, PublicNetwork\b.* +An uplink over the air\.", kinds
+            r"--uplink\.kind +Radio +GivenRates, Instantaneous\b.* +An uplink over the air\.", kinds
         )
         assert "--import MODULE" in output
         assert "--paper-scale" in output

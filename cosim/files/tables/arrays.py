@@ -19,7 +19,7 @@ from cosim.files.tables.faults import fault, missing, unreadable
 
 _NPY = b"\x93NUMPY"
 _ZIP = b"PK"
-_DAMAGED = (
+DAMAGED = (
     OSError,
     EOFError,
     KeyError,
@@ -33,7 +33,7 @@ _DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
-"""Errors that numpy and zipfile raise for damaged files."""
+"""Errors that numpy, scipy and zipfile raise for damaged files."""
 _OBJECTS = np.empty(0, dtype=object)
 """In place of an array of Python objects, which is not unpickled."""
 _INSTEAD = {
@@ -56,6 +56,10 @@ class Arrays:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._arrays = self._read(path)
+
+    def _read(self, path: Path) -> dict[str, NDArray[Any]]:
+        """Name -> array, of any type but Python's objects."""
         try:
             with path.open("rb") as file:
                 beginning = file.read(len(_NPY))
@@ -71,16 +75,17 @@ class Arrays:
             with zipfile.ZipFile(path) as archive:
                 named = Counter(name.removesuffix(".npy") for name in archive.namelist())
             with np.load(path, allow_pickle=False) as arrays:
-                self._arrays = {name: _plain(arrays, name) for name in named}
+                found = {name: _plain(arrays, name) for name in named}
         except ConfigurationError:
             raise
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise unreadable(path, error) from None
         if not named:
             raise fault(path, "holds no arrays", "numpy.savez(file, name=values, ...)")
         for name, count in named.items():
             if count > 1:
                 raise fault(path, f"holds {count} arrays {name!r}", "one name for each array")
+        return found
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -93,13 +98,21 @@ class Arrays:
         Raises:
             ConfigurationError: There is none of that name, or it holds something else.
         """
+        return self._of_kinds(name, "iuf").astype(np.float64)
+
+    def values(self, name: str) -> NDArray[np.float64] | NDArray[np.complex128]:
+        """An array as `numbers`, or of complex numbers, as complex128."""
+        values = self._of_kinds(name, "iufc")
+        return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+
+    def _of_kinds(self, name: str, kinds: str) -> NDArray[Any]:
         if name not in self._arrays:
             raise missing(self.path, name, self.names, "array")
         values = self._arrays[name]
-        if values.dtype.kind not in "iuf":
+        if values.dtype.kind not in kinds:
             instead = _INSTEAD.get(values.dtype.kind, "integers or floats")
             raise fault(self.path, f"array {name!r} is of type {values.dtype}, and no number", instead)
-        return values.astype(np.float64)
+        return values
 
     def check(self, name: str, is_wrong: NDArray[np.bool_], what: str, instead: str) -> None:
         """Refuse values of an array.

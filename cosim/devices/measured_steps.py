@@ -1,0 +1,95 @@
+"""Measured steps: the seconds that each device takes for a local step, from a table of devices.
+
+A benchmark says seconds, and a device has a frequency. The cycles of a step are their product, so a device of
+the table takes the seconds that are measured at the frequency of its row, and at half of it twice as long.
+
+| column | |
+|---|---|
+| device | a client's number, from 0, or its name |
+| frequency_hz | frequency at which it was measured, as in `DeviceTable` |
+| step_s | seconds of a step on the whole model, whatever its mini-batch; or |
+| sample_s | seconds of a step for each sample of its mini-batch |
+
+Usage: `System(devices=DeviceTable(file="phones.csv"), cycles=MeasuredSteps(file="phones.csv"))`.
+
+Scope and limitations: for the network that was measured; a step on a part of it takes the part's share of the
+trained parameters.
+
+Validation: tests/devices/test_measured_steps.py.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from cosim.clock.draws import BLOCK, Draws, Numbers
+from cosim.clock.simulation import Simulation
+from cosim.configuration import part
+from cosim.devices.cycles import Cycles, LocalStep
+from cosim.files.tables.devices import DeviceRows, table_of_devices
+from cosim.files.tables.faults import fault
+from cosim.names import ClientNames
+
+STEP, SAMPLE = "step_s", "sample_s"
+
+
+@part
+class MeasuredSteps(Cycles):
+    """Seconds of a local step of each device, from a table with one row for every client.
+
+    Attributes:
+        file: A csv or Parquet file with the columns device, frequency_hz, and step_s or sample_s; required.
+            [no source]
+    """
+
+    lacks = ()
+
+    file: str = ""
+
+    @property
+    @override
+    def rule(self) -> str:
+        return (
+            f"A local step takes the seconds of {self.file}, whatever the network (cycles.file); on a "
+            "submodel it takes the submodel's share of the trained parameters."
+        )
+
+    @override
+    def files(self) -> tuple[str, ...]:
+        return (self.file,)
+
+    @override
+    def fit(self, system: Any) -> None:
+        """Refuse a table of clients other than the system's, or without times."""
+        rows = self._rows()
+        rows.check_clients(ClientNames(0, sum(system.sizes())), once=True)
+        self._cycles(rows)
+
+    @override
+    def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
+        own = sim.rows(clients, self._of_block) * step.fraction
+        return own * step.batch_size if SAMPLE in self._rows().table.columns else own
+
+    def _of_block(self, draws: Draws, kind: str, block: int) -> NDArray[np.float64]:
+        """Cycles of a step or a sample, for a block of clients."""
+        rows = self._rows()
+        cycles = np.zeros(rows.table.num_rows)
+        cycles[rows.numbers] = self._cycles(rows)
+        return cycles[block * BLOCK : (block + 1) * BLOCK]
+
+    def _cycles(self, rows: DeviceRows) -> NDArray[np.float64]:
+        """Cycles of a step or a sample of each row, shape (rows,)."""
+        table, names = rows.table, [name for name in (STEP, SAMPLE) if name in rows.table.columns]
+        if len(names) != 1:
+            what = f"has {'both columns' if names else 'neither of the columns'} {STEP} and {SAMPLE}"
+            raise fault(
+                table.path, what, f"one column: {STEP} for a step, or {SAMPLE} for each of its samples"
+            )
+        for name in ("frequency_hz", *names):
+            table.check(name, table.numbers(name) == 0.0, "is not above 0", "a measured value")
+        return table.numbers("frequency_hz") * table.numbers(names[0])
+
+    def _rows(self) -> DeviceRows:
+        return table_of_devices(MeasuredSteps, self.file)
