@@ -152,7 +152,9 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
         num = len(self)
         for name in NUMBERS:
             value = np.asarray(getattr(self, name), dtype=float)
-            object.__setattr__(self, name, value if value.ndim else np.full(num, value))
+            if not value.ndim:  # zeros that are never written take no memory
+                value = np.full(num, value) if value else np.zeros(num)
+            object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, devices: Sequence[Device]) -> "DeviceArrays":

@@ -121,5 +121,4 @@ class Rayleigh(Fading):
 
 def _gaussian(rng: np.random.Generator, num: int) -> NDArray[np.complex128]:
     """Circularly symmetric normal numbers of power 1."""
-    parts = rng.standard_normal((num, 2))
-    return (parts[:, 0] + 1j * parts[:, 1]) / math.sqrt(2.0)
+    return rng.standard_normal((num, 2)).view(np.complex128)[:, 0] / math.sqrt(2.0)
