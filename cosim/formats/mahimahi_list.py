@@ -54,7 +54,7 @@ def mahimahi(*files: AnyPath, packet_bits: float = 8 * 1504, slot_s: float = 0.0
             )
         in_slots = np.bincount((np.where(stamps, stamps, length) - 1) // slot)
         edges = np.append(slot * np.arange(len(in_slots)), length)
-        found[client] = Steps.carrying(edges / _PER_S, np.float64(packet_bits) * in_slots)
+        found[client] = Steps.carrying(edges / _PER_S, packet_bits * in_slots)
     return Rates.of(found)
 
 

@@ -5,7 +5,7 @@ A rate holds from its row to the next; the last one as long as the one before, w
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -32,7 +32,7 @@ class Steps(NamedTuple):
     end_s: float
 
     @classmethod
-    def carrying(cls, edges_s: NDArray[np.float64], bits: NDArray[np.float64]) -> "Steps":
+    def carrying(cls, edges_s: NDArray[Any], bits: NDArray[Any]) -> "Steps":
         """Rates that carry a number of bits in each interval, and never a rounding error less.
 
         So an upload of as many bits as come by a stamp has arrived then, and not when the next ones come.
@@ -112,7 +112,7 @@ def _closed(steps: Steps) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return time_s, np.append(rate_bps[:-1], np.maximum(rate_bps[-1:], least_bps))
 
 
-def _at_least(bits: NDArray[np.float64], lasts_s: NDArray[np.float64]) -> NDArray[np.float64]:
+def _at_least(bits: NDArray[Any], lasts_s: NDArray[Any]) -> NDArray[np.float64]:
     """Rates that carry bits in times, and not a rounding error less."""
     rate_bps = bits / lasts_s
     while (short := rate_bps * lasts_s < bits).any():

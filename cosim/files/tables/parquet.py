@@ -1,5 +1,6 @@
 """Parquet: the columns of a file by their types."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +50,8 @@ class Typed:
     def __init__(self, name: str, column: "pa.ChunkedArray") -> None:
         self._name, self._column = name, column
 
-    def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Integers and floats; a null is a gap, and so is a NaN."""
+    def numbers(self, none: Collection[str] = ()) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Integers and floats; a null is a gap, and so is a NaN. They have no texts that stand for one."""
         import pyarrow as pa
 
         kind = self._column.type

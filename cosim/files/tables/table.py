@@ -1,7 +1,7 @@
 """Table: named columns of a file, whatever its form, asked for as numbers or as names."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -22,8 +22,11 @@ LARGEST = 1e30
 class Column(Protocol):
     """Content of a column in one form of files."""
 
-    def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def numbers(self, none: Collection[str] = ()) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Numbers, NaN where there is none, and which rows are gaps, shapes (rows,).
+
+        Args:
+            none: Texts that stand for a gap.
 
         Raises:
             WrongType: It holds no numbers.
@@ -92,19 +95,26 @@ class Table:
                 raise missing(self.path, name, self.columns)
 
     def numbers(
-        self, name: str, *, least: float = 0.0, most: float = LARGEST, gaps: bool = False
+        self,
+        name: str,
+        *,
+        least: float = 0.0,
+        most: float = LARGEST,
+        gaps: bool = False,
+        none: Collection[str] = (),
     ) -> NDArray[np.float64]:
         """A column of numbers from the smallest to the largest that may be, shape (rows,).
 
         Args:
             gaps: True if a row may have none, which becomes a NaN.
+            none: Texts that stand for none, besides an empty cell.
 
         Raises:
             ConfigurationError: There is no such column, or something else in it.
         """
         self.check_columns(name)
         try:
-            found, are_gaps = self._columns[name].numbers()
+            found, are_gaps = self._columns[name].numbers(none)
         except WrongType as error:
             raise fault(self.path, error.what, error.instead, column=name) from None
         if not gaps:
@@ -122,17 +132,27 @@ class Table:
         """
         import pyarrow as pa
 
-        self.check_columns(name)
-        try:
-            texts = self._columns[name].texts()
-        except WrongType as error:
-            raise fault(self.path, error.what, error.instead, column=name) from None
-        coded = pa.chunked_array([texts.fill_null("").combine_chunks()]).dictionary_encode().chunk(0)
+        coded = pa.chunked_array([self._texts(name).combine_chunks()]).dictionary_encode().chunk(0)
         each: list[str] = coded.dictionary.to_pylist()
         which = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         if "" in each:
             self.check(name, which == each.index(""), "is empty", "a name, or leave the row out", value=False)
         return Names(each, which)
+
+    def texts(self, name: str) -> list[str]:
+        """A column of texts, of which a gap is empty.
+
+        Raises:
+            ConfigurationError: There is no such column, or something else in it.
+        """
+        return self._texts(name).to_pylist()
+
+    def _texts(self, name: str) -> "pa.ChunkedArray":
+        self.check_columns(name)
+        try:
+            return self._columns[name].texts().fill_null("")
+        except WrongType as error:
+            raise fault(self.path, error.what, error.instead, column=name) from None
 
     def check(
         self, name: str, is_wrong: NDArray[np.bool_], what: str, instead: str, *, value: bool = True

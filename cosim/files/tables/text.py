@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+_BLOCK = 2**20
+"""Bytes that Arrow reads at a time."""
 _WITHIN = re.compile(rb'[^,\n]"[^,\r\n]')
 """A quote within a field, where doubled ones are left out."""
 _GLUED = re.compile(rb'(?:^|[,\n])""[^",\r\n]')
@@ -61,7 +63,7 @@ def _split(body: bytes, num_columns: int) -> "list[pa.ChunkedArray] | None":
     try:
         found = arrow.read_csv(
             pa.BufferReader(body),
-            read_options=arrow.ReadOptions(column_names=names),
+            read_options=arrow.ReadOptions(column_names=names, block_size=max(_BLOCK, _longest(body))),
             convert_options=arrow.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
@@ -70,6 +72,11 @@ def _split(body: bytes, num_columns: int) -> "list[pa.ChunkedArray] | None":
         return None
     has_a_row_a_line = body and found.num_rows == body.count(b"\n") + 1
     return found.columns if has_a_row_a_line else None
+
+
+def _longest(body: bytes) -> int:
+    """Bytes of the longest line, of which Arrow's blocks hold at least one."""
+    return max(map(len, body.split(b"\n"))) + 2 if len(body) > _BLOCK else 0
 
 
 def _has_loose_quotes(body: bytes) -> bool:
@@ -97,6 +104,7 @@ def _walked(path: Path, content: bytes) -> Table:
 
 def _rows(path: Path, content: bytes) -> Iterator[tuple[int, list[str]]]:
     """The line in which each row ends, and its fields; of an empty line one empty field."""
+    csv.field_size_limit(max(csv.field_size_limit(), len(content)))
     reader = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True, skipinitialspace=True)
     try:
         for fields in reader:

@@ -6,6 +6,7 @@ So 1_000, 0x10, 1,5, １, nan and True are no numbers, and neither is 1e400, whi
 
 import math
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -42,12 +43,14 @@ class TextColumn:
 
         self._texts = pc.call_function("utf8_trim", [cells], pc.TrimOptions(BLANKS))
 
-    def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def numbers(self, none: Collection[str] = ()) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Numbers, NaN where a cell is none, and which cells are gaps, shapes (rows,)."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        gaps = pc.call_function("equal", [self._texts, pa.scalar("")])
+        gaps = pc.call_function(
+            "is_in", [self._texts], pc.SetLookupOptions(pa.array(["", *none], pa.string()))
+        )
         texts = pc.call_function("if_else", [gaps, pa.scalar(None, pa.string()), self._texts])
         try:
             values = np.array(texts.cast(pa.float64()).to_numpy())
