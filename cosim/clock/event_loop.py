@@ -10,6 +10,7 @@ after.
 
 import math
 from collections.abc import Generator
+from heapq import heappop
 from itertools import repeat
 from typing import Any
 
@@ -25,7 +26,7 @@ _AT_ONCE = 50_000
 """Events between two looks at the clock. [no source]"""
 _NUM_NAMED = 100
 """Events that are searched for the processes which the error names. [no source]"""
-_VERBS = ("cosim.clock.simulation", "cosim.clock.side_by_side", "simpy.")
+_VERBS = ("cosim.clock.", "simpy.")
 
 
 def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> Any:
@@ -39,19 +40,38 @@ def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> A
     """
     assert last.callbacks is not None
     last.callbacks.append(StopSimulation.callback)
-    step, most = environment.step, max(_MOST_EVENTS, _MOST_EACH * num_nodes)
+    most = max(_MOST_EVENTS, _MOST_EACH * num_nodes)
     try:
         while True:
             from_s, num_events = environment.now, 0
             while environment.now - from_s < _WITHIN_S:
                 if num_events >= most:
                     raise _stands_still(environment, from_s, num_events)
-                for _ in repeat(None, _AT_ONCE):
-                    step()
+                _step(environment, _AT_ONCE)
                 num_events += _AT_ONCE
                 raise_fallen()
     except StopSimulation as stopped:
         return stopped.args[0]
+
+
+def _step(environment: simpy.Environment, num_events: int) -> None:
+    """Run some events as `Environment.step` does, without a call for each."""
+    queue = environment._queue
+    for _ in repeat(None, num_events):
+        environment._now, _, _, event = heappop(queue)
+        callbacks, event.callbacks = event.callbacks, None  # type: ignore[assignment]
+        for callback in callbacks:
+            callback(event)
+        if not (event._ok or event.defused):
+            raise failure_of(event)
+
+
+def failure_of(event: simpy.Event) -> BaseException:
+    """Exception of an event that has failed, as a copy with a traceback of its own."""
+    event.defused = True
+    failure: BaseException = type(event._value)(*event._value.args)
+    failure.__cause__ = event._value
+    return failure
 
 
 def stop_at_once(environment: simpy.Environment, why: KeyboardInterrupt) -> None:

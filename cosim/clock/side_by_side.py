@@ -12,25 +12,14 @@ Usage, in a process::
 """
 
 import math
-import sys
-from collections.abc import Callable, Generator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import simpy
 
+from cosim.clock.branch import Alarm, AllOver, Branch, Dropped, Event, Process, depth_of, reason_of
 from cosim.clock.event_clock import Clock
-from cosim.clock.event_loop import stop_at_once
-from cosim.clock.instants import deadline_after
 from cosim.names import by_number
-
-Process = Generator[simpy.Event, Any, Any]
-Event = simpy.Event
-
-
-class Dropped(NamedTuple):
-    """Result of a process that was cut short, with the reason."""
-
-    reason: str
 
 
 def outcome_of(process: Process) -> Process:
@@ -39,13 +28,6 @@ def outcome_of(process: Process) -> Process:
         return (yield from process)
     except simpy.Interrupt as cut:
         return reason_of(cut)
-
-
-def reason_of(cut: simpy.Interrupt) -> Dropped:
-    """Reason why a process was cut."""
-    reason = cut.cause
-    assert isinstance(reason, Dropped)
-    return reason
 
 
 class SideBySide:
@@ -57,7 +39,7 @@ class SideBySide:
 
     def __init__(self, environment: Clock, processes: Mapping[Any, Process]) -> None:
         self._environment = environment
-        self._depth = _depth(environment)
+        self._depth = depth_of(environment)
         depth = self._depth + 1
         self._branches = {name: Branch(environment, process, depth) for name, process in processes.items()}
 
@@ -88,11 +70,11 @@ class SideBySide:
         """
         if within_s is not None and not 0.0 <= within_s < math.inf:
             raise ValueError(f"to wait within {within_s} s: must be 0 or above and finite, or None")
-        over: Event = self._environment.all_of(self._branches.values())
+        over: Event = AllOver(self._environment, self._branches.values())
         if num_arrived is not None:
             over |= self._arrival(num_arrived)
         if within_s is not None:
-            over |= _Alarm(self._environment, within_s, self._depth)
+            over |= Alarm(self._environment, within_s, self._depth)
         yield from self._until(over)
         if num_arrived is not None:
             yield from self._end_of_instant()
@@ -150,7 +132,7 @@ class SideBySide:
 
     def _end_of_instant(self) -> Process:
         """Wait until everything else of this instant is over, except the enclosing alarms."""
-        yield from self._until(_Alarm(self._environment, 0.0, self._depth))
+        yield from self._until(Alarm(self._environment, 0.0, self._depth))
 
     def _until(self, event: Event) -> Process:
         try:
@@ -164,7 +146,7 @@ class SideBySide:
         for branch in cut:
             branch.interrupt(reason)
         if cut:
-            yield from self._until(self._environment.all_of(cut))
+            yield from self._until(AllOver(self._environment, cut))
 
 
 class Loose:
@@ -176,7 +158,7 @@ class Loose:
 
     def start(self, process: Process) -> None:
         """Start a process beside the one that is running."""
-        branch = Branch(self._environment, process, _depth(self._environment) + 1)
+        branch = Branch(self._environment, process, depth_of(self._environment) + 1)
         self._branches[branch] = None
         branch.callbacks.append(lambda _: self._branches.pop(branch))  # type: ignore[union-attr]
 
@@ -186,7 +168,7 @@ class Loose:
         for branch in cut:
             branch.interrupt(Dropped(reason))
         if cut:
-            yield self._environment.all_of(cut)
+            yield AllOver(self._environment, cut)
 
 
 class Barrier:
@@ -257,7 +239,7 @@ class Watched:
     def _changed(self, event: Event) -> None:
         self._event = None
         if isinstance(self._process, Branch):
-            alarm = _Alarm(self._environment, 0.0, self._process.depth, comes_last=True)
+            alarm = Alarm(self._environment, 0.0, self._process.depth, comes_last=True)
             alarm.callbacks.append(self._ask)  # type: ignore[union-attr]
 
     def _ask(self, alarm: Event) -> None:
@@ -272,61 +254,4 @@ class Watched:
 
 def end_of_own_instant(environment: Clock) -> Event:
     """Event that comes when everything else of this instant is over, except the caller's enclosing alarms."""
-    return _Alarm(environment, 0.0, _depth(environment))
-
-
-class Branch(simpy.Process):
-    """Process that runs beside others.
-
-    Attributes:
-        depth: Number of enclosing processes.
-        ended_s: Instant at which it has ended.
-    """
-
-    def __init__(self, environment: Clock, process: Process, depth: int = 0) -> None:
-        self.depth = depth
-        self.ended_s = math.inf
-        super().__init__(environment, self._played(process))
-
-    def _played(self, process: Process) -> Process:
-        """The process; if it is cut, its value is `Dropped`."""
-        try:
-            outcome = yield from process
-        except simpy.Interrupt as cut:
-            outcome = reason_of(cut)
-        except KeyboardInterrupt as stop:
-            stop_at_once(self.env, stop)
-            raise
-        self.ended_s = self.env.now
-        return outcome
-
-    @property
-    def has_arrived(self) -> bool:
-        """True if it has ended with a value other than `Dropped`."""
-        return not self.is_alive and self.ok and not isinstance(self._value, Dropped)
-
-    def taken(self) -> Any:
-        """Value of a process that has ended; events that outlive the process let go of it."""
-        value, self._value = self.value, None
-        return value
-
-
-def _depth(environment: Clock) -> int:
-    """Number of processes that enclose the running one; -1 before any has started."""
-    around = environment.active_process
-    return around.depth if isinstance(around, Branch) else -1
-
-
-class _Alarm(simpy.Event):
-    """Timeout that comes after all other events of its instant, including alarms of inner processes.
-
-    Args:
-        comes_last: True if other alarms of this depth come before it, too.
-    """
-
-    def __init__(self, environment: Clock, delay_s: float, depth: int, *, comes_last: bool = False) -> None:
-        super().__init__(environment)
-        self._ok = True
-        self._value = None
-        time_s = deadline_after(environment.now, delay_s) if delay_s else environment.now
-        environment.schedule_at(self, sys.maxsize - 2 * depth + comes_last, time_s)
+    return Alarm(environment, 0.0, depth_of(environment))

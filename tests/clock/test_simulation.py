@@ -666,6 +666,16 @@ def test_two_bugs_at_one_instant_surface_as_bugs():
         sim.run(sim.together([broken("a"), broken("b")]))
 
 
+def test_a_process_that_yields_no_event_is_refused():
+    def process():
+        yield 1.0
+
+    with pytest.raises(
+        ConfigurationError, match=r"process yielded 1\.0: must be an event of the clock\. Use yield from"
+    ):
+        Simulation(1).run(process())
+
+
 def test_a_dropped_story_is_a_value_and_no_exception():
     sim = Simulation(seed=1)
 

@@ -22,6 +22,9 @@ from cosim.records.rows import DONE, DOWN, UP, Fate, Transfer
 from cosim.units import ENERGY_ROUNDING
 from cosim.values.pending import PendingState, PendingUpdate
 
+SPENT = "energy budget"
+"""Outcome of a job that stops where its energy is spent."""
+
 
 @attrs.define(kw_only=True, eq=False)
 class Client:
@@ -97,43 +100,46 @@ class Client:
         """Receive, train, send, stopping where the energy is spent."""
         left_j = assignment.energy_budget_j
         left_j = None if left_j is None else left_j * (1.0 + ENERGY_ROUNDING)  # exactly enough is enough
-        if received is None:
-            left_j = yield from self.receive(sim, assignment, left_j)
-        else:
-            yield from self.receive(sim, assignment)
+        if assignment.route.downlink is not None:
+            if received is None:
+                left_j = yield from self.receive(sim, assignment, left_j)
+            else:
+                yield from self.receive(sim, assignment)
+        if received is not None:
             received.leave(self.name)
             yield received.opens
         if isinstance(left_j, Dropped) or left_j == 0.0:
-            return Dropped("energy budget")
+            return Dropped(SPENT)
         lasts_s, train_w = effort_of_one(
             sim, self, assignment.job, assignment.cycles, assignment.frequency_hz
         )
-        start_s = sim.now_s
-        update = yield from _within(sim, self.train(sim, assignment, lasts_s, train_w), train_w, left_j)
-        left_j = _left_j(left_j, sim, start_s, train_w)
-        if isinstance(update, Dropped) or left_j == 0.0:
-            return Dropped("energy budget")
-        sending = self.send(sim, assignment, left_j)
-        if assignment.upload_deadline_s is None:
-            sent = yield from sending
+        training = self.train(sim, assignment, lasts_s, train_w)
+        if left_j is None:
+            update = yield from training
         else:
+            update, left_j = yield from _within(sim, training, train_w, left_j)
+            if left_j == 0.0:
+                return Dropped(SPENT)
+        if assignment.upload_deadline_s is None:
+            sent = yield from self.send(sim, assignment, left_j)
+        else:
+            sending = self.send(sim, assignment, left_j)
             (sent,) = yield from sim.with_deadline([sending], assignment.upload_deadline_s)
         return sent if isinstance(sent, Dropped) else update
 
     def receive(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
-        """Download what is to be trained; idle while it waits for its turn.
+        """Download what is to be trained, on a link that takes time; idle while it waits for its turn.
 
         Args:
             most_j: Energy after which it stops. None means no limit.
 
         Returns:
-            What is left of the energy, or `Dropped`.
+            What is left of the energy, or `Dropped`, when the process has ended.
         """
         downlink = assignment.route.downlink
-        download = None if downlink is None else downlink.open(self.name, assignment.download, assignment.job)
-        if download is None:
-            return most_j
-        return (yield from self._carry(sim, download, assignment, DOWN, self.receive_w, most_j))
+        assert downlink is not None
+        download = downlink.open(self.name, assignment.download, assignment.job)
+        return self._carry(sim, download, assignment, DOWN, self.receive_w, most_j)
 
     def train(self, sim: Simulation, assignment: Assignment, lasts_s: float, power_w: float) -> Process:
         """Ask for the learning now, let the time it takes pass."""
@@ -156,14 +162,12 @@ class Client:
     def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
         """Upload until all bits are through or the upload is cut; idle while it waits for its turn.
 
-        Args:
-            most_j: Energy after which it stops and returns `Dropped`. None means no limit.
+        Arguments and result as `receive`.
         """
         payload, job = assignment.payload, assignment.job
         tx_power_w = sending_w_of_one(sim, self, job, payload.bits, assignment.tx_power_w)
-        send_w = tx_power_w + self.device.static_power_w
         upload = assignment.route.uplink.open(self.name, payload, job, tx_power_w)
-        return (yield from self._carry(sim, upload, assignment, UP, send_w, most_j))
+        return self._carry(sim, upload, assignment, UP, tx_power_w + self.device.static_power_w, most_j)
 
     def _carry(
         self,
@@ -172,22 +176,45 @@ class Client:
         assignment: Assignment,
         direction: str,
         power_w: float,
-        most_j: float | None,
+        left_j: float | None,
     ) -> Process:
-        """Wait until it is done or cut, and write its row; returns the energy that is left, or `Dropped`."""
+        """Wait until it is granted and carry, as often as its link wants, and write its row.
+
+        Returns the energy that is left, or `Dropped`.
+        """
+        name, idle_w, start_s = self.name, self.device.idle_w, sim.now_s
+        global_round, edge_round, number = assignment.job
         activity, payload = (
             ("send", assignment.payload) if direction == UP else ("receive", assignment.download)
         )
-        start_s = sim.now_s
         try:
-            return (yield from self._in_turns(sim, upload, assignment.job.number, activity, power_w, most_j))
+            while True:
+                if upload.granted is not None:
+                    waiting = sim.spend(name, "wait", upload.granted, idle_w, number)
+                    if left_j is None or not idle_w:
+                        yield from waiting
+                    else:
+                        _, left_j = yield from _within(sim, waiting, idle_w, left_j)
+                        if left_j == 0.0:
+                            return Dropped(SPENT)
+                until = upload.turn_over or upload.done
+                carrying = sim.spend(name, activity, until, power_w, number)
+                if left_j is None:
+                    yield from carrying
+                else:
+                    carried, left_j = yield from _within(sim, carrying, power_w, left_j)
+                    if isinstance(carried, Dropped):
+                        return carried
+                if until is upload.done:
+                    return left_j
+                if left_j == 0.0:
+                    return Dropped(SPENT)
         finally:
             upload.close()
             payload_bits = int(payload.bits)
-            global_round, edge_round, number = assignment.job
             sim.recorder.carried(
                 Transfer(
-                    self.name,
+                    name,
                     assignment.route.edge,
                     global_round,
                     edge_round,
@@ -201,50 +228,14 @@ class Client:
                 )
             )
 
-    def _in_turns(
-        self,
-        sim: Simulation,
-        upload: Upload,
-        job: int,
-        activity: str,
-        power_w: float,
-        left_j: float | None,
-    ) -> Process:
-        """Wait until it is granted and carry, as often as its link wants, to its or the energy's end."""
-        idle_w = self.device.idle_w
-        while True:
-            if upload.granted is not None:
-                start_s, waiting = sim.now_s, sim.spend(self.name, "wait", upload.granted, idle_w, job)
-                waited = yield from _within(sim, waiting, idle_w, left_j if idle_w else None)
-                left_j = _left_j(left_j, sim, start_s, idle_w)
-                if isinstance(waited, Dropped) or left_j == 0.0:
-                    return Dropped("energy budget")
-            until, start_s = upload.turn_over or upload.done, sim.now_s
-            carrying = sim.spend(self.name, activity, until, power_w, job)
-            carried = yield from _within(sim, carrying, power_w, left_j)
-            left_j = _left_j(left_j, sim, start_s, power_w)
-            if isinstance(carried, Dropped):
-                return carried
-            if until is upload.done:
-                return left_j
-            if left_j == 0.0:
-                return Dropped("energy budget")
 
+def _within(sim: Simulation, process: Process, power_w: float, most_j: float) -> Process:
+    """Run a process at a power, cut off once it has spent `most_j`; returns its value and what is left.
 
-def _left_j(most_j: float | None, sim: Simulation, since_s: float, power_w: float) -> float | None:
-    """Energy that is left after a power since then, 0 for mere rounding errors; None without a limit."""
-    if most_j is None:
-        return None
-    left_j = most_j - power_w * duration_between(since_s, sim.now_s)
-    return left_j if left_j > 4.0 * ENERGY_ROUNDING * most_j else 0.0
-
-
-def _within(sim: Simulation, process: Process, power_w: float, most_j: float | None) -> Process:
-    """Process at a power, cut off once it has spent `most_j`; None means no limit."""
-    return process if most_j is None else _until_spent(sim, process, power_w, most_j)
-
-
-def _until_spent(sim: Simulation, process: Process, power_w: float, most_j: float) -> Process:
-    lasts_s = most_j / power_w if power_w > 0.0 else None
-    (outcome,) = yield from sim.with_deadline([process], lasts_s, "energy budget")
-    return outcome
+    If it is cut off, nothing is left, and its value is `Dropped`.
+    """
+    start_s, lasts_s = sim.now_s, most_j / power_w if power_w > 0.0 else None
+    (value,) = yield from sim.with_deadline([process], lasts_s, SPENT)
+    left_j = most_j - power_w * duration_between(start_s, sim.now_s)
+    is_left = not isinstance(value, Dropped) and left_j > 4.0 * ENERGY_ROUNDING * most_j
+    return value, left_j if is_left else 0.0  # 0 for mere rounding errors

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Effort(NamedTuple):
-    """Time, power and frequency of trainings, shape (clients,); plain numbers for one."""
+    """Time and power of trainings, shape (clients,)."""
 
-    lasts_s: Any
-    power_w: Any
+    lasts_s: NDArray[np.float64]
+    power_w: NDArray[np.float64]
 
 
 def planned_s(
@@ -82,16 +82,16 @@ def effort_of(
 
 def effort_of_one(
     sim: Simulation, client: "Client", job: Job, cycles: float, asked_hz: float | None
-) -> Effort:
-    """Effort of one client's training that begins now."""
+) -> tuple[float, float]:
+    """Time and power of one client's training that begins now."""
     device = client.device
     if device.processor is None and device.training_time is None:
         if asked_hz is None:
-            return Effort(cycles / device.frequency_hz, device.train_w)
-        return Effort(cycles / asked_hz, computing_w(device, asked_hz))
+            return cycles / device.frequency_hz, device.train_w
+        return cycles / asked_hz, computing_w(device, asked_hz)
     asked = None if asked_hz is None else np.array([asked_hz])
     lasts_s, power_w = effort_of(sim, client.alone, job, sim.now_s, np.array([cycles]), asked)
-    return Effort(lasts_s.item(), power_w.item())
+    return lasts_s.item(), power_w.item()
 
 
 def sending_w(

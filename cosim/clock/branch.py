@@ -1,0 +1,139 @@
+"""Branch: a process that runs beside others, and the events by which others wait for it.
+
+A branch is SimPy's process with a value if it is cut, and an instant of its end. It runs its steps itself, so
+that they pass through no other generator.
+"""
+
+import math
+import sys
+from collections.abc import Generator, Iterable
+from typing import Any, NamedTuple
+
+import simpy
+from typing_extensions import override
+
+from cosim.clock.event_clock import Clock
+from cosim.clock.event_loop import failure_of, stop_at_once
+from cosim.clock.instants import deadline_after
+from cosim.configuration import ConfigurationError
+
+Process = Generator[simpy.Event, Any, Any]
+Event = simpy.Event
+
+
+class Dropped(NamedTuple):
+    """Result of a process that was cut short, with the reason."""
+
+    reason: str
+
+
+def reason_of(cut: simpy.Interrupt) -> Dropped:
+    """Reason why a process was cut."""
+    reason = cut.cause
+    assert isinstance(reason, Dropped)
+    return reason
+
+
+class Branch(simpy.Process):
+    """Process that runs beside others; if it is cut, its value is `Dropped`.
+
+    Attributes:
+        depth: Number of enclosing processes.
+        ended_s: Instant at which it has ended.
+    """
+
+    def __init__(self, environment: Clock, process: Process, depth: int = 0) -> None:
+        self.depth = depth
+        self.ended_s = math.inf
+        super().__init__(environment, process)
+
+    @override
+    def _resume(self, event: Event) -> None:
+        """Let it go on with the value or the failure of an event, up to the next that has not come yet."""
+        process, self.env._active_proc = self._generator, self
+        try:
+            while True:
+                event = process.send(event._value) if event._ok else process.throw(failure_of(event))
+                if event.callbacks is not None:
+                    break
+        except StopIteration as ended:
+            self._end(ended.value)
+        except simpy.Interrupt as cut:
+            self._end(reason_of(cut))
+        except BaseException as failure:
+            if not isinstance(event, Event):
+                raise _no_event(event, process) from None
+            if isinstance(failure, KeyboardInterrupt):
+                stop_at_once(self.env, failure)
+            self._end(failure, ok=False)
+        else:
+            self._target = event
+            event.callbacks.append(self._resume)
+        self.env._active_proc = None
+
+    def _end(self, value: Any, *, ok: bool = True) -> None:
+        self._ok, self._value, self.ended_s = ok, value, self.env._now
+        self._target = None  # type: ignore[assignment]
+        self.env.schedule(self)
+
+    @property
+    def has_arrived(self) -> bool:
+        """True if it has ended with a value other than `Dropped`."""
+        return not self.is_alive and self.ok and not isinstance(self._value, Dropped)
+
+    def taken(self) -> Any:
+        """Value of a process that has ended; events that outlive the process let go of it."""
+        value, self._value = self.value, None
+        return value
+
+
+def _no_event(found: Any, process: Process) -> ConfigurationError:
+    return ConfigurationError(
+        f"{getattr(process, '__qualname__', process)} yielded {found!r:.80}: must be an event of the "
+        "clock. Use yield from, as in yield from sim.spend(...)."
+    )
+
+
+class AllOver(simpy.Event):
+    """Event when all of some branches have ended; it fails with the first that fails."""
+
+    def __init__(self, environment: Clock, branches: Iterable[Branch]) -> None:
+        super().__init__(environment)
+        self._num_left = 0
+        for branch in branches:
+            if branch.callbacks is not None:
+                self._num_left += 1
+                branch.callbacks.append(self._count)
+        if not self._num_left:
+            self.succeed()
+
+    def _count(self, branch: Event) -> None:
+        self._num_left -= 1
+        if self.triggered:
+            return
+        if not branch._ok:
+            branch.defused = True
+            self.fail(branch._value)
+        elif not self._num_left:
+            self.succeed()
+
+
+class Alarm(simpy.Event):
+    """Timeout that comes after all other events of its instant, including alarms of inner processes.
+
+    Args:
+        comes_last: True if other alarms of this depth come before it, too.
+    """
+
+    def __init__(self, environment: Clock, delay_s: float, depth: int, *, comes_last: bool = False) -> None:
+        super().__init__(environment)
+        self._ok = True
+        self._value = None
+        time_s = deadline_after(environment.now, delay_s) if delay_s else environment.now
+        environment.schedule_at(self, sys.maxsize - 2 * depth + comes_last, time_s)
+
+
+def depth_of(environment: Clock) -> int:
+    """Number of processes that enclose the running one; -1 before any has started."""
+    around = environment.active_process
+    return around.depth if isinstance(around, Branch) else -1
