@@ -17,7 +17,7 @@ from hypothesis import settings
 
 from cosim import FashionMnist
 from cosim.data.dataset import Dataset
-from cosim.data.pictures.fashion_mnist_files import MissingFiles
+from cosim.data.pictures.published import MissingFiles
 
 pytest.register_assert_rewrite("both_clocks", "equal")
 

@@ -1,63 +1,26 @@
 """CIFAR-10 on disk: the right content, or an error that says what is wrong; where it is looked for."""
 
-import gzip
 import hashlib
-import io
 import os
-import tarfile
 
 import numpy as np
 import pytest
+from picture_files import ARCHIVE, ARCHIVED, CONTENTS, LABELS, level, packed, records, small_cifar10
 
 from cosim.configuration import ConfigurationError
-from cosim.data.pictures import cifar10_files as cifar10
-from cosim.data.pictures.cifar10_files import ARCHIVE, FOLDER, TEST_FILE, TRAIN_FILES, MissingFiles
+from cosim.data.pictures.cifar10_files import FOLDER, TEST_FILE, TRAIN_FILES
+from cosim.data.pictures.published import MissingFiles, cache_folder
+from cosim.data.pictures.sets import CIFAR10
 
 FILES = (*TRAIN_FILES, TEST_FILE)
-LABELS = np.concatenate([np.random.default_rng(n).permutation(n) % 10 for n in (100, 20)]).reshape(6, 20)
-"""Of 20 records in each of the six files; classes are equal in the last, and in the others together."""
-
-
-def level(file, picture, channel, row, column):
-    """Content of the stand-ins; no two files, pictures, channels, rows or columns are equal."""
-    return (file * 101 + picture * 37 + channel * 71 + row * 3 + column * 5) % 251
-
-
-def content(file, labels=None):
-    """Records written byte by byte, as the format says."""
-    written = bytearray()
-    for picture, label in enumerate(LABELS[file] if labels is None else labels):
-        written.append(label)
-        for channel in range(3):
-            for row in range(32):
-                written += bytes(level(file, picture, channel, row, column) for column in range(32))
-    return bytes(written)
-
-
-CONTENTS = {name: content(file) for file, name in enumerate(FILES)}
-
-
-def packed(contents, folder=FOLDER):
-    """An archive as the authors', with a file that is no batch and the batches in another order."""
-    written = io.BytesIO()
-    with tarfile.open(fileobj=written, mode="w") as archive:
-        for name, bytes_ in {"batches.meta.txt": b"airplane\n", **dict(reversed(contents.items()))}.items():
-            member = tarfile.TarInfo(f"{folder}/{name}")
-            member.size = len(bytes_)
-            archive.addfile(member, io.BytesIO(bytes_))
-    return gzip.compress(written.getvalue(), mtime=0)
-
-
-ARCHIVED = packed(CONTENTS)
 
 
 @pytest.fixture
-def small(monkeypatch, tmp_path):
+def cifar10(monkeypatch, tmp_path):
     """Stand-ins for the published files: same format, 20 records each, a checksum to match; no cache."""
-    monkeypatch.setattr(cifar10, "NUM_RECORDS", 20)
-    monkeypatch.setattr(cifar10, "ARCHIVE_MD5", hashlib.md5(ARCHIVED).hexdigest())
     monkeypatch.delenv("COSIM_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return small_cifar10()
 
 
 def loose(folder, **other_content):
@@ -80,8 +43,7 @@ def archived(folder, bytes_=ARCHIVED):
 
 
 @pytest.mark.parametrize("way", ["files", "their folder", "archive"])
-@pytest.mark.usefixtures("small")
-def test_each_record_lands_in_its_place(tmp_path, way):
+def test_each_record_lands_in_its_place(cifar10, tmp_path, way):
     folder = tmp_path / "data"
     archived(folder) if way == "archive" else loose(folder if way == "files" else folder / FOLDER)
     train_images, train_labels, test_images, test_labels = read = cifar10.read(cifar10.find(folder))
@@ -104,12 +66,12 @@ WRONG = {
     ),
     "too long": ({"test_batch": CONTENTS[TEST_FILE] + b"\0"}, TEST_FILE, "too long: 61,461 bytes"),
     "label 10": (
-        {"data_batch_5": content(4, [*LABELS[4][:-1], 10])},
+        {"data_batch_5": records(4, [*LABELS[4][:-1], 10])},
         "data_batch_5.bin",
         "record 19 has label 10, but the labels are 0 to 9",
     ),
     "unequal test classes": (
-        {"test_batch": content(5, [0, *np.arange(19) % 9])},
+        {"test_batch": records(5, [0, *np.arange(19) % 9])},
         TEST_FILE,
         "has 4 pictures of class 0, not 2 as published",
     ),
@@ -122,15 +84,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("other", "name", "complaint"), WRONG.values(), ids=WRONG.keys())
-@pytest.mark.usefixtures("small")
-def test_a_wrong_file_is_named_with_fault_and_fix(tmp_path, other, name, complaint):
+def test_a_wrong_file_is_named_with_fault_and_fix(cifar10, tmp_path, other, name, complaint):
     folder = loose(tmp_path / "data", **other)
     with pytest.raises(ConfigurationError) as refused:
         cifar10.read(folder)
     message = str(refused.value)
     assert message.startswith(f"{folder / name}: ")
     assert complaint in message
-    assert "Download https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz into" in message
+    assert "`cosim data get cifar10`" in message
     assert "\n" not in message
     assert not isinstance(refused.value, MissingFiles)
 
@@ -145,8 +106,7 @@ BAD_ARCHIVES = {
 
 
 @pytest.mark.parametrize("bytes_", BAD_ARCHIVES.values(), ids=BAD_ARCHIVES.keys())
-@pytest.mark.usefixtures("small")
-def test_only_the_published_archive_is_read(tmp_path, bytes_):
+def test_only_the_published_archive_is_read(cifar10, tmp_path, bytes_):
     folder = archived(tmp_path / "data", bytes_)
     with pytest.raises(ConfigurationError, match="not the published archive") as refused:
         cifar10.read(folder)
@@ -156,11 +116,10 @@ def test_only_the_published_archive_is_read(tmp_path, bytes_):
 
 
 def test_the_checksum_is_the_published_one():
-    assert (cifar10.ARCHIVE_MD5, cifar10.NUM_RECORDS) == ("c32a1d4ab5d03f1284b67883e8d87530", 10_000)
+    assert (CIFAR10.files.md5, CIFAR10.files.num_records) == ("c32a1d4ab5d03f1284b67883e8d87530", 10_000)
 
 
-@pytest.mark.usefixtures("small")
-def test_the_archive_comes_before_files(tmp_path):
+def test_the_archive_comes_before_files(cifar10, tmp_path):
     folder = archived(tmp_path / "data")
     loose(folder / FOLDER, test_batch=b"")
     assert len(cifar10.read(folder)[3]) == 20
@@ -169,21 +128,19 @@ def test_the_archive_comes_before_files(tmp_path):
 # --- looking ---
 
 
-@pytest.mark.usefixtures("small")
-def test_places_are_tried_in_order(tmp_path, monkeypatch):
+def test_places_are_tried_in_order(cifar10, tmp_path, monkeypatch):
     given, variable = loose(tmp_path / "given"), archived(tmp_path / "variable")
-    cache = loose(tmp_path / "cache/cosim/cifar-10" / FOLDER).parent
+    cache = loose(tmp_path / "cache/cosim/cifar10" / FOLDER).parent
     monkeypatch.setenv("COSIM_DATA", str(variable))
     assert cifar10.find(given) == given
     assert cifar10.find() == variable
     monkeypatch.delenv("COSIM_DATA")
-    assert cifar10.find() == cache == cifar10.cache_folder()
+    assert cifar10.find() == cache == cache_folder() / CIFAR10.name
 
 
 @pytest.mark.parametrize("named_by", ["--data-dir", "$COSIM_DATA"])
-@pytest.mark.usefixtures("small")
-def test_a_named_folder_is_not_silently_replaced(tmp_path, monkeypatch, named_by):
-    loose(tmp_path / "cache/cosim/cifar-10")
+def test_a_named_folder_is_not_silently_replaced(cifar10, tmp_path, monkeypatch, named_by):
+    loose(tmp_path / "cache/cosim/cifar10")
     absent, empty, partial = tmp_path / "absent", tmp_path / "empty", tmp_path / "partial"
     empty.mkdir()
     loose(partial / FOLDER, data_batch_4=None, test_batch=None)
@@ -197,15 +154,15 @@ def test_a_named_folder_is_not_silently_replaced(tmp_path, monkeypatch, named_by
             monkeypatch.setenv("COSIM_DATA", str(folder))
         with pytest.raises(MissingFiles) as refused:
             cifar10.find(folder if named_by == "--data-dir" else None)
-        assert str(refused.value).startswith(f"{named_by} = {folder} {fault}: no CIFAR-10")
+        assert str(refused.value).startswith(f"{named_by} = {folder} {fault}: CIFAR-10 is")
 
 
-@pytest.mark.usefixtures("small")
-def test_found_nowhere_says_what_to_do(tmp_path):
+def test_found_nowhere_says_what_to_do(cifar10, tmp_path):
     with pytest.raises(MissingFiles) as refused:
         cifar10.find()
     for part in (
-        f"Download {cifar10.URL} into {tmp_path / 'cache/cosim/cifar-10'}",
+        "`cosim data get cifar10`",
+        f"{tmp_path / 'cache/cosim/cifar10'} is no folder",
         "--data-dir",
         "$COSIM_DATA",
     ):
@@ -213,16 +170,14 @@ def test_found_nowhere_says_what_to_do(tmp_path):
 
 
 @pytest.mark.parametrize("other", ["cifar-10-batches-py/", "cifar-10-python.tar.gz"])
-@pytest.mark.usefixtures("small")
-def test_the_python_version_is_recognised(tmp_path, other):
+def test_the_python_version_is_recognised(cifar10, tmp_path, other):
     (tmp_path / other).mkdir() if other.endswith("/") else (tmp_path / other).write_bytes(b"")
     with pytest.raises(MissingFiles, match=r"\(the Python version that is there is not read\)"):
         cifar10.find(tmp_path)
 
 
 @pytest.mark.parametrize("way", ["files", "archive"])
-@pytest.mark.usefixtures("small")
-def test_stamps_tell_one_state_of_the_files_from_another(tmp_path, way):
+def test_stamps_tell_one_state_of_the_files_from_another(cifar10, tmp_path, way):
     folder = loose(tmp_path / "data") if way == "files" else archived(tmp_path / "data")
     names = FILES if way == "files" else [ARCHIVE]
     before = cifar10.stamps(folder)

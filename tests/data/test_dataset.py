@@ -1,18 +1,26 @@
-"""Data sets: the right content, or an error that says what is wrong; where it is looked for and fetched."""
+"""Data sets: the right content, or an error that says what is wrong; where it is looked for."""
 
+import errno
 import gzip
 import hashlib
-import os
-import socket
 import struct
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import attrs
 import numpy as np
 import pytest
 from data_sets import loaded
+from picture_files import (
+    SMALL,
+    TEST_X,
+    TEST_Y,
+    TRAIN_X,
+    TRAIN_Y,
+    fill,
+    idx,
+    labels,
+    small_fashion_mnist,
+)
 from scipy.integrate import quad
 from scipy.stats import binomtest, norm
 
@@ -20,37 +28,18 @@ from cosim import Digits, FashionMnist
 from cosim.configuration import ConfigurationError
 from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
-from cosim.data.pictures import fashion_mnist_files as files
+from cosim.data.pictures.published import MissingFiles, cache_folder
+from cosim.data.pictures.sets import FASHION_MNIST
 
-TRAIN_X, TRAIN_Y, TEST_X, TEST_Y = (file.name for file in files.FILES)
 INSTALL = "apt-get install dataset-fashion-mnist"
 
 
-def idx(array):
-    return struct.pack(f">4B{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
-
-
-def images(num_images, first=0):
-    """Every grey level occurs, and no two images are equal."""
-    levels = np.arange(num_images * 784) + np.arange(num_images).repeat(784) * 31 + first
-    return (levels % 256).astype(np.uint8).reshape(num_images, 28, 28)
-
-
-def labels(num_labels):
-    return (np.arange(num_labels) % 10).astype(np.uint8)
-
-
-SMALL = {TRAIN_X: images(60), TRAIN_Y: labels(60), TEST_X: images(20, first=5), TEST_Y: labels(20)[::-1]}
-
-
 @pytest.fixture
-def small(monkeypatch):
+def small(monkeypatch, nowhere):
     """Stand-ins for the published files: same format, 60 and 20 samples, checksums to match."""
-    stand_ins = tuple(
-        files.IdxFile(name, array.shape, hashlib.sha256(idx(array)).hexdigest())
-        for name, array in SMALL.items()
-    )
-    monkeypatch.setattr(files, "FILES", stand_ins)
+    known = attrs.evolve(small_fashion_mnist(), package=nowhere)
+    monkeypatch.setattr(FashionMnist, "published", known)
+    return known
 
 
 @pytest.fixture(autouse=True)
@@ -59,18 +48,7 @@ def nowhere(request, monkeypatch, tmp_path):
     if "fashion_mnist" not in request.fixturenames:
         monkeypatch.delenv("COSIM_DATA", raising=False)
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        monkeypatch.setattr(files, "DEBIAN_FOLDER", tmp_path / "debian")
-
-
-def fill(folder, suffix=".gz", **other_content):
-    """A folder of the small files; `other_content` replaces a file's bytes, None leaves it out."""
-    folder.mkdir(parents=True)
-    for name, array in SMALL.items():
-        content = other_content.get(name.split("-ubyte")[0].replace("-", "_"), idx(array))
-        if content is not None:
-            packed = gzip.compress(content) if suffix and content[:2] != b"\x1f\x8b" else content
-            (folder / (name + suffix)).write_bytes(packed)
-    return folder
+    return "dataset-fashion-mnist", tmp_path / "debian"
 
 
 # --- the real set ---
@@ -99,24 +77,20 @@ def test_fashion_mnist_labels_belong_to_their_images(fashion_mnist):
 
 
 @pytest.mark.parametrize(
-    ("name", "written_at", "published_md5"),
-    [
-        (TRAIN_X, 1504176606, "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
-        (TRAIN_Y, 1504176606, "25c81989df183df01b3e8a0aad5dffbe"),
-        (TEST_X, 1504176627, "bef4ecab320f06d8554ea6380940ec79"),
-        (TEST_Y, 1504176627, "bb300cfdad3c16e7a12a480ee83cd310"),
-    ],
+    ("number", "written_at"), [(0, 1504176606), (1, 1504176606), (2, 1504176627), (3, 1504176627)]
 )
-def test_checksums_are_those_of_the_published_files(fashion_mnist, name, written_at, published_md5):
+def test_checksums_are_those_of_the_published_files(fashion_mnist, number, written_at):
     """Files that match our SHA-256 are the published ones, up to name and time in the gzip header."""
-    path = files.find() / f"{name}.gz"
+    published = FASHION_MNIST.downloads[number]
+    path = FASHION_MNIST.find() / published.name
     if not path.is_file():
-        pytest.skip(f"{path.parent} has {name} unzipped, which no published checksum covers")
+        pytest.skip(f"{path.parent} has it unzipped, which no published checksum covers")
     packed = path.read_bytes()
     if packed[3] == 0:  # no file name in the header, as in Debian's package
         flags_time_system = struct.pack("<BIBB", 8, written_at, 0, 3)
-        packed = packed[:3] + flags_time_system + name.encode() + b"\0" + packed[10:]
-    assert hashlib.md5(packed).hexdigest() == published_md5
+        name = published.name.removesuffix(".gz").encode()
+        packed = packed[:3] + flags_time_system + name + b"\0" + packed[10:]
+    assert hashlib.md5(packed).hexdigest() == published.md5
 
 
 # --- reading ---
@@ -185,7 +159,7 @@ def test_a_wrong_file_is_named_with_fault_and_fix(tmp_path, content, name, compl
     assert complaint in message
     assert INSTALL in message
     assert "\n" not in message
-    assert not isinstance(refused.value, files.MissingFiles)
+    assert not isinstance(refused.value, MissingFiles)
 
 
 @pytest.mark.parametrize(
@@ -202,23 +176,59 @@ def test_bad_gzip_is_named(tmp_path, damage):
 # --- looking ---
 
 
-@pytest.mark.usefixtures("small")
-def test_places_are_tried_in_order(tmp_path, monkeypatch):
+@pytest.fixture
+def homeless(monkeypatch):
+    """The user has no home folder."""
+
+    def home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("pathlib.Path.home", home)
+
+
+def closed_to_us(monkeypatch, folder):
+    """Files in a folder are of another user."""
+    is_file = Path.is_file
+
+    def asked(path):
+        if path.is_relative_to(folder):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return is_file(path)
+
+    monkeypatch.setattr("pathlib.Path.is_file", asked)
+
+
+def test_places_are_tried_in_order(tmp_path, monkeypatch, small):
     given, variable = fill(tmp_path / "given"), fill(tmp_path / "variable")
     cache, debian = fill(tmp_path / "cache/cosim/fashion-mnist"), fill(tmp_path / "debian")
     monkeypatch.setenv("COSIM_DATA", str(variable))
-    assert files.find(given) == given
-    assert files.find() == variable
+    assert small.find(given) == given
+    assert small.find() == variable
     monkeypatch.delenv("COSIM_DATA")
-    assert files.find() == cache
+    assert small.find() == cache
     (cache / f"{TEST_Y}.gz").unlink()
-    assert files.find() == debian
+    assert small.find() == debian
 
 
 def test_cache_is_in_the_home_folder_by_default(tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert files.cache_folder() == tmp_path / ".cache/cosim/fashion-mnist"
+    assert cache_folder() == tmp_path / ".cache/cosim"
+
+
+def test_without_a_home_the_other_places_are_searched(tmp_path, small, homeless):
+    debian = fill(tmp_path / "debian")
+    assert cache_folder() is None
+    assert small.find() == debian
+
+
+def test_a_folder_that_may_not_be_read_is_passed_over(tmp_path, monkeypatch, small):
+    cache, debian = fill(tmp_path / "cache/cosim/fashion-mnist"), fill(tmp_path / "debian")
+    closed_to_us(monkeypatch, cache)
+    assert small.find() == debian
+    with pytest.raises(MissingFiles, match=r"--data-dir = .* cannot be read \(Permission denied\)"):
+        small.find(cache)
 
 
 @pytest.mark.parametrize("named_by", ["--data-dir", "$COSIM_DATA"])
@@ -231,141 +241,24 @@ def test_a_named_folder_is_not_silently_replaced(tmp_path, monkeypatch, named_by
         fill(folder, t10k_images_idx3=None)
     if named_by == "$COSIM_DATA":
         monkeypatch.setenv("COSIM_DATA", str(folder))
-    with pytest.raises(files.MissingFiles) as refused:
+    with pytest.raises(MissingFiles) as refused:
         loaded(FashionMnist(), folder if named_by == "--data-dir" else None)
     missing = f"lacks {TEST_X}[.gz]: " if state == "lacks" else "is no folder: "
     assert str(refused.value).startswith(f"{named_by} = {folder} {missing}")
 
 
+@pytest.mark.usefixtures("small")
 def test_found_nowhere_says_what_to_install(tmp_path):
-    with pytest.raises(files.MissingFiles) as refused:
+    with pytest.raises(MissingFiles) as refused:
         loaded(FashionMnist())
     for part in (
         INSTALL,
-        "`cosim data fashion-mnist`",
+        "`cosim data get fashion-mnist`",
         "--data-dir",
         str(tmp_path / "debian"),
         "cosim/fashion-mnist",
     ):
         assert part in str(refused.value)
-
-
-# --- downloading ---
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A web server on this machine: its folder, its address, and the paths it was asked for."""
-    asked = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, format, *args):
-            pass
-
-        def do_GET(self):
-            asked.append(self.path)
-            super().do_GET()
-
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    folder = tmp_path / "served"
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield folder, f"http://127.0.0.1:{running.server_port}", asked
-        running.shutdown()
-        thread.join()
-
-
-@pytest.mark.usefixtures("small")
-def test_download_brings_a_set_that_loads(tmp_path, server):
-    served, url, _ = server
-    fill(served)
-    progress = []
-    folder = files.download(base_url=url, progress=lambda *step: progress.append(step))
-    assert folder == files.cache_folder()
-    assert sorted(os.listdir(folder)) == sorted(os.listdir(served))
-    assert loaded(FashionMnist()).train_x.shape == (60, 784)
-    assert [name for name, fraction in dict.fromkeys(progress) if fraction == 1.0] == [
-        f"{n}.gz" for n in SMALL
-    ]
-    assert all(0 < fraction <= 1 for _, fraction in progress)
-
-
-@pytest.mark.usefixtures("small")
-def test_download_fetches_only_what_is_missing_or_wrong(tmp_path, server):
-    served, url, asked = server
-    fill(served)
-    folder = fill(tmp_path / "here", t10k_images_idx3=None, train_labels_idx1=idx(labels(60)[::-1]))
-    files.download(folder, base_url=url + "/")
-    assert asked == [f"/{TRAIN_Y}.gz", f"/{TEST_X}.gz"]
-    assert len(loaded(FashionMnist(), folder).test_x) == 20
-
-
-@pytest.mark.usefixtures("small")
-def test_download_mends_a_folder_with_a_wrong_unzipped_file(tmp_path, server):
-    served, url, _ = server
-    fill(served)
-    folder = fill(tmp_path / "here", suffix="", train_images_idx3=b"")
-    files.download(folder, base_url=url)
-    assert len(loaded(FashionMnist(), folder).train_x) == 60
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"), [(c, why) for c, _, why in WRONG.values()], ids=WRONG.keys()
-)
-@pytest.mark.usefixtures("small")
-def test_download_leaves_nothing_of_a_wrong_file(tmp_path, server, content, complaint):
-    served, url, _ = server
-    fill(served, **content)
-    with pytest.raises(ConfigurationError) as refused:
-        files.download(tmp_path / "here", base_url=url)
-    (wrong,) = content
-    name = next(name for name in SMALL if name.replace("-", "_").startswith(wrong))
-    assert f"cannot download {url}/{name}.gz: what the server sent is wrong: " in str(refused.value)
-    assert complaint in str(refused.value)
-    before = [f"{n}.gz" for n in list(SMALL)[: list(SMALL).index(name)]]
-    there = os.listdir(tmp_path / "here") if before else []
-    assert sorted(there) == sorted(before)
-    assert before or not (tmp_path / "here").exists()
-
-
-@pytest.mark.usefixtures("small")
-def test_download_says_what_the_server_lacks(tmp_path, server):
-    served, url, _ = server
-    fill(served, train_images_idx3=None)
-    with pytest.raises(ConfigurationError, match="404") as refused:
-        files.download(tmp_path / "here", base_url=url)
-    assert f"{TRAIN_X}.gz" in str(refused.value)
-
-
-def test_download_without_network_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
-        with pytest.raises(ConfigurationError) as refused:
-            files.download(tmp_path / "here", base_url=f"http://127.0.0.1:{unused.getsockname()[1]}")
-    assert INSTALL in str(refused.value)
-    assert not (tmp_path / "here").exists()
-
-
-@pytest.mark.usefixtures("small")
-def test_download_is_all_or_nothing_when_the_disk_fails(tmp_path, server, monkeypatch):
-    served, url, _ = server
-    fill(served)
-
-    def half_then_full(path, content):
-        with open(path, "wb") as file:
-            file.write(content[: len(content) // 2])
-        raise OSError("No space left on device")
-
-    monkeypatch.setattr("pathlib.Path.write_bytes", half_then_full)
-    with pytest.raises(ConfigurationError, match="No space left on device"):
-        files.download(tmp_path / "here", base_url=url)
-    assert os.listdir(tmp_path / "here") == []
-
-
-def test_download_comes_from_the_authors_over_https():
-    assert files.BASE_URL.startswith("https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/")
 
 
 # --- the sets without files ---

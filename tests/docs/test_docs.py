@@ -33,7 +33,7 @@ from cosim import Simulation
 from cosim.clock.draws import uniforms
 from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
-from cosim.data.pictures import fashion_mnist_files as fashion_mnist
+from cosim.data.pictures import download as downloads
 from cosim.links.traces import table as rate_table
 from cosim.queues import HyperExponential, StationaryStart
 from cosim.queues.station import Station
@@ -41,6 +41,7 @@ from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
 from scenarios.command_line import convert, looking, playing
+from scenarios.command_line import data as data_command
 from scenarios.command_line import plot as plot_command
 from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import catalogue
@@ -254,7 +255,7 @@ def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(looking, "trace", lambda *_: 0)
     monkeypatch.setattr(table_command, "table", lambda *_: 0)
     monkeypatch.setattr(plot_command, "plot", lambda *_: 0)
-    monkeypatch.setattr(fashion_mnist, "download", lambda *_: None)
+    monkeypatch.setattr(downloads, "download", lambda *_: None)
     monkeypatch.setattr(convert, "convert", lambda *_: None)
     for module in (*catalogue("reproduce").values(), *catalogue("validate").values()):
         monkeypatch.setattr(importlib.import_module(module), "main", lambda _: 0)
@@ -327,7 +328,7 @@ def test_commands_within_sentences_are_known(page):
         "show": catalogue("run"),
         "reproduce": catalogue("reproduce"),
         "validate": catalogue("validate"),
-        "data": {"fashion-mnist", "convert"},
+        "data": data_command.COMMANDS,
     }
     for command, name in re.findall(r"`cosim (\S+?)(?: ([a-z0-9][a-z0-9-]*))?[ `]", PAGES[page]):
         assert command in COMMANDS, command

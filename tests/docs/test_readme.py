@@ -10,6 +10,7 @@ import warm
 
 import analysis
 from scenarios import command_line
+from scenarios.command_line import data as data_command
 from scenarios.command_line.catalogue import catalogue
 from scenarios.command_line.commands import COMMANDS
 
@@ -52,7 +53,7 @@ def test_every_command_is_known():
             "show": catalogue("run"),
             "reproduce": catalogue("reproduce"),
             "validate": catalogue("validate"),
-            "data": {"fashion-mnist": "", "convert": ""},
+            "data": data_command.COMMANDS,
         }.get(command, {"": ""})
         is_folder = command in ("plot", "report", "table", "trace")
         assert not name or is_folder or name in known

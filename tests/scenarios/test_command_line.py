@@ -27,7 +27,7 @@ from cosim import (
 )
 from cosim.configuration import Port, from_dict, is_configuration, kinds_of, to_dict
 from cosim.data import Synthetic
-from cosim.data.pictures import fashion_mnist_files as fashion_mnist
+from cosim.data.pictures.sets import FASHION_MNIST
 from cosim.devices import CyclesPerOperation
 from cosim.protocols import Fractions
 from cosim.tasks import Classification
@@ -249,7 +249,7 @@ def test_run_help_names_every_field_and_option(cosim: Call) -> None:
         assert re.search(rf"{option}[ ,]", output)
 
 
-@pytest.mark.parametrize("command", ["run", "show", "reproduce", "validate", "data"])
+@pytest.mark.parametrize("command", ["run", "show", "reproduce", "validate"])
 def test_a_command_without_name_says_how(cosim: Call, command: str) -> None:
     code, output, _ = cosim(command)
     assert code == 0
@@ -354,7 +354,12 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         pytest.param(
             ("rnu", "hist"), ("no command 'rnu'. Did you mean run? Known: init, list, show",), id="command"
         ),
-        pytest.param(("data", "fashion"), ("no data set 'fashion'", "Did you mean fashion-mnist"), id="data"),
+        pytest.param(
+            ("data", "get", "fashion"), ("no data set 'fashion'", "Did you mean fashion-mnist"), id="data"
+        ),
+        pytest.param(
+            ("data", "cifar10"), ("no command 'data cifar10'. Use cosim data get cifar10",), id="set"
+        ),
         pytest.param(
             ("reproduce", "hist-fig3"), ("no reproduction 'hist-fig3'. Did you mean hist-",), id="figure"
         ),
@@ -507,12 +512,12 @@ def test_bad_config_is_one_message_and_leaves_no_folder(
 
 def test_damaged_data_file_is_named(cosim: Call, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    for file in fashion_mnist.FILES:
-        (tmp_path / "data" / file.name).write_bytes(b"\x00\x00\x08\x03 not the published content")
+    for path in FASHION_MNIST.files.paths(tmp_path / "data"):
+        path.write_bytes(b"\x00\x00\x08\x03 not the published content")
     before = files(tmp_path)
     refused(
         cosim("run", "hist", "--data-dir", "data", "--out", "X"),
-        fashion_mnist.FILES[0].name,
+        "train-images-idx3-ubyte",
         "Remove",
     )
     assert files(tmp_path) == before

@@ -1,16 +1,19 @@
 """Pictures: data sets of pictures with classes, as rows of grey levels or colours."""
 
-from abc import ABC
+import math
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import part
 from cosim.data.dataset import Dataset
+from cosim.data.pictures.published import PublishedSet
 from cosim.data.split_data import SplitData
 from cosim.data.splits.port import Split
 from cosim.data.splits.shards import Shards
@@ -33,37 +36,43 @@ class Pictures(SplitData, ABC):
     split: Split = Shards()
 
 
-def pictures_of(files: ModuleType, data_dir: Path | None, grey_levels: GreyLevels) -> Dataset:
-    """Pictures from files; a study reads them once per process, not once per run.
+@part
+class PublishedPictures(Pictures, ABC):
+    """Pictures from files; a study reads them once per process, not once per run."""
 
-    Args:
-        files: Module that finds and reads them, such as `fashion_mnist_files`.
+    @property
+    @abstractmethod
+    def published(self) -> PublishedSet:
+        """The set with its files."""
 
-    Raises:
-        ConfigurationError: Files are missing or wrong.
-    """
-    folder = files.find(data_dir)
-    return _read(files, folder, files.stamps(folder), grey_levels)
+    @property
+    @override
+    def outline(self) -> Dataset:
+        """A black picture in place of the files."""
+        known = self.published
+        x, y = np.zeros((1, math.prod(known.shape)), np.float32), np.zeros(1, np.int64)
+        return Dataset(
+            name=known.name, train_x=x, train_y=y, test_x=x, test_y=y, num_classes=known.num_classes
+        )
+
+    @override
+    def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
+        folder = self.published.find(data_dir)
+        return _read(self.published, folder, self.published.stamps(folder), self.grey_levels)
 
 
 @lru_cache(maxsize=1)
-def _read(files: ModuleType, folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
+def _read(known: PublishedSet, folder: Path, stamps: tuple[Any, ...], grey_levels: GreyLevels) -> Dataset:
     """Read the set; the stamps tell versions of the files apart."""
-    train_images, train_labels, test_images, test_labels = files.read(folder)
+    found = known.read(folder)
     return Dataset(
-        name=files.NAME,
-        train_x=scaled(train_images, 255.0, grey_levels),
-        train_y=train_labels.astype(np.int64),
-        test_x=scaled(test_images, 255.0, grey_levels),
-        test_y=test_labels.astype(np.int64),
-        num_classes=files.NUM_CLASSES,
+        name=known.name,
+        train_x=scaled(found.train_images, 255.0, grey_levels),
+        train_y=found.train_labels.astype(np.int64),
+        test_x=scaled(found.test_images, 255.0, grey_levels),
+        test_y=found.test_labels.astype(np.int64),
+        num_classes=known.num_classes,
     )
-
-
-def outline_of(files: ModuleType) -> Dataset:
-    """A black picture in place of a set of files."""
-    x, y = np.zeros((1, files.NUM_FEATURES), np.float32), np.zeros(1, np.int64)
-    return Dataset(name=files.NAME, train_x=x, train_y=y, test_x=x, test_y=y, num_classes=files.NUM_CLASSES)
 
 
 def scaled(images: NDArray[Any], white: float, grey_levels: GreyLevels) -> NDArray[np.float32]:
