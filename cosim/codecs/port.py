@@ -92,7 +92,8 @@ class Codec(Port, ABC):
         Args:
             change_D: All values of the change, float32, shape (values,), the tensors one after the other,
                 each in row-major order; not to be changed.
-            generator: Generator of the random draws; it follows from the update's key.
+            generator: Generator of the random draws, on the CPU; it follows from the update's key. On
+                another device use `torch.rand(..., generator=generator).to(change_D.device)`.
         """
         raise NotImplementedError
 
@@ -129,7 +130,7 @@ class SentView(Protocol):
         start: Name -> values that the training started from, of trained parameters and companions.
         change: Name -> what training has added to them; its final content arrives.
         state: Name -> what `transmit` returned the last time; empty at first.
-        generator: Generator of the random draws; it follows from the update's key.
+        generator: Generator of the random draws, on the CPU; it follows from the update's key.
     """
 
     client: str

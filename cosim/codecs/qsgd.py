@@ -61,7 +61,7 @@ class Qsgd(FlatCodec):
         change_BV = pad(change_D, (0, num_missing)).view(-1, min(self.bucket_size, len(change_D)))
         norm_B1 = change_BV.norm(dim=1, keepdim=True)
         scaled_BV = change_BV.abs() * (self.num_levels / norm_B1)
-        draws_BV = torch.rand(change_BV.shape, generator=generator, device=change_D.device)
+        draws_BV = torch.rand(change_BV.shape, generator=generator).to(change_D.device)
         level_BV = scaled_BV.floor() + (draws_BV < scaled_BV.frac())
         level_BV = level_BV.clamp(max=self.num_levels)  # if the norm was rounded down
         found_BV = norm_B1 * (change_BV.sign() * level_BV / self.num_levels)

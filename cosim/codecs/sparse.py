@@ -80,15 +80,15 @@ class RandomK(FlatCodec):
     def arrived(self, change_D: "Tensor", generator: "torch.Generator") -> "Tensor":
         import torch
 
-        seed = int(torch.randint(2**SEED_BITS, (), generator=generator, device=change_D.device))
-        places = drawn_places(seed, len(change_D), self.kept.num(len(change_D)), change_D.device)
+        seed = int(torch.randint(2**SEED_BITS, (), generator=generator))
+        places = drawn_places(seed, len(change_D), self.kept.num(len(change_D))).to(change_D.device)
         values = change_D[places] * (len(change_D) / len(places))
         return change_D.new_zeros(len(change_D)).index_copy_(0, places, values)
 
 
-def drawn_places(seed: int, num_values: int, num_kept: int, device: "torch.device") -> "Tensor":
+def drawn_places(seed: int, num_values: int, num_kept: int) -> "Tensor":
     """Places of the values that a seed draws, shape (kept,)."""
     import torch
 
-    generator = torch.Generator(device).manual_seed(seed)
-    return torch.randperm(num_values, generator=generator, device=device)[:num_kept]
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randperm(num_values, generator=generator)[:num_kept]

@@ -17,7 +17,7 @@ class _Sent:
         kept = {} if update.codec_state is None else update.codec_state.settled
         self.client, self.change = update.client, change
         self.start, self.state = _copies(start), _copies(kept)
-        self.generator = generator(update.key, "codec", next(iter(change.values())).device)
+        self.generator = generator(update.key, "codec")
 
 
 def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weights:

@@ -39,12 +39,15 @@ def first_values_of(system: System, network: Any = None) -> "FirstValues":
             what the system names.
 
     Raises:
-        ConfigurationError: As `network_of`; its values do not follow from the seed.
+        ConfigurationError: As `network_of`; its values do not follow from the seed; defaults of torch's that
+            no run learns under.
     """
     from cosim.networks.first_values import FirstValues, as_they_are, of_name, reset
     from cosim.networks.named import built
 
     learns, brings = system.evaluation.learns, system.initial_weights == "network"
+    if learns:
+        _check_defaults()
     if hasattr(network, "named_parameters"):
         if not learns:
             return FirstValues(network)
@@ -53,6 +56,27 @@ def first_values_of(system: System, network: Any = None) -> "FirstValues":
     if not learns:
         return FirstValues(built(name, build, values=False))
     return as_they_are(built(name, build)) if brings else of_name(name, build, _key(system))
+
+
+def _check_defaults() -> None:
+    """Refuse what a caller has changed for all of torch, so that a network would be another one."""
+    import torch
+
+    if torch.get_default_dtype() != torch.float32:
+        raise ConfigurationError(
+            f"torch's default type is {torch.get_default_dtype()}, but a run learns in float32. Use "
+            "torch.set_default_dtype(torch.float32) before cosim.run."
+        )
+    if torch.get_default_device().type != "cpu":
+        raise ConfigurationError(
+            f"torch's default device is {torch.get_default_device()}, but a run makes its networks on the CPU. "
+            'Use torch.set_default_device("cpu"), and cosim.run(..., device="cuda") for a GPU.'
+        )
+    if torch.is_inference_mode_enabled():
+        raise ConfigurationError(
+            "torch is in inference mode, in which nothing can be trained. Call cosim.run outside "
+            "torch.inference_mode()."
+        )
 
 
 def _named(system: System, network: Any) -> "Named":

@@ -118,5 +118,5 @@ class ServerView(Protocol):
 
     @property
     def generator(self) -> "torch.Generator":
-        """Generator of the random draws, from its beginning."""
+        """Generator of the random draws, on the CPU, from its beginning."""
         ...

@@ -32,7 +32,7 @@ class _Server:
     def generator(self) -> "torch.Generator":
         from cosim.values.own_functions import generator
 
-        return generator(self._key, "server update", next(iter(self.model.values())).device)
+        return generator(self._key, "server update")
 
 
 class SteppedModel(PendingModel):

@@ -223,7 +223,7 @@ class ClientView(Protocol):
 
     @property
     def generator(self) -> "torch.Generator":
-        """Generator of further draws; it follows from the update's key."""
+        """Generator of further draws, on the CPU; it follows from the update's key."""
         ...
 
     @property

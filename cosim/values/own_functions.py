@@ -21,9 +21,9 @@ GENERATOR_BITS = 63
 """A torch.Generator takes seeds that a signed whole number of 64 bits can hold."""
 
 
-def generator(key: int, purpose: str, device: torch.device) -> torch.Generator:
-    """The source of what a function draws, from its beginning."""
-    return torch.Generator(device).manual_seed(stream_key(key, purpose) % 2**GENERATOR_BITS)
+def generator(key: int, purpose: str) -> torch.Generator:
+    """The source of what a function draws, from its beginning, on the CPU: devices draw other values."""
+    return torch.Generator().manual_seed(stream_key(key, purpose) % 2**GENERATOR_BITS)
 
 
 def without_shared_draws(function: str, source: str, call: Callable[[], T]) -> T:

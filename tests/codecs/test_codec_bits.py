@@ -117,13 +117,13 @@ def read_topk(codec, bits, num):
 
 def write_randomk(codec, sent, change, seed):
     drawn = int(torch.randint(2**32, (), generator=generator(seed)))
-    places = drawn_places(drawn, len(sent), codec.kept.num(len(sent)), torch.device("cpu"))
+    places = drawn_places(drawn, len(sent), codec.kept.num(len(sent)))
     return f"{drawn:032b}" + of_floats(sent[places.numpy()])
 
 
 def read_randomk(codec, bits, num):
     row = np.zeros(num)
-    places = drawn_places(int(bits[:32], 2), num, codec.kept.num(num), torch.device("cpu"))
+    places = drawn_places(int(bits[:32], 2), num, codec.kept.num(num))
     row[places.numpy()] = floats(bits[32:])
     return row
 

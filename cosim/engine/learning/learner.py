@@ -57,6 +57,7 @@ from torch import nn
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
+from cosim.engine.learning.arithmetic import exact
 from cosim.engine.learning.cohorts import WORKING_SETS, working_set
 from cosim.engine.learning.evaluator import Evaluator
 from cosim.engine.learning.resolver import Resolver
@@ -147,7 +148,7 @@ class Learner:
         self._dataset = dataset
         self.flops = TrainingFlops(self._network, self.shape, dataset)
         self.task = task_for(task, dataset)
-        with one_torch_thread():
+        with one_torch_thread(), exact(device):
             check_task(self.task, dataset)
             self.manner = check_network(self._network, self.shape, dataset, self.task, device)
         self.workers = Workers(num_workers)
@@ -203,7 +204,8 @@ class Learner:
         Raises:
             ConfigurationError: It does what no rule may do.
         """
-        check_rule(rule, self._own_networks.of_this_thread().train(), self.shape, self._training_set)
+        with exact(self._device):
+            check_rule(rule, self._own_networks.of_this_thread().train(), self.shape, self._training_set)
 
     def initial_model(self, key: int) -> PendingModel:
         """The network as its own initialisation draws it from a key, 0 to 2**64 - 1, or as it was brought."""
@@ -246,7 +248,8 @@ class Learner:
 
     def compute(self, *values: PendingValue) -> None:
         """Compute models and states together."""
-        self._resolver.resolve(*values)
+        with exact(self._device):
+            self._resolver.resolve(*values)
 
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Parameter name -> a copy of its values, computing what is not computed yet."""
@@ -287,8 +290,9 @@ class Learner:
             own: Number of a client -> tensors that it has in place of the model's, for metrics of clients'
                 own models.
         """
-        weights = self._computed(model)
-        scores, first = self._evaluator.scores(weights, own), self.task.first
+        weights, first = self._computed(model), self.task.first
+        with exact(self._device):
+            scores = self._evaluator.scores(weights, own)
         return scores if first is None else {first: scores[first]} | dict(scores)
 
     def losses(
@@ -308,7 +312,8 @@ class Learner:
             Losses of the task, shape (groups,).
         """
         weights = self._computed(model)
-        return self._evaluator.losses(weights, samples, [{}] * len(samples) if own is None else own)
+        with exact(self._device):
+            return self._evaluator.losses(weights, samples, [{}] * len(samples) if own is None else own)
 
     def network_of(self, model: PendingModel) -> nn.Module:
         """The network with the weights of a model, in evaluation mode; computes what is not yet."""
@@ -330,7 +335,8 @@ class Learner:
             ConfigurationError: a quantity is predicted.
         """
         weights = self._computed(model)
-        return self._evaluator.label_ranks(weights)
+        with exact(self._device):
+            return self._evaluator.label_ranks(weights)
 
     def _computed(self, model: PendingModel) -> Weights:
         """The network's weights of a model."""

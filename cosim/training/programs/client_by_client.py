@@ -46,7 +46,7 @@ class _Client:
 
     @cached_property
     def generator(self) -> torch.Generator:
-        return generator(self._update.key, "local training", self._data.x_ND.device)
+        return generator(self._update.key, "local training")
 
     @cached_property
     def state(self) -> Weights:

@@ -1,0 +1,104 @@
+"""Arithmetic: while a run learns, float32 is float32, and a GPU gives the same bits each time.
+
+torch's settings belong to the process. A script that asks for faster products of float32 matrices
+(`torch.set_float32_matmul_precision`) would get other tables than the command line; on a GPU convolutions
+round to TF32 unless told otherwise, and some operations add in an order that differs from run to run. So the
+settings that matter are set while something is computed, and put back afterwards.
+
+Scope and limitations: a network that changes these settings itself is not held up. Where torch has no
+operation for CUDA that gives the same bits each time, it raises an error, and the run ends with it.
+
+Validation: tests/engine/learning/test_arithmetic.py; on a GPU, benchmarks/gpu.py.
+"""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+
+
+class _Setting(NamedTuple):
+    """A setting of torch: the object that has it, its name, and the value that is exact."""
+
+    owner: Any
+    name: str
+    exact: Any
+
+
+_lock = threading.Lock()
+_num_inside = 0
+_before: list[tuple[_Setting, Any]] = []
+
+
+@contextmanager
+def exact(device: str) -> Iterator[None]:
+    """Set torch's settings so that products are exact to float32 and repeat bit for bit; then restore them.
+
+    Args:
+        device: "cpu" or "cuda".
+    """
+    global _num_inside
+    with _lock:
+        _num_inside += 1
+        for setting in _settings(device):
+            if (value := getattr(setting.owner, setting.name)) not in (setting.exact, "none"):
+                _before.append((setting, value))
+                setattr(setting.owner, setting.name, setting.exact)
+    try:
+        yield
+    finally:
+        with _lock:
+            _num_inside -= 1
+            while not _num_inside and _before:
+                setting, value = _before.pop()
+                setattr(setting.owner, setting.name, value)
+
+
+def _settings(device: str) -> list[_Setting]:
+    """Settings that decide how a device rounds."""
+    has_each = hasattr(torch.backends.cuda.matmul, "fp32_precision")  # torch 2.9 and later
+    if device == "cpu":
+        return (
+            _of_float32(torch.backends.mkldnn)
+            if has_each
+            else [_Setting(_Products(), "precision", "highest")]
+        )
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # which cuBLAS reads when it starts
+    own = [_Setting(torch.backends.cudnn, "benchmark", False), _Setting(_Algorithms(), "deterministic", True)]
+    if has_each:
+        products = _Setting(torch.backends.cuda.matmul, "fp32_precision", "ieee")
+        return [products, *_of_float32(torch.backends.cudnn), *own]
+    cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    return [_Setting(cuda, "allow_tf32", False), _Setting(cudnn, "allow_tf32", False), *own]
+
+
+def _of_float32(library: Any) -> list[_Setting]:
+    kinds = (getattr(library, name, None) for name in ("matmul", "conv", "rnn"))
+    return [_Setting(kind, "fp32_precision", "ieee") for kind in kinds if kind is not None]
+
+
+class _Products:
+    """The precision of products of float32 matrices, as an attribute."""
+
+    @property
+    def precision(self) -> str:
+        return torch.get_float32_matmul_precision()
+
+    @precision.setter
+    def precision(self, value: str) -> None:
+        torch.set_float32_matmul_precision(value)
+
+
+class _Algorithms:
+    """Whether torch uses operations that give the same bits each time, as an attribute."""
+
+    @property
+    def deterministic(self) -> bool:
+        return torch.are_deterministic_algorithms_enabled()
+
+    @deterministic.setter
+    def deterministic(self, value: bool) -> None:
+        torch.use_deterministic_algorithms(value)
