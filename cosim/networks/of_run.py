@@ -69,8 +69,8 @@ def _check_defaults() -> None:
         )
     if torch.get_default_device().type != "cpu":
         raise ConfigurationError(
-            f"torch's default device is {torch.get_default_device()}, but a run makes its networks on the CPU. "
-            'Use torch.set_default_device("cpu"), and cosim.run(..., device="cuda") for a GPU.'
+            f"torch's default device is {torch.get_default_device()}, but a run makes its networks on the "
+            'CPU. Use torch.set_default_device("cpu"), and cosim.run(..., device="cuda") for a GPU.'
         )
     if torch.is_inference_mode_enabled():
         raise ConfigurationError(

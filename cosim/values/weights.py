@@ -183,8 +183,8 @@ def _add(total: Tensor, values: Tensor, coefficient: float) -> None:
     """Add piece by piece, with the bits of one addition.
 
     torch makes a float64 copy of what it adds. Large ones that come and go between models that stay leave
-    gaps that nothing fits: 200 clients in flight on 784-300-10 took up to 400 MiB more. On a GPU it makes none,
-    and each piece would be a call.
+    gaps that nothing fits: 200 clients in flight on 784-300-10 took up to 400 MiB more. On a GPU it makes
+    none, and each piece would be a call.
     """
     on_cpu = values.device.type == "cpu"
     if not on_cpu or values.numel() <= PIECE or not (total.is_contiguous() and values.is_contiguous()):

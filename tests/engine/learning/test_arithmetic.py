@@ -37,10 +37,12 @@ def trained() -> dict[str, np.ndarray]:
     x, y = rng.standard_normal((64, 256), np.float32), rng.integers(0, 10, 64)
     data = Dataset(name="some", train_x=x, train_y=y, test_x=x, test_y=y, num_classes=10)
     learner = Learner(nn.Sequential(nn.Linear(256, 256), nn.Tanh(), nn.Linear(256, 10)), data)
-    work = dict(num_steps=2, training=Sgd(batch_size=32, learning_rate=0.1), key=1)
-    start = learner.initial_model(key=1)
+    start, rule = learner.initial_model(key=1), Sgd(batch_size=32, learning_rate=0.1)
     updates = [
-        PendingUpdate(client=f"client{i}", start=start, samples=np.arange(64), **work) for i in range(2)
+        PendingUpdate(
+            client=f"client{i}", start=start, samples=np.arange(64), num_steps=2, training=rule, key=i
+        )
+        for i in range(2)
     ]
     scores = learner.evaluate(model := mean(updates))
     return learner.weights(model) | {name: np.array(score) for name, score in scores.items()}
