@@ -1,0 +1,293 @@
+"""Is learning on a GPU right, does it repeat bit for bit, and how fast is it?
+
+    python benchmarks/gpu.py
+    python benchmarks/gpu.py --out gpu.json --minutes 5
+    python benchmarks/gpu.py --device cpu    # the same program where there is no GPU
+
+Three parts, with one line a case:
+
+    right    one round of 6 clients on the GPU and on the CPU: largest difference of a weight, over the
+             largest weight of its tensor, at most 1e-5; a second round on the GPU, from scratch: the same
+             bits; the CPU waits for the GPU as often in 8 steps as in 4
+    run      the scenario quickstart, shortened, on both: the same tables but for what is learned
+    speed    client-steps per second (batches of 50, of conv networks 10, of GPT-2 4) over the number of
+             clients that are trained together, beside a plain loop on the same device; the most memory
+
+A machine with a GPU may have torch and little else. Beside torch and numpy, `right` and `speed` need attrs,
+cattrs, typing-extensions and tqdm; GPT-2 needs transformers, `run` the other requirements of cosim. All but
+torch are small wheels that `pip download` puts in a folder, to be carried there.
+
+Ends with exit status 1 where something is not right.
+"""
+
+import argparse
+import importlib.util
+import json
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from gpu_cases import CASES, NUM_STEPS, SGD, STEPPED, Case, features, gpt2_lora, updates
+from torch import nn
+
+import models
+from cosim.data.dataset import Dataset
+from cosim.engine.learning.arithmetic import exact
+from cosim.engine.learning.cohorts import WorkingSet
+from cosim.engine.learning.learner import Learner
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
+
+MOST_APART = 1e-5
+"""Share of a tensor's largest value by which devices may differ: some hundred roundings of float32."""
+
+COHORTS = (1, 4, 16, 64, 256, 1024)
+
+
+def weights_of(case: Case, device: str) -> tuple[dict[str, np.ndarray], float]:
+    """Weights of a case's result, and the loss on its test set."""
+    learner = Learner(case.network(), case.dataset(), device)
+    model = case.result(learner.initial_model(key=1), learner.shape)
+    scores = learner.evaluate(model)
+    return learner.weights(model), next(scores[name] for name in scores if name != "accuracy")
+
+
+def largest_difference(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> float:
+    """Largest difference of a value, over the largest value of its tensor."""
+    return max(
+        float(np.abs(found[name] - values).max() / max(float(np.abs(values).max()), 1e-6))
+        for name, values in expected.items()
+    )
+
+
+def num_waits(case: Case, num_steps: int) -> int:
+    """How often the CPU waits for the GPU while a round of `num_steps` steps is trained."""
+    learner = Learner(case.network(), case.dataset(), "cuda")
+    start = learner.initial_model(key=1)
+    learner.compute(mean(updates(start, SGD, num_steps=num_steps)))
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            learner.compute(mean(updates(start, SGD, num_steps=num_steps)))
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    return sum("synchroniz" in str(warning.message) for warning in found)
+
+
+def checked(device: str, until_s: float) -> Iterator[dict[str, Any]]:
+    """Results of all cases that can be made here."""
+    for name, case in CASES.items():
+        if "gpt2" in name and importlib.util.find_spec("transformers") is None:
+            continue
+        if time.perf_counter() > until_s:
+            yield {"case": name, "is_right": False, "why": "no time was left"}
+            continue
+        try:
+            expected, expected_loss = weights_of(case, "cpu")
+            (found, loss), (again, loss_again) = weights_of(case, device), weights_of(case, device)
+            difference = largest_difference(found, expected)
+            repeats = all(np.array_equal(found[n], again[n]) for n in found) and loss == loss_again
+            row = {
+                "case": name,
+                "difference": difference,
+                "loss_difference": abs(loss - expected_loss),
+                "repeats": repeats,
+            }
+            is_right = difference <= MOST_APART and repeats
+            if device == "cuda" and name in STEPPED:
+                row["waits"], row["waits_of_twice"] = (
+                    num_waits(case, NUM_STEPS),
+                    num_waits(case, 2 * NUM_STEPS),
+                )
+                is_right &= row["waits_of_twice"] <= row["waits"]
+            yield row | {"is_right": is_right}
+        except Exception as error:
+            yield {"case": name, "is_right": False, "why": f"{type(error).__name__}: {error}"[:300]}
+
+
+def whole_run(device: str) -> dict[str, Any]:
+    """The scenario quickstart on both devices."""
+    import cosim
+    from scenarios.quickstart import system
+
+    short = cosim.evolve(system(), end=cosim.AfterRounds(num_global_rounds=5))
+    on_cpu, found = cosim.run(short), cosim.run(short, device=device)
+    same = {
+        name: getattr(on_cpu, name).equals(getattr(found, name)) for name in ("spans", "transfers", "rounds")
+    }
+    columns = ["accuracy", "loss_nats"]
+    apart = (on_cpu.evaluations[columns] - found.evaluations[columns]).abs().max()
+    is_right = all(same.values()) and apart["loss_nats"] < 1e-3
+    return {"case": "quickstart", "same_tables": same, "apart": apart.to_dict(), "is_right": bool(is_right)}
+
+
+class Speed(NamedTuple):
+    """A network whose speed is measured.
+
+    Attributes:
+        network: Makes it.
+        dataset: Makes its data set.
+        batch_size: Samples of a mini-batch.
+    """
+
+    network: Callable[[], nn.Module]
+    dataset: Callable[[], Dataset]
+    batch_size: int
+
+
+def wide_tokens(size: int) -> Dataset:
+    """Token numbers of GPT-2's own vocabulary."""
+    rng = np.random.default_rng(1)
+    x, y = rng.integers(0, 50257, (400, size)), rng.integers(0, 5, 400)
+    return Dataset(name="tokens", train_x=x, train_y=y, test_x=x[:8], test_y=y[:8], num_classes=5)
+
+
+SPEEDS = {
+    "relu-784-300-10": Speed(partial(models.build, "relu-784-300-10"), partial(features, (784,)), 50),
+    "relu-64-32-10": Speed(partial(models.build, "relu-64-32-10"), partial(features, (64,)), 50),
+    "lenet5-10": Speed(partial(models.build, "lenet5-10"), partial(features, (784,)), 10),
+    "resnet18-16-10": Speed(partial(models.build, "resnet18-16-10"), partial(features, (3072,)), 10),
+    "gpt2 small, lora": Speed(partial(gpt2_lora, 12, 768, 12, 50257), partial(wide_tokens, 64), 4),
+}
+ROUND_STEPS, LEAST_ROUNDS = 10, 3
+
+
+def synchronised(device: str) -> float:
+    """The time in s, when all work of the device is done."""
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def rate_of(work: Callable[[], object], num_client_steps: int, device: str) -> float:
+    """Client-steps per second, median of a few rounds after one that warms up."""
+    work()
+    durations_s = []
+    for _ in range(LEAST_ROUNDS):
+        begin_s = synchronised(device)
+        work()
+        durations_s.append(synchronised(device) - begin_s)
+    return num_client_steps / statistics.median(durations_s)
+
+
+def loop(network: nn.Module, dataset: Dataset, batch_size: int, device: str, num_clients: int) -> None:
+    """The plain way: one client after the other by torch.optim.SGD."""
+    trained = [values for values in network.parameters() if values.requires_grad]
+    start = [values.detach().clone() for values in trained]
+    x, y = (torch.from_numpy(array).to(device) for array in (dataset.train_x, dataset.train_y))
+    rng = np.random.default_rng(1)
+    for _ in range(num_clients):
+        optimizer = torch.optim.SGD(trained, lr=0.01)
+        with torch.no_grad():
+            for values, first in zip(trained, start, strict=True):
+                values.copy_(first)
+        batches = torch.from_numpy(rng.integers(0, len(x), (ROUND_STEPS, batch_size))).to(device)
+        for batch in batches:
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(network(x[batch]), y[batch]).backward()
+            optimizer.step()
+
+
+def of_round(learner: Learner, few: Callable[[], list[PendingUpdate]]) -> None:
+    """A round of the learner's."""
+    learner.compute(mean(few()))
+
+
+def measured(device: str, until_s: float) -> Iterator[dict[str, Any]]:
+    """Speeds of all networks that can be made here."""
+    for place, (name, speed) in enumerate(SPEEDS.items()):
+        if "gpt2" in name and importlib.util.find_spec("transformers") is None:
+            continue
+        own_until_s = time.perf_counter() + (until_s - time.perf_counter()) / (len(SPEEDS) - place)
+        dataset = speed.dataset()
+        network = speed.network().to(device)
+        beside = partial(loop, network, dataset, speed.batch_size, device, 2)
+        with exact(device):
+            row: dict[str, Any] = {
+                "network": name,
+                "loop": rate_of(beside, 2 * ROUND_STEPS, device),
+                "together": {},
+            }
+        learner = Learner(speed.network(), dataset, device)
+        row["manner"] = "together" if learner.manner is not None and learner.manner.together else "one by one"
+        start, rule = learner.initial_model(key=1), Sgd(batch_size=speed.batch_size, learning_rate=0.01)
+        for num_clients in COHORTS:
+            if time.perf_counter() > own_until_s:
+                break
+            learner._resolver.working_set = WorkingSet(
+                num_bytes=2**50, num_clients=num_clients, num_cohorts=1
+            )
+
+            few = partial(updates, start, rule, num_steps=ROUND_STEPS, num_clients=num_clients)
+
+            try:
+                if device == "cuda":
+                    torch.cuda.reset_peak_memory_stats()
+                rate = rate_of(partial(of_round, learner, few), num_clients * ROUND_STEPS, device)
+            except torch.OutOfMemoryError:
+                row["together"][num_clients] = {"client_steps_per_s": None, "why": "out of memory"}
+                break
+            most_bytes = torch.cuda.max_memory_allocated() if device == "cuda" else 0
+            row["together"][num_clients] = {"client_steps_per_s": rate, "most_GB": most_bytes / 1e9}
+        yield row
+
+
+def main() -> None:
+    """Check, measure, print and save."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    parser.add_argument(
+        "--device", default="cuda", choices=("cuda", "cpu"), help="what is checked (default: cuda)"
+    )
+    parser.add_argument("--out", type=Path, help="JSON file of all numbers")
+    parser.add_argument("--minutes", type=float, default=9.0, help="most of its time (default: 9)")
+    options = parser.parse_args()
+    begin_s, device = time.perf_counter(), options.device
+    end_s = begin_s + 60.0 * options.minutes
+    if device == "cuda" and not torch.cuda.is_available():
+        parser.error("no CUDA device here. Use --device cpu to try the program.")
+    card = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    found: dict[str, Any] = {"torch": torch.__version__, "device": card, "right": [], "run": [], "speed": []}
+    print(f"torch {torch.__version__}, {card}", flush=True)
+
+    def save() -> None:
+        found["minutes"] = (time.perf_counter() - begin_s) / 60.0
+        if options.out is not None:
+            options.out.write_text(json.dumps(found, indent=1) + "\n")
+
+    for row in checked(device, begin_s + 0.4 * (end_s - begin_s)):
+        found["right"].append(row)
+        print(json.dumps(row), flush=True)
+        save()
+    if importlib.util.find_spec("simpy") is not None:
+        try:
+            found["run"].append(whole_run(device))
+        except Exception as error:
+            found["run"].append(
+                {"case": "quickstart", "is_right": False, "why": f"{type(error).__name__}: {error}"[:300]}
+            )
+        print(json.dumps(found["run"][-1]), flush=True)
+        save()
+    for row in measured(device, end_s):
+        found["speed"].append(row)
+        print(json.dumps(row), flush=True)
+        save()
+    wrong = [row["case"] for row in found["right"] + found["run"] if not row["is_right"]]
+    print(
+        f"{len(found['right']) - len(wrong)} of {len(found['right'])} cases right"
+        + f"; not: {wrong}" * bool(wrong)
+    )
+    raise SystemExit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
