@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import nn
+from typing_extensions import override
 
 import models
 from cosim.codecs.error_feedback import ErrorFeedback
@@ -41,6 +42,7 @@ NUM_CLIENTS, NUM_STEPS, NUM_SAMPLES = 6, 4, 40
 class OwnFunction(LocalTraining):
     """A rule of a user's own: a step along the mean gradient of all samples, with noise."""
 
+    @override
     def train(self, client: ClientView) -> None:
         x_BD, y_B = client.samples()
         for _ in range(client.num_steps):
@@ -49,6 +51,7 @@ class OwnFunction(LocalTraining):
             with torch.no_grad():
                 for values in client.network.parameters():
                     noise = torch.randn(values.shape, generator=client.generator).to(values.device)
+                    assert values.grad is not None
                     values.sub_(0.05 * values.grad + 1e-3 * noise)
 
 
@@ -187,9 +190,8 @@ def gpt2_lora(num_layers: int, width: int, num_heads: int, num_tokens: int) -> n
     from transformers.models.gpt2.configuration_gpt2 import GPT2Config
     from transformers.models.gpt2.modeling_gpt2 import GPT2Model
 
-    sizes = {"n_layer": num_layers, "n_embd": width, "n_head": num_heads, "vocab_size": num_tokens}
     torch.manual_seed(1)
-    gpt2 = GPT2Model(GPT2Config(**sizes, attn_implementation="eager"))
+    gpt2 = GPT2Model(GPT2Config(n_layer=num_layers, n_embd=width, n_head=num_heads, vocab_size=num_tokens))
     return Gpt2Lora(gpt2, num_classes=5, rank=4)
 
 

@@ -1,7 +1,8 @@
 """Cohorts: client updates that one batched program trains together.
 
 The size of a cohort follows from a fixed working set, not from a measurement, so results do not depend on the
-machine's load nor on its number of cores.
+machine's load nor on its number of cores. On a GPU with little memory it follows from that memory, whatever
+else is in it.
 """
 
 import math
@@ -18,7 +19,8 @@ class WorkingSet(NamedTuple):
     """How large a cohort may be.
 
     Attributes:
-        num_bytes: Weights and one mini-batch of all members.
+        num_bytes: Weights and one mini-batch of all members: on a CPU its features, on a GPU all that
+            training holds of it.
         num_clients: Members.
         num_cohorts: Least number of cohorts, so that workers share a small level.
     """
@@ -30,21 +32,30 @@ class WorkingSet(NamedTuple):
 
 WORKING_SETS = {
     "cpu": WorkingSet(num_bytes=4 * 2**20, num_clients=16, num_cohorts=2),
-    "cuda": WorkingSet(num_bytes=2**30, num_clients=1024, num_cohorts=1),
+    "cuda": WorkingSet(num_bytes=8 * 2**30, num_clients=1024, num_cohorts=1),
 }
 """Device to working set. CPU: the fastest in `benchmarks/learner.py` with 1 MiB of L2 cache per core, 3
 clients of 784-300-10 and 10 of its quarter; a larger one leaves the cache, a smaller one makes more calls.
-CUDA: no source."""
+CUDA: by `benchmarks/gpu.py`, where more clients make none of its networks more than a fifth faster."""
+
+SHARE_OF_GPU = 0.25
+"""Most of a GPU's memory that a working set is: training takes 1.2 to 2.7 times as much there."""
 
 
 def working_set(together: bool, device: str) -> WorkingSet:
     """How large cohorts may be: of one client each, where clients are trained one by one."""
-    return WORKING_SETS[device] if together else WORKING_SETS[device]._replace(num_clients=1)
+    found = WORKING_SETS[device]
+    if device == "cuda":
+        import torch
+
+        memory_bytes = torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
+        found = found._replace(num_bytes=min(found.num_bytes, int(SHARE_OF_GPU * memory_bytes)))
+    return found if together else found._replace(num_clients=1)
 
 
 def cohorts(
     updates: Iterable[PendingUpdate],
-    num_features: int,
+    sample_floats: int,
     working_set: WorkingSet,
     shared: Callable[[PendingUpdate], Hashable] = attrgetter("num_steps"),
     order: Callable[[PendingUpdate], Any] = attrgetter("client", "key"),
@@ -53,7 +64,7 @@ def cohorts(
 
     Args:
         updates: Updates whose start is settled.
-        num_features: Features of a sample.
+        sample_floats: Numbers of a sample that count in the working set.
         working_set: How large a cohort may be.
         shared: What updates must share, beside their rule and their shapes.
         order: What they are sorted by: by name of the client.
@@ -63,7 +74,7 @@ def cohorts(
         shapes = tuple(tuple(values.shape) for values in update.start.settled.values())
         programs.setdefault((shapes, update.training, shared(update)), []).append(update)
     for (shapes, training, _), members in programs.items():
-        num_floats = sum(map(math.prod, shapes)) + training.batch_size * num_features
+        num_floats = sum(map(math.prod, shapes)) + training.batch_size * sample_floats
         most = min(working_set.num_clients, working_set.num_bytes // (FLOAT32_BYTES * num_floats))
         num_cohorts = max(math.ceil(len(members) / max(1, most)), working_set.num_cohorts)
         for i in range(num_cohorts):

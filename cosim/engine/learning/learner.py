@@ -54,6 +54,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from cosim.codecs.port import FLOAT_BITS
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
@@ -164,10 +165,11 @@ class Learner:
     @cached_property
     def _resolver(self) -> Resolver:
         assert self.manner is not None
-        largest = working_set(self.manner.together, self._device)
-        return Resolver(
-            self._own_networks, self.shape, self._training_set, largest, self.workers, self._device
-        )
+        largest, device = working_set(self.manner.together, self._device), self._device
+        on_cpu = device == "cpu"
+        held = self._dataset.num_features if on_cpu else self.flops.activation_bits() // FLOAT_BITS
+        own = self._own_networks, self.shape, self._training_set
+        return Resolver(*own, largest, held, self.workers, device)
 
     @cached_property
     def _evaluator(self) -> Evaluator:
@@ -247,9 +249,19 @@ class Learner:
         }
 
     def compute(self, *values: PendingValue) -> None:
-        """Compute models and states together."""
-        with exact(self._device):
-            self._resolver.resolve(*values)
+        """Compute models and states together.
+
+        Raises:
+            ConfigurationError: A GPU has too little memory.
+        """
+        try:
+            with exact(self._device):
+                self._resolver.resolve(*values)
+        except torch.OutOfMemoryError as error:
+            raise ConfigurationError(
+                f"the GPU has no memory left for training ({str(error).partition('. ')[0]}). Use a GPU that "
+                'nothing else uses, a smaller batch_size, or device="cpu".'
+            ) from error
 
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Parameter name -> a copy of its values, computing what is not computed yet."""

@@ -56,6 +56,7 @@ class Resolver:
         shape: Their parameters.
         training_set: What clients train on.
         working_set: How large a cohort may be.
+        sample_floats: Numbers of a sample that count in it.
         workers: The threads.
         device: "cpu" or "cuda".
 
@@ -71,11 +72,13 @@ class Resolver:
         shape: NetworkShape,
         training_set: TrainingSet,
         working_set: WorkingSet,
+        sample_floats: int,
         workers: Workers,
         device: str,
     ) -> None:
         self._networks, self._shape, self._training_set = networks, shape, training_set
-        self.working_set, self._workers, self._device = working_set, workers, device
+        self.working_set, self._sample_floats = working_set, sample_floats
+        self._workers, self._device = workers, device
         self.kept: WeakKeyDictionary[PendingUpdate, Weights] = WeakKeyDictionary()
         self.num_local_steps = 0
 
@@ -120,7 +123,7 @@ class Resolver:
             return program_of(update.training).shared(update, data)
 
         data = self._training_set
-        by_program = cohorts(level.needs, data.num_features, self.working_set, shared, order)
+        by_program = cohorts(level.needs, self._sample_floats, self.working_set, shared, order)
         planned = deque(sorted(by_program, key=lambda cohort: level.needs[cohort[0]].place))
         while planned:
             yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])

@@ -66,7 +66,7 @@ def num_crossings(case: Any, result: Callable[..., Any]) -> int:
     largest = WorkingSet(num_bytes=2**40, num_clients=64 if learner.manner.together else 1, num_cohorts=1)
     networks = OwnNetworks(learner._network, "meta")
     networks.of_this_thread()
-    resolver = Resolver(networks, learner.shape, data, largest, OnThisThread(1), "meta")
+    resolver = Resolver(networks, learner.shape, data, largest, 1, OnThisThread(1), "meta")
     start = StoredModel({n: torch.empty(size, device="meta") for n, size in learner.shape.tensors.items()})
     model = result(start, learner.shape)
     with Crossings() as crossings:
