@@ -8,8 +8,8 @@ counts clients instead.
 
 Usage::
 
-    figure = overview(Result.load("runs/a"))
-    figure.savefig("overview.png", dpi=150)
+    with drawing():
+        overview(Result.load("runs/a")).savefig("overview.png", dpi=150)
 
     figure, axes = plt.subplots(figsize=(3.5, 2.6), layout="constrained")
     model_over(axes, designs_of(runs), "time_s")
@@ -22,6 +22,7 @@ from analysis.plots.factor import factor, numeric_fields
 from analysis.plots.model import AXES, curves, model_over, model_over_time
 from analysis.plots.overview import overview
 from analysis.plots.pareto import pareto
+from analysis.plots.settings import drawing
 from analysis.plots.states import states_picture
 from analysis.plots.style import COLOURS, LINES, MARKERS, is_logarithmic, legend_height_in, style
 from analysis.plots.tallied import late_picture, times_picture
@@ -48,6 +49,7 @@ __all__ = [
     "curves",
     "density",
     "directions",
+    "drawing",
     "energy",
     "energy_parts",
     "factor",

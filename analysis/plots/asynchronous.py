@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,16 +18,15 @@ _MOST_BARS = 60
 
 def asynchronous_overview(result: Result) -> Figure:
     """Global model over simulated time, if anything was learned; staleness; contributions of clients."""
-    with matplotlib.rc_context({"legend.fontsize": 8}):
-        learned = result.summary.headline is not None
-        figure = Figure(figsize=(11.0, 3.8), layout="constrained")
-        first, *others = figure.subplots(1, 3)
-        if learned:
-            model_over_time(first, result)
-        else:
-            versions_picture(first, result)
-        staleness_picture(others[0], result)
-        contributions_picture(others[1], result)
+    learned = result.summary.headline is not None
+    figure = Figure(figsize=(11.0, 3.8), layout="constrained")
+    first, *others = figure.subplots(1, 3)
+    if learned:
+        model_over_time(first, result)
+    else:
+        versions_picture(first, result)
+    staleness_picture(others[0], result)
+    contributions_picture(others[1], result)
     return figure
 
 

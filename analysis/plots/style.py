@@ -11,8 +11,6 @@ from analysis.activities import BACKHAUL, IDLE
 from analysis.designs import wrapped
 from cosim.records.rows import Measure
 
-matplotlib.rcParams["hatch.linewidth"] = 0.6
-
 LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 MARKERS = "osD^vPX*"
 COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a", "#1b9aaa", "#9b2226")

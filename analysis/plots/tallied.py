@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -24,12 +23,11 @@ _NUM_PARTS = 5
 
 def tallied_overview(result: Result) -> Figure:
     """How long edge rounds and uploads last, what is spent on what, and how many come too late."""
-    with matplotlib.rc_context({"legend.fontsize": 8}):
-        figure = Figure(figsize=(11.0, 3.8), layout="constrained")
-        times, energy, late = figure.subplots(1, 3, width_ratios=(5, 4, 5))
-        times_picture(times, result)
-        energy_picture(energy, result)
-        late_picture(late, result)
+    figure = Figure(figsize=(11.0, 3.8), layout="constrained")
+    times, energy, late = figure.subplots(1, 3, width_ratios=(5, 4, 5))
+    times_picture(times, result)
+    energy_picture(energy, result)
+    late_picture(late, result)
     return figure
 
 

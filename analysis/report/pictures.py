@@ -16,11 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots import legend_height_in
+from analysis.plots import drawing, legend_height_in
 from analysis.report.page import text
 from cosim.engine.store.results import Result
 
@@ -90,7 +89,7 @@ def _caption(words: str) -> str:
 @contextmanager
 def _drawing() -> Iterator[None]:
     """Settings under which the same rows give the same bytes."""
-    with warnings.catch_warnings(), matplotlib.rc_context(_SETTINGS):
+    with warnings.catch_warnings(), drawing(_SETTINGS):
         warnings.filterwarnings("ignore", message="Glyph .* missing", category=UserWarning)
         yield
 

@@ -4,6 +4,7 @@ Every field of a scenario's configuration is an option, because the options are 
 command's module is imported when it is asked for, so that help, lists and typing mistakes are quick.
 """
 
+import os
 import sys
 from contextlib import suppress
 
@@ -12,6 +13,7 @@ import cosim.files.interrupts as interrupts  # "from cosim import" loads more, b
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the command `cosim`."""
+    os.environ["MPLBACKEND"] = "agg"  # a notebook's may be of a package that is not here
     with interrupts.interrupts_heard():
         try:
             from scenarios.command_line.commands import exit_code  # an interrupt may fall into its imports

@@ -25,4 +25,7 @@ def _main(command: str, arguments: list[str]) -> int:
         raise ConfigurationError(f"cosim {command}: needs a {noun}. Give it before any option. {known}.")
     module = find(command, name)
     options = parse(module.Options, f"cosim {command} {name}", rest, module.Options(), module.__doc__)
-    return module.main(options)
+    from analysis.plots import drawing  # not before there is something to draw
+
+    with drawing():
+        return module.main(options)

@@ -8,7 +8,7 @@ from typing import Literal
 import attrs
 from rich.table import Table
 
-from analysis.plots import overview
+from analysis.plots import drawing, overview
 from analysis.studies import target_in_words
 from cosim.engine.run.progress import say
 from cosim.engine.run.run import run
@@ -63,7 +63,8 @@ def play(
             say(f"To go on: {to_go_on} --resume {shlex.quote(shown(out))}")
         raise
     picture = out / "overview.png"
-    save_picture(overview(result), picture)
+    with drawing():
+        save_picture(overview(result), picture)
     console.print(summary_table(title, result))
     if words := kept_in_words(result, options.keep):
         console.print(words)

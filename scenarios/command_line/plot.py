@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.designs import Design, designs_of
+from analysis.plots import drawing
 from analysis.remarks import remarks_on
 from cosim import ConfigurationError
 from cosim.configuration import did_you_mean
@@ -88,9 +89,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
     designs = designs_of(
         [result for _, result in found], {id(result): name for name, result in found if name is not None}
     )
-    import matplotlib  # not before there is something to draw
-
-    with matplotlib.rc_context(_SETTINGS):
+    with drawing(_SETTINGS):
         drawn = drawn_as(designs, options)
         made(out.parent)
         replace(out, lambda partial: drawn.savefig(partial, format=kind, dpi=300, metadata=_metadata(kind)))
@@ -105,13 +104,12 @@ def drawn_as(designs: Sequence[Design], options: PlotOptions) -> Any:
     Raises:
         ConfigurationError: The runs have not what the kind shows.
     """
-    import matplotlib
     from matplotlib.figure import Figure
 
     draw, needed_in = KINDS[options.kind]
     width_in = inches("--width", options.width)
     height_in = needed_in(designs, width_in) if options.height is None else inches("--height", options.height)
-    with matplotlib.rc_context(_SETTINGS):
+    with drawing(_SETTINGS):
         figure = Figure(figsize=(width_in, height_in), layout="constrained")
         try:
             draw(figure.subplots(), designs, options)
