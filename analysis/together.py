@@ -27,6 +27,7 @@ from analysis.designs import designs_of
 from analysis.remarks import remarks_on, remarks_on_study
 from analysis.studies import load, with_shares
 from cosim.engine.store.results import Result
+from cosim.files.on_disk import as_text
 from cosim.studies.table import outcome_of, table_of, taken, target_columns, target_label
 
 
@@ -81,9 +82,9 @@ def _of_runs(results: Mapping[str, Result], labels: Mapping[str, float], held: i
         system = dict(result.config.get("system", {}))
         seed = int(system.pop("seed", 0))
         config = json.dumps(result.config | {"system": system}, sort_keys=True)
-        name = names.setdefault(config, Path(folder).name or folder)
+        name = names.setdefault(config, as_text(Path(folder).name or folder))
         own = {"design": list(names).index(config), "name": name, "base": name, "seed": seed, "error": ""}
-        rows.append(own | {"folder": folder} | outcome_of(result, list(labels.values()), held))
+        rows.append(own | {"folder": as_text(folder)} | outcome_of(result, list(labels.values()), held))
     runs = table_of(rows, list(labels))
     complete_first = runs.sort_values("status", key=lambda status: status != "complete", kind="stable")
     runs = complete_first.drop_duplicates(["design", "seed"]).sort_index().reset_index(drop=True)
@@ -104,9 +105,9 @@ def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Tables one below the other, their designs numbered through."""
     if len(tables) == 1:
         return next(iter(tables.values()))
-    called = {folder: Path(folder).resolve().name for folder in tables}
+    called = {folder: as_text(Path(folder).resolve().name) for folder in tables}
     if len({*called.values()}) < len(called):
-        called = {folder: folder for folder in tables}
+        called = {folder: as_text(folder) for folder in tables}
     names = [str(name) for runs in tables.values() for name in runs["name"].unique()]
     twice = {name for name in names if names.count(name) > 1}
     merged: dict[str, Any] = {"measures": {}, "parts": {}, "targets": [], "fields": []}

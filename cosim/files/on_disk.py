@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -54,7 +55,30 @@ def located(text: str) -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path as it is told: from this folder, where it lies in it."""
+    """A path as it is told: from this folder, where it lies in it; bytes that are no UTF-8 as escapes."""
+    return as_text(_from_here(path))
+
+
+def as_text(name: str) -> str:
+    r"""A name of a file as text that any table and page can hold, such as caf\xe9 for a byte of Latin-1."""
+    try:
+        content = name.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, which no file system has given
+        content = name.encode("utf-8", "backslashreplace")
+    return content.decode("utf-8", "backslashreplace")
+
+
+def typed(path: Path) -> str:
+    """A path as a shell takes it."""
+    name = _from_here(path)
+    if as_text(name) == name:
+        return shlex.quote(name)
+    plain = bytes(range(32, 127)).translate(None, b"\\'")
+    bytes_typed = (chr(byte) if byte in plain else rf"\x{byte:02x}" for byte in os.fsencode(name))
+    return f"$'{''.join(bytes_typed)}'"
+
+
+def _from_here(path: Path) -> str:
     with suppress(OSError):
         path = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     return str(path)

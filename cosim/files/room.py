@@ -7,7 +7,7 @@ size.
 
 Usage::
 
-    with ParquetFile(path) as file:
+    with parquet_file(path) as file:
         check_parquet(path, file)
         frame = file.read().to_pandas()
 """
@@ -18,6 +18,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from cosim.files.parquet_files import parquet_file
 
 GIB = 2.0**30
 ABSURD_GIB, ABSURD_TIMES = 1.0, 1000
@@ -105,10 +107,9 @@ def _bytes_of_texts(path: Path, columns: list[str]) -> int:
     """Bytes that the texts of a Parquet file take in memory."""
     import pyarrow as pa
     import pyarrow.compute as pc
-    from pyarrow.parquet import ParquetFile
 
     num_bytes = 0
-    with ParquetFile(path, read_dictionary=columns) as file:
+    with parquet_file(path, columns) as file:
         for batch in file.iter_batches(columns=columns, use_threads=False):
             for column in batch.columns:
                 if pa.types.is_dictionary(column.type):

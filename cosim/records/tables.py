@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.files.parquet_files import parquet_file
 from cosim.files.room import check_parquet
 from cosim.names import by_number
 from cosim.records.columns import ENDS, Columns, Words, stretch_of
@@ -194,11 +195,9 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
     Raises:
         ValueError: The table cannot be read, or has other columns or types than a run writes.
     """
-    import pyarrow.parquet
-
     try:
         # Half the time of pandas.read_parquet: a study has thousands of small files.
-        with pyarrow.parquet.ParquetFile(path := file_of(folder, name)) as file:
+        with parquet_file(path := file_of(folder, name)) as file:
             check_parquet(path, file)
             has_rows = file.num_row_groups > 0  # without any row, pyarrow 18 reads nothing at all
             table = file.read(use_threads=False) if has_rows else file.schema_arrow.empty_table()

@@ -177,7 +177,8 @@ class Runs:
         return self._networks[key]
 
     def _write_table(self, partial: Path) -> None:
-        self.table.to_parquet(partial, index=False)
+        with partial.open("wb") as file:
+            self.table.to_parquet(file, index=False)
         self._index.add_table(checksum(partial))
 
     def _ask_for_more(self, design: int) -> None:

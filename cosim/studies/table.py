@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from pyarrow.parquet import ParquetFile
 
 from cosim.configuration import ConfigurationError
 from cosim.engine.store.results import Result
-from cosim.files.on_disk import checksum, read_json, shown
+from cosim.files.on_disk import as_text, checksum, read_json, shown
+from cosim.files.parquet_files import parquet_file
 from cosim.files.room import check_parquet
 from cosim.records.rows import Measure, are_sound
 from cosim.records.tables import dtype_of
@@ -74,9 +74,10 @@ def table_in(folder: Path) -> pd.DataFrame:
     try:
         if index.tables and checksum(folder / FILE) not in index.tables:
             raise ValueError("its checksum is another")
-        with ParquetFile(folder / FILE) as file:
+        with parquet_file(folder / FILE) as file:
             check_parquet(folder / FILE, file)
-        table = pd.read_parquet(folder / FILE)
+        with (folder / FILE).open("rb") as opened:
+            table = pd.read_parquet(opened)
         if "is_diverged" not in table:  # older tables have no such column
             return _rebuilt(folder, index)
         if any(dtype_of(table[column]) != dtype for column, dtype in COLUMNS.items()):
@@ -143,9 +144,16 @@ def row_of(
         base: Name of the system that the design changes.
         values: Field -> its value.
     """
-    fields = {f"field.{field}": json.dumps(value) for field, value in values.items()}
+    fields = {f"field.{field}": json.dumps(_as_texts(value)) for field, value in values.items()}
     own = {"design": number, "name": name, "base": base, "seed": seed, "status": "waiting", "error": ""}
     return own | {"folder": folder} | fields
+
+
+def _as_texts(value: Any) -> Any:
+    """A value, or every one of a list, with names of files as texts."""
+    if isinstance(value, list | tuple):
+        return [_as_texts(item) for item in value]
+    return as_text(value) if isinstance(value, str) else value
 
 
 def target_label(target: float, held: int) -> str:
@@ -189,6 +197,12 @@ def _is_diverged(row: Mapping[str, Any]) -> bool:
     return not are_sound(measures, row)
 
 
+def _in_texts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The same row with names of files as texts that a table can hold."""
+    texts = {column: as_text(row[column]) for column, dtype in COLUMNS.items() if dtype == "str"}
+    return {**row, **texts}
+
+
 def table_of(
     rows: Sequence[Mapping[str, Any]],
     targets: Sequence[str] = (),
@@ -202,7 +216,7 @@ def table_of(
         parts: Path -> class of parts, by which fields of the grid are named.
         reference: Number of the design with which others are compared.
     """
-    table = pd.DataFrame(list(rows))
+    table = pd.DataFrame([_in_texts(row) for row in rows])
     table["is_diverged"] = list(map(_is_diverged, rows))
     found = table.pop(MEASURES) if MEASURES in table else ()
     measures = {column: how for own in found if isinstance(own, dict) for column, how in own.items()}

@@ -20,6 +20,7 @@ from typing import TextIO
 
 from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.configuration.rules import MOST_LETTERS, short
+from cosim.files.on_disk import as_text
 
 USAGE = """\
 cosim: a discrete-event network-and-learning co-simulator for wireless federated learning
@@ -119,7 +120,7 @@ def _carried_out(command: str = "--help", *, rest: list[str]) -> int:
 
 def _say(arguments: Sequence[str], what: str, message: str) -> None:
     with suppress(OSError):
-        print(f"{what}: {_shortened(message, arguments)}", file=sys.stderr)
+        print(f"{what}: {as_text(_shortened(message, arguments))}", file=sys.stderr)
 
 
 def _shortened(message: str, typed: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ A module in this folder is found, and so is a file elsewhere, in whose folder mo
 
 import importlib
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -51,6 +52,10 @@ def module_of(name: str, said: str) -> ModuleType:
     if path is not None and not path.is_file():
         hint = did_you_mean(path.name, files_in(path.parent))
         raise ConfigurationError(f"{said}: there is no file {path}.{hint} Use its path from this folder.")
+    if path is not None and not re.fullmatch(r"[\w-]+", path.stem):
+        raise ConfigurationError(
+            f"{said}: {path.name} is no name of a module. Use letters, digits and _ in it, such as mine.py."
+        )
     folder, name = (os.getcwd(), name) if path is None else (str(path.resolve().parent), path.stem)
     for hiding in hiding_in(Path(folder)):
         raise ConfigurationError(f"{said}: {in_words(hiding)}")

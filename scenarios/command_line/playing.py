@@ -1,6 +1,5 @@
 """Playing: how a run shows itself in a terminal, whichever command asks for it."""
 
-import shlex
 import warnings
 from pathlib import Path
 from typing import Literal
@@ -15,7 +14,7 @@ from cosim.engine.run.run import run
 from cosim.engine.run.targets import check_targets
 from cosim.engine.store.results import Result
 from cosim.engine.store.run_folder import check_network, complete_in
-from cosim.files.on_disk import place, shown
+from cosim.files.on_disk import place, shown, typed
 from cosim.networks.of_run import configuration_of, first_values_of
 from cosim.studies.table import target_label
 from cosim.system import System
@@ -60,7 +59,7 @@ def play(
         result = result or played(title, scenario, system, attrs.evolve(options, out=out), resume=resume)
     except KeyboardInterrupt:
         if (out / "config.json").is_file():
-            say(f"To go on: {to_go_on} --resume {shlex.quote(shown(out))}")
+            say(f"To go on: {to_go_on} --resume {typed(out)}")
         raise
     picture = out / "overview.png"
     with drawing():

@@ -33,7 +33,7 @@ from analysis.plots import drawing
 from analysis.remarks import remarks_on
 from cosim import ConfigurationError
 from cosim.configuration import did_you_mean
-from cosim.files.on_disk import replace
+from cosim.files.on_disk import replace, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import as_read, folders, runs_of
@@ -94,7 +94,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         made(out.parent)
         replace(out, lambda partial: drawn.savefig(partial, format=kind, dpi=300, metadata=_metadata(kind)))
     remark([*(words for one in of_paths for words in one.remarks), *remarks_on(designs)])
-    console.print(f"Picture: {out}", markup=False, soft_wrap=True)
+    console.print(f"Picture: {shown(out)}", soft_wrap=True)
     return 0
 
 

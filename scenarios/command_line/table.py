@@ -18,7 +18,7 @@ from analysis import tables
 from analysis.studies import Metric, metrics, reference_of
 from analysis.together import together
 from cosim.configuration import ConfigurationError, did_you_mean
-from cosim.files.on_disk import replace
+from cosim.files.on_disk import as_text, replace, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import as_read, folders
@@ -80,7 +80,7 @@ def table(paths: Sequence[Path], options: Options) -> int:
     else:
         made(options.out.parent)
         replace(options.out, lambda partial: partial.write_text(written, encoding="utf-8"))
-        console.print(f"Table: {options.out}")
+        console.print(f"Table: {shown(options.out)}", soft_wrap=True)
     return 0
 
 
@@ -132,6 +132,7 @@ def number(runs: pd.DataFrame, name: str | None) -> int:
         return reference_of(runs)
     names = {str(name): int(design) for design, name in runs[["design", "name"]].to_numpy()}
     complete = list(map(str, runs.loc[runs["status"] == "complete", "name"].unique()))
+    name = as_text(name)
     if name not in complete:
         why = "none of its runs is complete" if name in names else "no such design"
         raise ConfigurationError(f"--reference {name}: {why}. Known: {', '.join(complete)}.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosim.files.on_disk import checksum, partial_of, replace, told
+from cosim.files.parquet_files import parquet_file, to_write
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +25,7 @@ class TableFile:
     def __init__(self, path: Path) -> None:
         self._path, self._num_groups = path, 0
         self._writer: Any = None
+        self._opened: Any = None
 
     def append(self, rows: "pa.Table") -> None:
         """Write a row group.
@@ -50,8 +52,7 @@ class TableFile:
 
         def finish(_partial: Path) -> None:
             self._write(last)
-            self._writer.close()
-            self._writer = None
+            self._close()
 
         try:
             replace(self._path, finish)
@@ -66,8 +67,7 @@ class TableFile:
         """Remove what is not in its place."""
         if self._writer is not None:
             with suppress(OSError):
-                self._writer.close()
-            self._writer = None
+                self._close()
             partial_of(self._path).unlink(missing_ok=True)
 
     def _write(self, rows: "pa.Table") -> None:
@@ -79,11 +79,18 @@ class TableFile:
         """Begin another file, with the groups of the one that was saved."""
         from pyarrow import parquet
 
-        self._writer = parquet.ParquetWriter(partial_of(self._path), schema)
+        self._opened = to_write(partial_of(self._path))
+        self._writer = parquet.ParquetWriter(self._opened, schema)
         if self._num_groups:
-            with parquet.ParquetFile(self._path) as saved:
+            with parquet_file(self._path) as saved:
                 for number in range(self._num_groups):
                     self._write_group(saved.read_row_group(number, use_threads=False))
+
+    def _close(self) -> None:
+        """Close the file that is being written, whole or not."""
+        writer, self._writer = self._writer, None
+        with self._opened:
+            writer.close()
 
     def _write_group(self, table: Any) -> None:
         if len(table):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration.rules import short
+from cosim.files.parquet_files import parquet_file
 from cosim.files.room import check_parquet
 from cosim.files.tables.faults import WrongType, fault, unreadable
 from cosim.files.tables.table import Table
@@ -24,10 +25,9 @@ def table_of_parquet(path: Path) -> Table:
         ConfigurationError: It cannot be read; two columns have one name; there are no rows.
     """
     import pyarrow as pa
-    from pyarrow.parquet import ParquetFile
 
     try:
-        with ParquetFile(path) as file:
+        with parquet_file(path) as file:
             check_parquet(path, file)
             found = file.read()
             found.validate(full=True)

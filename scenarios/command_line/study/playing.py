@@ -1,6 +1,5 @@
 """Playing a study: the executor of its runs, how far they have come, and what they say."""
 
-import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from cosim.configuration.words import in_words
 from cosim.engine.run.heavy_tails import remark_on_times
 from cosim.engine.run.progress import say
 from cosim.engine.run.targets import task_of
-from cosim.files.on_disk import place, shown
+from cosim.files.on_disk import place, shown, typed
 from cosim.networks.of_run import network_of
 from cosim.studies.designs import Design, check_typed
 from cosim.studies.study import Study
@@ -69,7 +68,7 @@ def play(
             )
     except KeyboardInterrupt:
         if (out / "study.json").is_file():
-            chosen = "" if options.out else f" --out {shlex.quote(shown(out))}"
+            chosen = "" if options.out else f" --out {typed(out)}"
             say(f"To go on: {to_go_on}{chosen}")
         raise
     runs = together([out])
