@@ -299,16 +299,6 @@ def test_commands_are_accepted(page, only_parsed, capsys):
         assert exit_code(words[1:]) == 0, (words, capsys.readouterr().err)
 
 
-def test_files_of_the_page_of_traces_are_converted(folder, monkeypatch, capsys):
-    """Its commands as typed, where its programs have written their files."""
-    monkeypatch.chdir(folder / "traces")
-    typed = [words for words in commands("traces") if words[1:3] == ["data", "convert"]]
-    assert typed
-    for words in typed:
-        assert exit_code(words[1:]) == 0, (words, capsys.readouterr().err)
-        assert capsys.readouterr().out.startswith(f"{words[words.index('--out') + 1]}: ")
-
-
 def check_python(words: list[str]) -> None:
     """That what `python` is asked for exists, and knows the options."""
     if words[0] == "-m":
@@ -604,19 +594,55 @@ def test_the_page_of_parts_has_every_port():
 # --- Traces -------------------------------------------------------------------------------------------------
 
 
-def test_recipes_make_traces_that_can_be_read(folder):
-    """By hand: 31,250 bytes in a quarter second, two packets of 1,500 in 0.1 s, means of a second."""
+def test_files_become_the_traces_that_they_are(folder, monkeypatch, capsys):
+    """Its commands as typed, where its programs have written their files; rates by hand."""
+    monkeypatch.chdir(folder / "traces")
+    typed = [words for words in commands("traces") if words[1:3] == ["data", "convert"]]
+    for words in typed:
+        assert exit_code(words[1:]) == 0, (words, capsys.readouterr().err)
+        assert capsys.readouterr().out.startswith(f"{words[words.index('--out') + 1]}: ")
 
     def rates(name: str, device: str) -> list[float]:
-        return rate_table.read(folder / "traces" / name)[device].rate_bps.tolist()
+        return rate_table.read(Path(name))[device].rate_bps.tolist()
 
-    assert rates("ns3.csv", "0") == [1e6, 0.0]
-    assert rates("ns3.csv", "1") == [4e5, 8e5]
-    assert rates("sink.csv", "0") == pytest.approx([2.4e5, 0.0, 0.0, 1.2e5])
-    assert rates("sink.csv", "1") == pytest.approx([0.0, 0.0, 0.0, 1.2e5])
-    assert rates("omnetpp.csv", "0") == [4e5, 0.0, 2.5e5]
-    assert rates("uplink.parquet", "A") == [8e6, 8e6, 2e6]
-    assert rates("uplink.parquet", "B") == [1e6, 1e6, 3e6]
+    assert rates("lists.parquet", "car") == pytest.approx(
+        2 * [5 * 12_032 / 0.01]
+    )  # halves: one row has no length
+    assert rates("tram.csv", "tram") == [5e5, 4e6, 4e6]
+    assert rates("drives.parquet", "car-1")[24:27] == pytest.approx(
+        [1e3 * int(900 + 700 * math.sin(24 / 9 + 1)), 0.0, 0.0]
+    )
+    assert rates("campaign.parquet", "A") == [8e6, 8e6, 2e6]
+    assert rates("campaign.parquet", "B") == [1e6, 3e6]
+    assert rates("phone.parquet", "phone") == [4.8e6, 2.4e6]
+    assert rates("ns3.parquet", "1") == [1e6, 0.0, 1e6, 0.0, 0.0]
+    assert rates("ns3.parquet", "2") == [4e5, 0.0, 0.0, 0.0, 0.0]
+    assert rates("sink.parquet", "0") == pytest.approx([2.4e5, 0.0, 0.0, 1.2e5])
+    assert rates("sink.parquet", "1") == pytest.approx([0.0, 0.0, 0.0, 1.2e5])
+    assert rates("omnetpp.parquet", "0") == [4e5, 0.0, 2.5e5]
+
+
+def test_the_mean_rate_of_a_drive_is_too_good(folder):
+    """For four seeds of five, and on average beyond doubt; with mean rates each upload lasts as by hand."""
+    runs = load(folder / "traces" / "studies" / "drive")
+    time_s = runs.pivot(index="seed", columns="name", values="time_to_0.9_s")
+    assert (time_s["drive"] > time_s["mean rate"]).sum() == 4
+    pattern = r"drive: 90 % after # .*; difference: # \[#, #\]"
+    printed_s, _, least_s, _ = numbers(played(folder, "traces", "what_if.py").printed, pattern)
+    assert least_s > 0.0
+    assert printed_s == pytest.approx(time_s["drive"].mean(), rel=1e-3)
+    mean = cosim.Result.load(
+        folder / "traces" / "studies" / "drive" / runs[runs["name"] == "mean rate"]["folder"].iloc[0]
+    )
+    up = mean.transfers[mean.transfers["direction"] == "up"]
+    bits = 32 * (64 * 256 + 256 * 10)
+    second = np.arange(120)
+    for car, own in up.groupby("client"):
+        number = int(car[-4:])
+        kbps = (900 + 700 * np.sin(second / 9 + number)).astype(int)
+        kbps[20 * number + 5 : 20 * number + 15] = 0
+        lasts_s = (own["end_s"] - own["start_s"]).to_numpy()
+        assert lasts_s == pytest.approx(bits / (1e3 * kbps.mean()), rel=1e-9)
 
 
 # --- Randomness ---------------------------------------------------------------------------------------------
