@@ -110,7 +110,9 @@ def unwritten_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Processes]:
     """New processes, which do not wait for imports."""
-    found = warm.Processes(tmp_path_factory.mktemp("processes"))
+    base = tmp_path_factory.getbasetemp()
+    all_of_it = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    found = warm.Processes(all_of_it / "warm", tmp_path_factory.mktemp("processes"))
     yield found
     found.close()
 
