@@ -48,6 +48,8 @@ from cosim.radio.fading import Fading
 from cosim.radio.redrawn import Block, Blocks
 
 GAINS = ("gain", "gain_db")
+STRONG_DB = 10.0
+"""Gains above it are no fading around a mean, but path losses with the wrong sign. [no source]"""
 
 
 @part
@@ -92,8 +94,8 @@ class GainTrace(Fading):
 
     @override
     def remarks(self) -> tuple[str, ...]:
-        where, time_s, _ = self._read()
-        return remarks_on_steps(f"{where}, array", np.diff(time_s))
+        where, time_s, gain = self._read()
+        return (*_on_gains(where, gain[gain > 0.0]), *remarks_on_steps(f"{where}, array", np.diff(time_s)))
 
     @override
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
@@ -102,6 +104,15 @@ class GainTrace(Fading):
 
     def _read(self) -> "Gains":
         return once(_gains, named_file(GainTrace, self.file, (".npz",)))
+
+
+def _on_gains(where: str, gain: NDArray[np.float64]) -> tuple[str, ...]:
+    """Sentence on gains above 0 that look like losses; a channel around its mean has a median of about 1."""
+    median_db = 10.0 * math.log10(float(np.median(gain))) if gain.size else -math.inf
+    if median_db <= STRONG_DB:
+        return ()
+    what = f"{where}: the median of its gains is {median_db:.3g} dB, and no channel amplifies"
+    return (f"{what}. Use gain_db = -loss if these are path losses in dB.",)
 
 
 class Gains(NamedTuple):

@@ -19,6 +19,7 @@ from cosim.radio import (
     LargeScale,
     LinkBudget,
     NoFading,
+    NoiseOnly,
     RedividedShares,
     ResourceBlocks,
 )
@@ -145,8 +146,19 @@ def test_without_fading_the_mean_snr_is_the_snr():
         (lambda: Uncompressed(bits_per_parameter=0), "Uncompressed.bits_per_parameter", "must be at least 1"),
         (lambda: PerGroup(values=()), "PerGroup.values", "must have at least one item"),
         (lambda: at(STILL, 301.0), "GivenSnr.snr_db", "must lie from -300 to 300"),
-        (lambda: LinkBudget(noise_dbm_per_hz=-301.0), "LinkBudget.noise_dbm_per_hz", "from -300 to 300"),
-        (lambda: LinkBudget(noise_figure_db=301.0), "LinkBudget.noise_figure_db", "from -300 to 300"),
+        (lambda: LinkBudget(noise_dbm_per_hz=-301.0), "LinkBudget.noise_dbm_per_hz", "from -300 to 0"),
+        (lambda: LinkBudget(noise_figure_db=301.0), "LinkBudget.noise_figure_db", "from 0 to 300"),
+        (lambda: NoiseOnly(noise_figure_db=-7.0), "NoiseOnly.noise_figure_db", "from 0 to 300"),
+        (
+            lambda: NoiseOnly(noise_dbm_per_hz=4e-21),
+            "NoiseOnly.noise_dbm_per_hz",
+            "from -300 to 0: a density in dBm/Hz is negative. Use -174 dBm/Hz, 10 * log10(1000 * W/Hz).",
+        ),
+        (
+            lambda: LinkBudget(noise_dbm_per_hz=174.0),
+            "LinkBudget.noise_dbm_per_hz",
+            "a density in dBm/Hz is negative. Use -174 dBm/Hz, that of thermal noise",
+        ),
         (
             lambda: LinkBudget(large_scale_redrawn=CoherenceTime()),
             "LinkBudget.large_scale_redrawn",

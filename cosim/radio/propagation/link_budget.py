@@ -18,10 +18,11 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, knob, part, refuse
+from cosim.configuration import knob, part, refuse
 from cosim.jobs.job import Job
 from cosim.links.port import Cell
 from cosim.radio.propagation.large_scale import LargeScale
+from cosim.radio.propagation.noise import noise_density, noise_figure
 from cosim.radio.propagation.port import CellSnr, Each, Of, Propagation
 from cosim.radio.redrawn import Block, Redrawn
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
@@ -41,8 +42,8 @@ class LinkBudget(Propagation):
             never change. [no source]
     """
 
-    noise_dbm_per_hz: float = knob(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
-    noise_figure_db: float = knob(between(-300.0, 300.0), default=7.0)
+    noise_dbm_per_hz: float = knob(noise_density, default=THERMAL_NOISE_DBM_PER_HZ)
+    noise_figure_db: float = knob(noise_figure, default=7.0)
     large_scale: LargeScale = LargeScale(environment="uma")
     large_scale_redrawn: Redrawn | None = None
 

@@ -6,9 +6,10 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, knob, part
+from cosim.configuration import knob, part
 from cosim.links.port import Cell
 from cosim.radio.propagation.link_budget import BudgetedCellSnr
+from cosim.radio.propagation.noise import noise_density, noise_figure
 from cosim.radio.propagation.port import CellSnr, Propagation
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
@@ -22,8 +23,8 @@ class NoiseOnly(Propagation):
         noise_figure_db: Noise figure of the edge server. [no source]
     """
 
-    noise_dbm_per_hz: float = knob(between(-300.0, 300.0), default=THERMAL_NOISE_DBM_PER_HZ)
-    noise_figure_db: float = knob(between(-300.0, 300.0), default=7.0)
+    noise_dbm_per_hz: float = knob(noise_density, default=THERMAL_NOISE_DBM_PER_HZ)
+    noise_figure_db: float = knob(noise_figure, default=7.0)
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:

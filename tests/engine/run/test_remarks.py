@@ -117,6 +117,18 @@ def test_stamps_of_gains_in_milliseconds(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("name", "value"), [("gain_db", 95.0), ("gain", 95.0)])
+def test_path_losses_in_place_of_gains(tmp_path, name, value):
+    file, gains = tmp_path / "street.npz", np.full((3, SYSTEM.num_clients), value)
+    np.savez(file, time_s=[0.0, 1.0, 2.0], **{name: gains})
+    trace = cosim.radio.GainTrace(file=str(file))
+    (remark,) = remarks_on(evolve(SYSTEM, uplink=cosim.Radio(fading=trace, link=cosim.radio.NoiseOnly())))
+    shown = "95" if name == "gain_db" else "19.8"
+    assert (
+        f"street.npz: the median of its gains is {shown} dB, and no channel amplifies. Use gain_db" in remark
+    )
+
+
 def with_windows(folder, from_s: object, to_s: object) -> cosim.System:
     file = folder / "presence.csv"
     rows = "".join(f"{client},{from_s},{to_s}\n" for client in range(SYSTEM.num_clients))
