@@ -30,8 +30,10 @@ UNITS_PER_S: Final = tuple(float(f"1e{power}") for power in range(22, -1, -1))
 """Size of the units of 15 digits: before 1e-7 s, then in each decade from 1e-7 s on."""
 WHOLE: Final = 2.0**52
 """Constant that, added and subtracted again, rounds to a whole number."""
-SHORT: Final = 1e-12
-"""A time this share of the instant at which it begins is 100 to 1,000 steps of the clock there."""
+FEWEST_STEPS: Final = 1000
+"""Steps of the clock that a job must last, or its duration has fewer than three digits."""
+NEVER_SHORT_S: Final = 1e-3
+"""A duration that has as many steps until the clock ends."""
 _DECADES_S, _UNITS = np.array(DECADES), np.array(UNITS_PER_S)
 _NOT_EARLIER: Final = 0.125
 """Share of a unit: rounds up only what exceeds the roundings of a sum of decimals, 3 / 8 of a unit."""
@@ -69,6 +71,30 @@ def deadline_after(start_s: Any, within_s: Any) -> Any:
         per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
         return ((time_s * per_s + _NOT_EARLIER + WHOLE) - WHOLE) / per_s
     return _of_many(time_s, start_s, _NOT_EARLIER)
+
+
+@overload
+def is_short(start_s: float, lasts_s: float) -> bool: ...
+@overload
+def is_short(start_s: Times, lasts_s: Times) -> NDArray[np.bool_]: ...
+def is_short(start_s: Any, lasts_s: Any) -> Any:
+    """True if a job with this start and duration lasts above 0 and fewer than `FEWEST_STEPS` of the clock.
+
+    Args:
+        start_s: Finite, in s, a float or an array, as `lasts_s`, of the same shape.
+    """
+    if type(lasts_s) is float:
+        if not 0.0 < lasts_s < NEVER_SHORT_S:
+            return False
+        return lasts_s * UNITS_PER_S[bisect_right(DECADES, start_s)] < FEWEST_STEPS - 0.5
+    steps = lasts_s * _UNITS[_DECADES_S.searchsorted(start_s, side="right")]
+    return (lasts_s > 0.0) & (steps < FEWEST_STEPS - 0.5)
+
+
+def any_is_short(start_s: Times, lasts_s: Times) -> bool:
+    """True if one of several jobs is short; arguments as `is_short`."""
+    near = lasts_s < NEVER_SHORT_S
+    return bool(near.any()) and bool(is_short(start_s[near], lasts_s[near]).any())
 
 
 def duration_between(start_s: float, end_s: float) -> float:

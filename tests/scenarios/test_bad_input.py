@@ -186,6 +186,7 @@ def test_undamaged_configurations_run(tmp_path: Path) -> None:
 
 
 LATE = "the run is not over at 1e\\+09 s"
+SHORT = "less than a thousand steps of the clock"
 
 
 @pytest.mark.parametrize(
@@ -205,14 +206,14 @@ LATE = "the run is not over at 1e\\+09 s"
                 "devices.min_frequency_hz.values": [1e30],
                 "devices.max_frequency_hz.values": [1e30],
             },
-            "less than a thousand steps of the clock",
+            SHORT,
         ),
         ({f"{BAND}_hz": 1e-30, f"{SNR}.values": [-300.0], "codec.bits_per_parameter": 2**32}, LATE),
-        ({f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "devices.capacitance_j_per_hz2": 1e30}, None),
+        ({f"{BAND}_hz": 1e30, f"{SNR}.values": [300.0], "devices.capacitance_j_per_hz2": 1e30}, SHORT),
         (
             {
                 f"{BAND}_hz": 1e30,
-                "uplink.link": {"kind": "LinkBudget", "noise_dbm_per_hz": 300.0},
+                "uplink.link": {"kind": "LinkBudget", "noise_dbm_per_hz": 0.0, "noise_figure_db": 300.0},
                 "devices.tx_power.power_w": 1e-30,
             },
             LATE,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from cosim.clock.instants import SHORT, duration_between
+from cosim.clock.instants import duration_between, is_short
 from cosim.clock.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of, too_short
 from cosim.configuration import ConfigurationError
 from cosim.devices.device import Device
@@ -143,7 +143,7 @@ class Client:
 
     def train(self, sim: Simulation, assignment: Assignment, lasts_s: float, power_w: float) -> Process:
         """Ask for the learning now, let the time it takes pass."""
-        if 0.0 < lasts_s < SHORT * sim.now_s:
+        if is_short(sim.now_s, lasts_s):
             raise too_short(self.name, "train", lasts_s, sim.now_s)
         update = assignment.request(sim, self, assignment)
         yield from sim.spend(self.name, "train", lasts_s, power_w, assignment.job.number)
@@ -182,7 +182,7 @@ class Client:
 
         Returns the energy that is left, or `Dropped`.
         """
-        name, idle_w, start_s = self.name, self.device.idle_w, sim.now_s
+        name, idle_w, start_s, begins_s = self.name, self.device.idle_w, sim.now_s, None
         global_round, edge_round, number = assignment.job
         activity, payload = (
             ("send", assignment.payload) if direction == UP else ("receive", assignment.download)
@@ -197,6 +197,8 @@ class Client:
                         _, left_j = yield from _within(sim, waiting, idle_w, left_j)
                         if left_j == 0.0:
                             return Dropped(SPENT)
+                if begins_s is None:
+                    begins_s = sim.now_s
                 until = upload.turn_over or upload.done
                 carrying = sim.spend(name, activity, until, power_w, number)
                 if left_j is None:
@@ -206,6 +208,8 @@ class Client:
                     if isinstance(carried, Dropped):
                         return carried
                 if until is upload.done:
+                    if is_short(begins_s, sim.now_s - begins_s):
+                        raise too_short(name, activity, sim.now_s - begins_s, begins_s)
                     return left_j
                 if left_j == 0.0:
                     return Dropped(SPENT)

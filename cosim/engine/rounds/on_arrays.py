@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import SHORT, deadline_after, instant_after
-from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of, too_short
+from cosim.clock.instants import NEVER_SHORT_S, any_is_short, deadline_after, instant_after
+from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
@@ -160,23 +160,21 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
     begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(num, begin_s)
     lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
     _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
+    if any_is_short(begins_s, lasts_s):
+        return None
     trained_s = instant_after(begin_s, lasts_s)
     fleet, which = clients.fleet, clients.which
     tx_power_w = sending_w(sim, clients, job, trained_s, work.payload.bits)
     static_w = fleet.devices.static_power_w
     send_w = fleet.send_w[which] if tx_power_w is None else tx_power_w + static_w[which]
     uploads = link.uploads(places, trained_s, work.payload, job, tx_power_w)
-    if uploads is None:
+    if uploads is None or _has_short(trained_s, uploads):
         return None
     _check_order(clients, "send", trained_s, uploads)
     gives_up_s = (
         None if waiting.upload_deadline_s is None else deadline_after(trained_s, waiting.upload_deadline_s)
     )
     ending = ending_of(waiting, clock_s, uploads.ends_s, gives_up_s)
-    is_short = (lasts_s > 0.0) & (lasts_s < SHORT * begins_s) & (begins_s < ending.end_s)
-    if is_short.any():
-        place = int(is_short.argmax())
-        raise too_short(clients.names[place], "train", lasts_s.item(place), begins_s.item(place))
     powers = train_w, send_w
     return RoundTimes(now_s, clock_s, received, begins_s, trained_s, *powers, uploads, gives_up_s, ending)
 
@@ -214,9 +212,17 @@ def downloads_of(
     downlink.begin_round(len(clients), math.inf, places)
     opens_s = np.full(len(clients), now_s)
     downloads = downlink.uploads(places, opens_s, payload, job)
-    if downloads is not None:
-        _check_order(clients, "receive", opens_s, downloads)
+    if downloads is None or _has_short(opens_s, downloads):
+        return None
+    _check_order(clients, "receive", opens_s, downloads)
     return downloads
+
+
+def _has_short(opens_s: NDArray[np.float64], way: Uploads) -> bool:
+    """True if an upload or download is too short for the clock; by events it is refused when it happens."""
+    begins_s = opens_s if way.granted_s is None else way.granted_s
+    near = way.ends_s < begins_s + NEVER_SHORT_S
+    return bool(near.any()) and any_is_short(begins_s[near], way.ends_s[near] - begins_s[near])
 
 
 def _check_order(clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads) -> None:

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.draws import Numbers
+from cosim.clock.instants import NEVER_SHORT_S, any_is_short, is_short
+from cosim.clock.simulation import too_short
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job, Places
 from cosim.links.carried import SteadyUpload, SteadyUploads
@@ -27,12 +29,20 @@ class RatesWay(Way):
 
     @override
     def _open(self, sender: Sender) -> SteadyUpload:
-        return SteadyUpload(self._sim, sender.payload.bits, self._rate_bps(sender))
+        bits, rate_bps, now_s = sender.payload.bits, self._rate_bps(sender), self._sim.now_s
+        if bits < NEVER_SHORT_S * rate_bps and is_short(now_s, lasts_s := bits / rate_bps):
+            activity = "receive" if sender.tx_power_w is None else "send"
+            raise too_short(sender.client, activity, lasts_s, now_s)
+        return SteadyUpload(self._sim, bits, rate_bps)
 
     @override
-    def _uploads(self, of: InRound) -> SteadyUploads:
-        rates_bps = self._rates_bps(of.places, of.job, of.tx_power_w)
-        return SteadyUploads(of.begins_s, int(of.payload.bits), rates_bps)
+    def _uploads(self, of: InRound) -> SteadyUploads | None:
+        """By events where an upload may be too short for the clock, which then is refused."""
+        rates_bps, bits = self._rates_bps(of.places, of.job, of.tx_power_w), int(of.payload.bits)
+        is_fast = rates_bps * NEVER_SHORT_S > bits
+        if is_fast.any() and any_is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]):
+            return None
+        return SteadyUploads(of.begins_s, bits, rates_bps)
 
     def _rate_bps(self, sender: Sender) -> float:
         """Rate of a client among the participants; alone with a power of its own, or without rounds."""
