@@ -165,9 +165,9 @@ class EdgeTraining(CellTraining):
                 payload=load.upload,
             )
             num_wanted, each = len(participants) + max(0, most - len(present)), {"cycles": cycles}
-            became = yield from edge.play(sim, participants, work, each, self.waiting, num_wanted)
-            if became.updates and cloud.evaluation.learns:
-                received = edge.received(sim, self.server, model, became.updates, job)
+            _, updates = yield from edge.play(sim, participants, work, each, self.waiting, num_wanted)
+            if updates and cloud.evaluation.learns:
+                received = edge.received(sim, self.server, model, updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)
                 cloud.living[edge.name] = model
         yield from edge.send(sim, load.model.bits)

@@ -54,30 +54,6 @@ class NextRound(ComingRound, Protocol):
         ...
 
 
-class Became(Protocol):
-    """Outcome of an edge round for its participants; arrays have shape (participants,)."""
-
-    @property
-    def start_s(self) -> float:
-        """Instant at which the round began."""
-        ...
-
-    @property
-    def ends_s(self) -> NDArray[np.float64]:
-        """Instant at which each had ended its part, or was cut."""
-        ...
-
-    @property
-    def counts(self) -> NDArray[np.bool_]:
-        """True for each participant whose update counts."""
-        ...
-
-    @property
-    def updates(self) -> Sequence[PendingUpdate]:
-        """Updates that count, in the order of the clients; none on arrays if nothing is learned."""
-        ...
-
-
 class EdgeServer(Edge, Protocol):
     """Edge server of a cell, which runs edge rounds with its clients."""
 
@@ -99,7 +75,9 @@ class EdgeServer(Edge, Protocol):
         waiting: Waiting,
         num_wanted: int | None = None,
     ) -> Process:
-        """Run an edge round that begins now; returns what `Became` of its participants.
+        """Run an edge round that begins now; returns its `PastRound` and the updates that count.
+
+        Updates are in the order of the clients; on arrays there are none if nothing is learned.
 
         Args:
             clients: The participants, possibly none, as `Clients`.

@@ -7,11 +7,13 @@ import numpy as np
 from cosim.clock.instants import deadline_after
 from cosim.clock.simulation import Barrier, Dropped, Process, SideBySide, Simulation, process_of
 from cosim.configuration import ConfigurationError
-from cosim.engine.rounds.edge_round import Became, EdgeRound, RoundServer, at_least
+from cosim.engine.rounds.edge_round import EdgeRound, RoundServer, at_least
 
 
 def play(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
-    """Let each client do what it is asked, and wait for them; returns what `Became` of them.
+    """Let each client do what it is asked, and wait for them.
+
+    Returns the past round, and the updates that count, in the order of the clients.
 
     Raises:
         ConfigurationError: A waiting rule that returns something else than what became of each.
@@ -42,7 +44,7 @@ def play(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
     )
     counts = np.array([not isinstance(outcome, Dropped) for outcome in outcomes], dtype=bool)
     updates = [outcome for outcome in outcomes if not isinstance(outcome, Dropped)]
-    return Became(start_s, np.array(jobs.ends_s), counts, updates)
+    return asked.over(start_s, np.array(jobs.ends_s), counts), updates
 
 
 def _waited(

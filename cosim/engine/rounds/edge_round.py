@@ -1,8 +1,11 @@
-"""Edge round: what the clients of a cell are asked to do together, and what became of each."""
+"""Edge round: what the clients of a cell are asked to do together.
+
+What became of each is a `PastRound`, and the updates that count, in the order of the clients.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -13,8 +16,8 @@ from cosim.engine.clients.client import Client
 from cosim.engine.clients.fleet import Clients
 from cosim.jobs.cell import Edge
 from cosim.jobs.job import Job
+from cosim.jobs.past_round import PastRound
 from cosim.protocols.assignment import Assignment
-from cosim.values.pending import PendingUpdate
 from cosim.waiting.port import Waiting
 
 
@@ -54,6 +57,10 @@ class EdgeRound:
         """Which rounds they are, and the number of the clients' jobs."""
         return self.work.job
 
+    def over(self, start_s: float, ends_s: NDArray[np.float64], arrived: NDArray[np.bool_]) -> PastRound:
+        """The round when it is over, which began at an instant; arrays have shape (participants,)."""
+        return PastRound(self.clients, self.work.job, start_s, ends_s, arrived)
+
     def assignments(self) -> list[tuple[Client, Assignment]]:
         """Assignment of each participant; participants that do the same share one."""
         assigned = partial(Assignment, **attrs.asdict(self.work, recurse=False))
@@ -66,22 +73,6 @@ class EdgeRound:
         own = list(zip(*columns, strict=True))
         made = {values: assigned(**dict(zip(self.each, values, strict=True))) for values in set(own)}
         return [(client, made[values]) for client, values in zip(iter(self.clients), own, strict=True)]
-
-
-class Became(NamedTuple):
-    """Outcome of an edge round for its participants; arrays have shape (participants,).
-
-    Attributes:
-        start_s: When it began.
-        ends_s: When each had ended its part, or was cut.
-        counts: Participants whose update counts.
-        updates: Updates that count, in the order of the clients; none on arrays where nothing is learned.
-    """
-
-    start_s: float
-    ends_s: NDArray[np.float64]
-    counts: NDArray[np.bool_]
-    updates: Sequence[PendingUpdate]
 
 
 def at_least(sim: Any, edge: str, least_s: float, process: Any) -> Any:

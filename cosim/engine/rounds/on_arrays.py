@@ -20,7 +20,7 @@ from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, r
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
-from cosim.engine.rounds.edge_round import Became, EdgeRound, RoundServer, at_least
+from cosim.engine.rounds.edge_round import EdgeRound, RoundServer, at_least
 from cosim.engine.rounds.ending import Ending, ending_of
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
@@ -32,7 +32,7 @@ from cosim.values.pending import PendingUpdate
 
 
 def play(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: bool) -> Process:
-    """Let the time of a round pass; returns what `Became` of its clients.
+    """Let the time of a round pass; returns the past round and its updates, none if nothing is learned.
 
     Args:
         learns: True if what is learned is read.
@@ -63,7 +63,7 @@ def play(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: bool) 
     _end(sim, asked, times, told, updates)
     counts = times.ending.counts
     arrived = [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
-    return Became(times.start_s, times.ends_s, counts, arrived)
+    return asked.over(times.start_s, times.ends_s, counts), arrived
 
 
 def _end(

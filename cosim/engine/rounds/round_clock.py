@@ -22,7 +22,7 @@ class RoundClock:
     why: str = "asked for by clock = 'events'"
 
     def play(self, sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
-        """Run an edge round that begins now; returns what `Became` of its clients."""
+        """Run an edge round that begins now; returns the past round, and the updates that count."""
         if self.on_arrays and asked.each.keys() <= {"cycles"}:
             return on_arrays.play(sim, edge, asked, learns=self.learns)
         return by_events.play(sim, edge, asked)

@@ -69,8 +69,8 @@ class EdgeServer(Server):
         asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting, num_wanted=num_wanted)
         start_s, num_present, num, job = sim.now_s, len(self.clients.present), len(clients), work.job
         with sim.recorder.open_round(start_s):
-            became = yield from self.rounds.play(sim, self, asked)
-        self.last_round = PastRound(clients, job, start_s, became.ends_s, became.counts)
+            past, updates = yield from self.rounds.play(sim, self, asked)
+        self.last_round = past
         sim.recorder.record(
             Round(
                 level="edge",
@@ -82,10 +82,10 @@ class EdgeServer(Server):
                 num_wanted=num if num_wanted is None else num_wanted,
                 num_present=num_present,
                 num_participants=num,
-                num_arrived=int(np.count_nonzero(became.counts)),
+                num_arrived=int(np.count_nonzero(past.arrived)),
             )
         )
-        return became
+        return past, updates
 
     def received(
         self,

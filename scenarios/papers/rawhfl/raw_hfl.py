@@ -149,15 +149,15 @@ class RawHfl(Protocol):
             clients = edge.clients.these([share.client for share in shares])
             work, each = self.work(cloud, edge, shares, model, load, job), self.each(shares, load)
             num_wanted = planner.num_wanted(edge)
-            became = yield from edge.play(sim, clients, work, each, self.waiting, num_wanted)
+            past, updates = yield from edge.play(sim, clients, work, each, self.waiting, num_wanted)
             coefficients = []
-            for share, counts in zip(shares, became.counts.tolist(), strict=True):
+            for share, counts in zip(shares, past.arrived.tolist(), strict=True):
                 if counts:
                     success = self.success_probability or planner.success_probability(share.client)
                     coefficients.append(1.0 / (len(shares) * success))
                 planner.count(share.client, counts)
-            if became.updates:
-                model = accumulate(model, became.updates, coefficients)
+            if updates:
+                model = accumulate(model, updates, coefficients)
         yield from edge.send(sim, load.model.bits)
         return model
 

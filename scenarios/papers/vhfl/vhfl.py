@@ -120,8 +120,8 @@ class Vhfl(Protocol):
         num_wanted = len(server.clients) if self.num_senders is None else self.num_senders
         job = Job.of_round(number, 0, 1)
         work, each = self.work(cloud, server, senders, model, job), self.each(cloud, senders)
-        became = yield from server.play(sim, senders, work, each, self.waiting, num_wanted)
-        return self.moved(model, became.updates)
+        _, updates = yield from server.play(sim, senders, work, each, self.waiting, num_wanted)
+        return self.moved(model, updates)
 
     def moved(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:
         """Model after a global round: mean of the arrived updates (eqs. 10, 17); itself if none arrived."""
