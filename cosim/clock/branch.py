@@ -13,7 +13,7 @@ import simpy
 from typing_extensions import override
 
 from cosim.clock.event_clock import Clock
-from cosim.clock.event_loop import failure_of, stop_at_once
+from cosim.clock.event_loop import failure_of, name_of, stop_at_once
 from cosim.clock.instants import deadline_after
 from cosim.configuration import ConfigurationError
 
@@ -89,7 +89,7 @@ class Branch(simpy.Process):
 
 def _no_event(found: Any, process: Process) -> ConfigurationError:
     return ConfigurationError(
-        f"{getattr(process, '__qualname__', process)} yielded {found!r:.80}: must be an event of the "
+        f"{name_of(process) or 'a process'} yielded {found!r:.80}: must be an event of the "
         "clock. Use yield from, as in yield from sim.spend(...)."
     )
 

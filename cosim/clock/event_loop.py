@@ -91,7 +91,7 @@ def _stands_still(environment: simpy.Environment, from_s: float, num_events: int
     for _ in repeat(None, _NUM_NAMED):
         if environment.peek() < math.inf:
             *_, event = environment._queue[0]
-            names.update(dict.fromkeys(filter(None, map(_name_of, event.callbacks or ()))))
+            names.update(dict.fromkeys(filter(None, map(_woken_by, event.callbacks or ()))))
         environment.step()
     where = f", the last of them in {' and '.join(sorted(names)[:3])}" if names else ""
     return ConfigurationError(
@@ -101,13 +101,18 @@ def _stands_still(environment: simpy.Environment, from_s: float, num_events: int
     )
 
 
-def _name_of(callback: Any) -> str | None:
+def _woken_by(callback: Any) -> str | None:
     """Innermost process, or function, that an event wakes; None means only a part of the clock."""
     owner = getattr(callback, "__self__", None)
     if not isinstance(owner, simpy.Process):
         is_verb = str(getattr(callback, "__module__", "")).startswith(_VERBS)
         return None if is_verb else getattr(callback, "__qualname__", "").partition(".<locals>")[0]
-    found, inner = None, owner._generator
+    return name_of(owner._generator)
+
+
+def name_of(process: Any) -> str | None:
+    """Name of the innermost process outside the clock; None if there is none."""
+    found, inner = None, process
     while isinstance(inner, Generator) and (frame := getattr(inner, "gi_frame", None)) is not None:
         if not frame.f_globals.get("__name__", "").startswith(_VERBS):
             found = frame.f_code.co_qualname
