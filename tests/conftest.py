@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
-# Threads of torch that have nothing to do sleep. Spinning takes a third of the tests' processor time.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+# The processes of the tests keep all cores busy: a team of threads within one would wait for them.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 import warm
