@@ -42,18 +42,21 @@ def packets(
     """
     if not 1e-9 <= slot_s < 1e9:
         raise ConfigurationError(f"slot_s = {slot_s:g}: must be the length of a row. Use 0.1.")
+    if end_s is not None and not 0.0 < end_s < MOST_SLOTS * slot_s:
+        raise ConfigurationError(
+            f"end_s = {end_s:g}: is no end of a measurement. Use one in s, or a longer slot_s."
+        )
     paths, found = files_of(files), dict[str, Steps]()
     for client, path in paths.items():
         table = table_of(path)
         time_s, num_bytes = table.numbers(time), table.numbers(size)
+        is_late = time_s / slot_s >= MOST_SLOTS
+        table.check(time, is_late, "is too late for rows that short", "times since the start, in s")
         slots = np.floor(time_s / slot_s).astype(np.int64)
         if end_s is not None:
             table.check(time, time_s > end_s, f"is after end_s = {end_s:g}", "a later end_s")
             slots = np.minimum(slots, int(np.ceil(end_s / slot_s)) - 1)
         num_slots = int(slots.max()) + 1 if end_s is None else int(np.ceil(end_s / slot_s))
-        table.check(
-            time, slots >= MOST_SLOTS, "is too late for rows that short", "times since the start, in s"
-        )
         edges_s = slot_s * np.arange(num_slots + 1)
         edges_s[-1] = edges_s[-1] if end_s is None else end_s
         each, which = ([client], np.zeros(len(slots), int)) if device is None else table.names(device)

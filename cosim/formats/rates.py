@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.instants import LATEST_S
+from cosim.configuration import ConfigurationError
+from cosim.files.tables.table import LARGEST
 from cosim.formats.converted import ConvertedTable
 
 _SAME = 1e-9
@@ -63,11 +66,25 @@ class Rates(ConvertedTable):
 
     @classmethod
     def of(cls, devices: Mapping[str, Steps]) -> "Rates":
-        """The rates of devices by their names."""
+        """The rates of devices by their names.
+
+        Raises:
+            ConfigurationError: A trace is longer than a run may be, or a rate larger than a number may be.
+        """
         import pandas as pd
 
         parts = []
         for device, steps in devices.items():
+            if not steps.end_s < LATEST_S:
+                raise ConfigurationError(
+                    f"{device}: ends after {steps.end_s:g} s, and the clock at 1e9 s. Use times in s, since "
+                    "the first."
+                )
+            if not (most_bps := float(steps.rate_bps.max())) <= LARGEST:
+                raise ConfigurationError(
+                    f"{device}: has a rate of {most_bps:g} bit/s. Use at most {LARGEST:g}, in the unit that "
+                    "it has."
+                )
             time_s, rate_bps = _closed(steps)
             parts.append(pd.DataFrame({"time_s": time_s, "device": device, "rate_bps": rate_bps}))
         return cls(pd.concat(parts, ignore_index=True))

@@ -56,8 +56,9 @@ def lines_of(path: Path, separators: str = "") -> Iterator[Line]:
     """
     content = content_of(path).removeprefix(BOM)
     check_is_text(path, content)
-    for number, text in enumerate(content.decode("utf-8").rstrip().splitlines(), 1):
-        line = Line(path, number, text.translate(str.maketrans(separators, " " * len(separators))).split())
+    whole = content.decode("utf-8").rstrip().translate(str.maketrans(separators, " " * len(separators)))
+    for number, text in enumerate(whole.splitlines(), 1):
+        line = Line(path, number, text.split())
         if not line.words:
             raise line.fault("is empty", "lines without empty ones between them")
         yield line

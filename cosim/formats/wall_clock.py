@@ -36,6 +36,7 @@ _KNOWN = (
     "%Y%m%d%H%M%S",
     "%H:%M:%S",
 )
+_FORMS = tuple(form + fraction for form in _KNOWN for fraction in ("", ".%f"))
 _IS_ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _FIRST_S, _LAST_S = 1e9, 4e9
 """Years 2001 and 2096: numbers between them are stamps since 1970. [no source]"""
@@ -89,7 +90,9 @@ def _recognised(table: Table, column: str, names: Names) -> NDArray[np.int64]:
     """Stamps in the one form of the list that all of them have."""
     fits: dict[str, NDArray[np.int64]] = {}
     closest = np.ones(len(names.each), dtype=bool)
-    for form in (form + fraction for form in _KNOWN for fraction in ("", ".%f")):
+    first = Names(names.each[:1], names.which[:1])
+    of_first = [form for form in _FORMS if not _parsed(first, form)[1].any()]  # most forms need no more
+    for form in of_first or _FORMS:
         found, is_wrong = _parsed(names, form)
         if not is_wrong.any():
             fits[form] = found
@@ -101,12 +104,12 @@ def _recognised(table: Table, column: str, names: Names) -> NDArray[np.int64]:
             f"no time like {short(repr(names.each[right[0]]))}" if len(right) else "no time of a known form"
         )
         table.check(column, closest[names.which], f"is {like}", _FIX)
-    first, *others = fits
+    form, *others = fits
     for other in others:
-        if (fits[other] != fits[first]).any():
-            what = f"{short(repr(names.each[0]))} may be {first} or {other}, and so may all the others"
+        if (fits[other] != fits[form]).any():
+            what = f"{short(repr(names.each[0]))} may be {form} or {other}, and so may all the others"
             raise table.fault(0, column, what, "time_format, with the one that it is")
-    return fits[first][names.which]
+    return fits[form][names.which]
 
 
 def _parsed(names: Names, form: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

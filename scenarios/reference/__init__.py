@@ -23,7 +23,7 @@ from cosim.records.rows import Allotment, Applied, Evaluation, Fate, Round, Span
 from cosim.records.summary import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
-from scenarios.command_line import commands, looking, run
+from scenarios.command_line import commands, convert, looking, run
 from scenarios.command_line import study as study_command
 from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
@@ -286,6 +286,14 @@ def _commands() -> Iterator[str]:
             )
         else:
             yield from _options_of_each(command)
+    rows = [
+        (f"`cosim data convert {name}`", first_line(function)) for name, function in convert.formats().items()
+    ]
+    yield (
+        "### cosim data convert\n\nEach is a function of `cosim.formats`, and its keyword arguments are options."
+        "\n\n"
+        f"{table(('command', 'files'), rows)}"
+    )
     for name, options, anywhere in (
         ("study", study_command.Options, FOR_SCENARIOS),
         ("table", table_command.Options, {}),

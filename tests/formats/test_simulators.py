@@ -193,6 +193,8 @@ def test_a_measurement_that_ends_after_its_last_packet(tmp_path):
         (PACKETS, {"end_s": 0.3}, "row 4, column 'time_s': 0.31 is after end_s = 0.3"),
         (PACKETS, {"size": "length"}, "has no column 'length'"),
         (PACKETS, {"slot_s": 0.0}, "slot_s = 0: must be"),
+        (PACKETS, {"end_s": 1e12}, r"end_s = 1e\+12: is no end of a measurement"),
+        (PACKETS + "1e25,0,1500\n", {}, r"row 6, column 'time_s': 1e25 is too late"),
         (
             PACKETS + "1732600000000,0,1500\n",
             {},

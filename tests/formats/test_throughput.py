@@ -43,6 +43,8 @@ def test_another_unit(tmp_path, file):
         ("0 1\n1 nan\n", "row 2, column 'rate'"),
         ("0 1\n0 2\n", "row 2: 0 s is not after the 0 s above"),
         ("0 1\n", "one line"),
+        ("0 1\n2e9 1\n", r"bus: ends after 4e\+09 s, and the clock at 1e9 s"),
+        ("0 1\n1 2e40\n", r"bus: has a rate of 2e\+46 bit/s"),
         ("", "is empty"),
     ],
 )

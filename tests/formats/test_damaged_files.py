@@ -1,0 +1,70 @@
+"""Damaged files of every format: read, or refused in a sentence with its fix; what is written is read."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import test_drive_test
+import test_iperf3
+import test_mahimahi
+import test_simulators
+from fixtures.fixes import has_fix
+
+from cosim import ConfigurationError, formats
+from cosim.links.traces.table import read
+
+WHOLE = {
+    "lte.up": ("".join(f"{stamp}\n" for stamp in test_mahimahi.LIST), formats.mahimahi, {}),
+    "bus.log": ("5.0 2.0\n6.0\t0.5\n8.0,4\n", formats.throughput, {}),
+    "drive.csv": (test_drive_test.GNETTRACK, formats.gnettrack, {"gaps": "hold"}),
+    "epoch.csv": (
+        "time,phone,kbps\n1576321508.25,A,1\n1576321509.25,A,1\n1576321508.5,B,1\n1576321510.5,B,-\n",
+        formats.drive_test,
+        {"time": "time", "rate": "kbps", "unit_bps": 1e3, "device": ("phone",), "gaps": "zero"},
+    ),
+    "phone.json": (json.dumps(test_iperf3.output(*test_iperf3.TEST)), formats.iperf3, {}),
+    "DlRlcStats.txt": (test_simulators.RLC, formats.ns3_rlc, {}),
+    "out.csv": (test_simulators.CSV_R, formats.omnetpp, {}),
+    "sink.csv": (test_simulators.PACKETS, formats.packets, {}),
+}
+WORDS = (
+    *("-", "", "nan", "inf", "-1", "0", "1e18", "1e400", "9999999999999999999999", "null", "{}", "%", "١"),
+    *('"', "\n", "\r", "\t", ",", ";", " ", "\x00", "é", "\ufeff"),
+)
+
+
+def damaged(text: str, rng: random.Random) -> bytes:
+    """A text with a word put into it or in place of others, cut off, or with a line moved or repeated."""
+    start = rng.randrange(len(text))
+    end = min(len(text), start + rng.choice((0, 1, 4, 12)))
+    lines = text.split("\n")
+    line = rng.randrange(len(lines))
+    return rng.choice(
+        (
+            text[:start] + rng.choice(WORDS) + text[end:],
+            text[:start] + rng.choice(WORDS) + text[end:],
+            text[:start],
+            "\n".join([*lines[:line], *lines[line + 1 :], lines[line]]),
+            "\n".join([*lines[: line + 1], *lines[line:]]),
+        )
+    ).encode()
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_what_is_damaged_is_read_or_refused(tmp_path: Path, name: str) -> None:
+    text, convert, asked = WHOLE[name]
+    path, rng, num_read, said = tmp_path / name, random.Random(name), 0, []
+    for _ in range(60):
+        path.write_bytes(damaged(text, rng))
+        try:
+            rates = convert(path, **asked)
+        except ConfigurationError as error:
+            said.append(str(error))
+            continue
+        num_read += 1
+        assert rates.summary
+        assert read(rates.save(tmp_path / "trace.parquet"))
+    assert said
+    assert num_read
+    assert all(map(has_fix, said))
