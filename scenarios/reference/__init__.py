@@ -290,7 +290,7 @@ def _commands() -> Iterator[str]:
         (f"`cosim data convert {name}`", first_line(function)) for name, function in convert.formats().items()
     ]
     yield (
-        "### cosim data convert\n\nEach is a function of `cosim.formats`, and its keyword arguments are options."
+        "### cosim data convert\n\nEach is a function of `cosim.formats`; its keyword arguments are options."
         "\n\n"
         f"{table(('command', 'files'), rows)}"
     )
