@@ -59,6 +59,22 @@ def _of_run(design: Design, run: Result) -> list[str]:
     return remarks
 
 
+def _differing_sources(design: Design) -> list[str]:
+    """Files and modules that were not the same for all its runs, which a configuration does not tell."""
+    hashes: dict[str, set[str]] = {}
+    for run in design.runs:
+        with suppress(ValueError):
+            found = read_json(run.folder / "provenance.json").get("sources") if run.folder else None
+            for source, of in found.items() if isinstance(found, dict) else ():
+                if isinstance(of, dict) and isinstance(of.get("sha256"), str):
+                    hashes.setdefault(source, set()).add(of["sha256"][:12])
+    return [
+        f"its runs had different contents of {source} (sha256 {', '.join(sorted(own))}). Use runs of one."
+        for source, own in hashes.items()
+        if len(own) > 1
+    ]
+
+
 def noted(design: Design, name: str) -> Any:
     """An entry of provenance.json, of the first of its runs that has one; None where there is none."""
     for run in design.runs:
@@ -72,6 +88,7 @@ def noted(design: Design, name: str) -> Any:
 def _of_design(design: Design) -> list[str]:
     """On its runs, and on those together whose training has diverged."""
     remarks = [words for run in design.runs for words in _of_run(design, run)]
+    remarks += [f"{design.name}: {words}" for words in _differing_sources(design)]
     kept = noted(design, "remarks")
     remarks += [f"{design.name}: {words}" for words in (kept if isinstance(kept, list) else ())]
     if seeds := [str(seed_of(run)) for run in design.counted if run.summary.is_diverged]:

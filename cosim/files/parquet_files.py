@@ -27,7 +27,7 @@ def parquet_file(path: Path, folded: Sequence[str] = ()) -> "Iterator[ParquetFil
 
     with (
         pa.OSFile(os.fsencode(path)) as source,
-        parquet.ParquetFile(source, read_dictionary=list(folded)) as file,
+        parquet.ParquetFile(source, read_dictionary=list(folded), page_checksum_verification=True) as file,
     ):
         yield file
 

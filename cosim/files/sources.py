@@ -40,6 +40,9 @@ For a file likewise: its path as the field says it -> the kinds of parts that re
 of names, a module that is only imported has the modules that import it (`imported_by`) and its `file`.
 """
 
+_DIGITS = 12
+"""Of a hash in a message."""
+
 
 def sources_of(*configs: Any) -> Sources:
     """The modules of others, and the files, that configurations name."""
@@ -97,16 +100,26 @@ def check_sources(known: Any, found: Sources, where: str) -> None:
     Raises:
         ConfigurationError: One has changed.
     """
+    for words in changed(known, found):
+        raise ConfigurationError(
+            f"{where}: was started with another {words}. Restore that file, or use another folder."
+        )
+
+
+def changed(known: Any, found: Sources) -> Iterator[str]:
+    """Each source that is not the one with which a run or study began, in words, with both hashes.
+
+    Args:
+        known: Sources that it began with, as far as it says.
+    """
     known = known if isinstance(known, dict) else {}
-    for module in known.keys() & found.keys():
-        before = known[module].get("sha256") if isinstance(known[module], dict) else None
-        now = found[module]["sha256"]
-        if before and now and before != now:
-            what, file = _told(module, found[module])
-            raise ConfigurationError(
-                f"{where}: was started with another {what}: {file} has changed since. Restore that "
-                "file, or use another folder."
-            )
+    for source in sorted(known.keys() & found.keys()):
+        before = known[source].get("sha256") if isinstance(known[source], dict) else None
+        now = found[source]["sha256"]
+        if isinstance(before, str) and now and before != now:
+            what, file = _told(source, found[source])
+            hashes = f"sha256 {before[:_DIGITS]} then, {now[:_DIGITS]} now"
+            yield f"{what}: {file} has changed since ({hashes})"
 
 
 def _names(config: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@ cosim run --config runs/a/config.json      # repeats a run; every field is an op
 cosim run --resume runs/a                  # with the options that it was started with
 """
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ import tyro
 
 from cosim.configuration import ConfigurationError, ends_of, paths_of
 from cosim.files.on_disk import place, read_json, shown
+from cosim.files.sources import changed, sources_of
 from scenarios.command_line.arguments import (
     SCENARIO,
     first_word,
@@ -127,6 +129,8 @@ def _run(
     given = system.model
     system, arguments = with_kinds(system, arguments)
     options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question, ANYWHERE)
+    if file is not None:
+        _warn_of_changes(file, system)
     from scenarios.command_line.playing import play
 
     result = play(
@@ -138,6 +142,19 @@ def _run(
         to_go_on=to_go_on,
     )
     return _reported(scenario, result)
+
+
+def _warn_of_changes(file: Path, system: "System") -> None:
+    """Warn of files and modules that are not the ones that the run of a config.json had.
+
+    Warns:
+        UserWarning: Each of them.
+    """
+    from cosim.engine.store.provenance import noted
+
+    for words in changed(noted(file.parent).get("sources"), sources_of(system)):
+        again = "Restore that file to repeat the run"
+        warnings.warn(f"{CONFIG} {shown(file)}: its run had another {words}. {again}.", stacklevel=2)
 
 
 def _resume(

@@ -219,12 +219,14 @@ def test_a_run_whose_imported_module_has_changed_is_refused_by_its_file(calm, tm
     importlib.reload(sys.modules["calm.bases"])
     importlib.reload(calm)
     stopped(calm.system(), tmp_path / "a")
+    hashes = [hashlib.sha256(text.encode()).hexdigest()[:12] for text in ("T = 0.25\n", "T = 2.5\n")]
     (tmp_path / "calm/ticks.py").write_text("T = 2.5\n")
     with pytest.raises(ConfigurationError) as refused:
         cosim.run(calm.system(), out=tmp_path / "a", resume=True)
     assert str(refused.value) == (
         f"resume: {tmp_path / 'a'}: was started with another module calm.ticks (which calm.clocks imports): "
-        f"{tmp_path / 'calm/ticks.py'} has changed since. Restore that file, or use another folder."
+        f"{tmp_path / 'calm/ticks.py'} has changed since (sha256 {hashes[0]} then, {hashes[1]} now). Restore "
+        "that file, or use another folder."
     )
 
 
@@ -275,8 +277,10 @@ def test_a_stopped_run_goes_on_with_the_same_source_and_refuses_another(module, 
     message = f"a: was started with another module {module} (of which it takes "
     with pytest.raises(ConfigurationError, match=re.escape(message)) as refused:
         cosim.run(calm.system(), out=tmp_path / "a", resume=True)
-    fix = "has changed since. Restore that file, or use another folder."
-    assert str(refused.value).endswith(f"{sys.modules[module].__file__} {fix}")
+    hashes = [found[module]["sha256"][:12] for found in (origin["sources"], sources_of(calm.system()))]
+    changed = f"has changed since (sha256 {hashes[0]} then, {hashes[1]} now)"
+    fix = "Restore that file, or use another folder."
+    assert str(refused.value).endswith(f"{sys.modules[module].__file__} {changed}. {fix}")
     assert {path: path.read_bytes() for path in (tmp_path / "a").iterdir()} == written
     Path(sys.modules[module].__file__).write_text(before)
     assert cosim.run(calm.system(), out=tmp_path / "a", resume=True).summary.status == "complete"

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import cosim
+from cosim.files.on_disk import checksum
 from cosim.records.summary import Summary
 from cosim.records.tables import TABLES
 from scenarios import command_line
@@ -98,6 +99,28 @@ def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
     assert call("run", "small.py", "--bandwidth-hz", "5", "--quiet", "--out", "run") == 0
     assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Use 5e+06," in capsys.readouterr().err
     assert json.loads(Path("run/summary.json").read_text())["status"] == "complete"
+
+
+@pytest.mark.filterwarnings("default::UserWarning")
+def test_a_repeated_run_says_that_a_named_file_is_another_and_so_does_a_report(here, capsys):
+    rows = [f"0,{client},{client + 1}e6" for client in range(5)]
+    (here / "street.csv").write_text("\n".join(["time_s,device,rate_bps", *rows]))
+    trace = "--uplink.kind TracedLink --uplink.trace.file street.csv --uplink.trace.past-end.kind HoldLast"
+    assert call("run", "small.py", *trace.split(), "--quiet", "--out", "a") == 0
+    assert call("run", "--config", "a/config.json", "--import", "small.py", "--quiet", "--out", "b") == 0
+    assert "another file" not in capsys.readouterr().err
+    before = checksum(here / "street.csv")[:12]
+    (here / "street.csv").write_text("\n".join(["time_s,device,rate_bps", *reversed(rows), ""]))
+    now = checksum(here / "street.csv")[:12]
+    assert call("run", "--config", "a/config.json", "--import", "small.py", "--quiet", "--out", "c") == 0
+    said = capsys.readouterr().err
+    assert (
+        "--config a/config.json: its run had another file (which TracedLink reads): street.csv has changed "
+        f"since (sha256 {before} then, {now} now). Restore that file to repeat the run."
+    ) in said
+    assert call("report", "a", "c", "--out", "page.html") == 0
+    both = ", ".join(sorted((before, now)))
+    assert f"its runs had different contents of street.csv (sha256 {both})" in Path("page.html").read_text()
 
 
 @pytest.mark.parametrize(
