@@ -6,7 +6,7 @@ Source: rate R = B log2(1 + SNR |h|^2), HIST journal paper, Section IV-A; the ba
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -84,26 +84,30 @@ class Met(NamedTuple):
 
 
 class Channel:
-    """Uplink channel of one client.
+    """Uplink channel of one client over time.
 
     Attributes:
-        mean_snr: Bandwidth -> SNR in it before fading.
-        client: Its name, for messages.
+        met: Channel of its upload, in some fading block.
     """
 
-    __slots__ = ("client", "fading", "mean_snr")
+    __slots__ = ("fading", "met")
 
-    def __init__(
-        self, mean_snr: Callable[[float], float], fading: ClientFading, client: str = "a client"
-    ) -> None:
-        self.mean_snr, self.fading, self.client = mean_snr, fading, client
+    def __init__(self, met: Met, fading: ClientFading) -> None:
+        self.met, self.fading = met, fading
+
+    @property
+    def client(self) -> str:
+        """The client's name."""
+        assert isinstance(self.met.clients, int)
+        return self.met.names[self.met.clients]
+
+    def mean_snr(self, bandwidth_hz: float) -> float:
+        """SNR in a bandwidth before fading."""
+        return float(self.met.mean_snr(bandwidth_hz))
 
     def rate_bps(self, bandwidth_hz: float, block: Block) -> float:
         """Rate in a bandwidth while a fading block lasts."""
-        snr = self.mean_snr(bandwidth_hz) * self.fading.gain(block)
-        if not snr >= 0.0:
-            raise no_snr(self.client, snr)
-        return float(bandwidth_hz * bps_per_hz(snr))
+        return float(self.met._replace(gain=self.fading.gain(block)).rate_bps(bandwidth_hz))
 
     def block_end_s(self, block: Block) -> float:
         """Instant at which a fading block ends by itself; infinite if never, or if all blocks are silent."""

@@ -66,12 +66,8 @@ class RadioLink(CellLink, KnownLink):
         return self._channel(client, tx_power_w, float(self._errors.factors(client, job)), job)
 
     def _channel(self, client: str, tx_power_w: float, factor: float, job: Job) -> Channel:
-        place, mean_snr = self.place_of[client], self._mean_snr
-
-        def snr_in(bandwidth_hz: float) -> float:
-            return float(mean_snr.snr_in(place, tx_power_w, factor, bandwidth_hz, job))
-
-        return Channel(snr_in, self._fading.of(client), client)
+        met = Met(self._clients, self._mean_snr, job, self.place_of[client], tx_power_w, factor, 1.0)
+        return Channel(met, self._fading.of(client))
 
     def met_by(self, places: Places, tx_power_w: NDArray[np.float64] | None, job: Job) -> Met:
         """Channels of some clients' uploads in a job.
@@ -117,7 +113,7 @@ class RadioLink(CellLink, KnownLink):
     def _begins_with(self, sender: Sender) -> tuple[Met, Fades]:
         client, place, _, job, tx_power_w, begins_s = sender
         met, block = self._met_by_one(place, tx_power_w, job, begins_s)
-        return met, (Channel(met.mean_snr, self._fading.of(client), client), block)
+        return met, (Channel(met, self._fading.of(client)), block)
 
     @override
     def share_hz(self, num_clients: int) -> float:
