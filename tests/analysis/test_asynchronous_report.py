@@ -20,6 +20,7 @@ from scenarios import fedbuff, quickstart
 from scenarios.command_line.pictures import PlotOptions
 from scenarios.command_line.plot import drawn_as
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 NUM_UPDATES = 200
 QUICK = attrs.evolve(quickstart.system(), evaluation=Never())
 FEDBUFF = attrs.evolve(fedbuff.system(), end=AfterUpdates(num_updates=NUM_UPDATES), evaluation=Never())

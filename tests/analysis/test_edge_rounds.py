@@ -83,6 +83,7 @@ def test_small_runs_and_those_where_nobody_arrives_are_drawn_in_peace(
         assert all(tick.is_integer() for tick in late.get_xticks())
 
 
+@pytest.mark.usefixtures("unwritten_pictures")
 def test_ten_thousand_cells_are_thinned():
     result = played()
     tallies = result.tallies.loc[np.tile(result.tallies.index, 10_000 // 2)]
@@ -120,6 +121,7 @@ def test_beside_runs_with_rows_all_energy_is_drawn_by_activity():
         assert widths[0] == pytest.approx(widths[1], rel=1e-9)
 
 
+@pytest.mark.usefixtures("unwritten_pictures")
 def test_a_page_shows_edge_rounds_and_says_what_takes_rows_of_clients():
     html = report([played()])
     assert html.count(FIX) == 3  # the critical path, the timeline, reasons of drops

@@ -70,6 +70,10 @@ def named(result, folder=None, **fields):
     )
 
 
+def test_the_same_runs_give_the_same_bytes(result, html):
+    assert report([result, named(result, model="another")]) == html
+
+
 def test_tags_balance_and_ids_are_unique(html):
     tags = Tags(html)
     assert not tags.wrong
