@@ -645,6 +645,18 @@ def test_the_mean_rate_of_a_drive_is_too_good(folder):
         assert lasts_s == pytest.approx(bits / (1e3 * kbps.mean()), rel=1e-9)
 
 
+def test_gains_behaviour_and_devices_of_the_page_by_hand(folder):
+    """Sums of squares of coefficients; windows in s; three steps on ten samples at 3 times 40 and 20 ms."""
+    with np.load(folder / "traces" / "cir_gains.npz") as gains:
+        assert gains["gain"] == pytest.approx(np.array([[1.8e-9, 1e-8], [3.4e-9, 1e-8]]), rel=1e-12)
+    printed = played(folder, "traces", "from_behaviour.py").printed
+    assert numbers(printed, "client-0000 +#") == [100.0]
+    assert numbers(printed, "0 user-1 +# +# +#") == [120.0, 300.0, 600.0]
+    printed = played(folder, "traces", "from_benchmarks.py").printed
+    assert numbers(printed, "(?s)client-0000.*?train +#") == [3.6]
+    assert numbers(printed, "(?s)client-0001.*?train +#") == [1.8]
+
+
 # --- Randomness ---------------------------------------------------------------------------------------------
 
 
