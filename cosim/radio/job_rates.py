@@ -19,6 +19,8 @@ from cosim.radio.channel import Met
 
 KEPT = 256
 """Rows that are kept. [no source]"""
+KEPT_CHANNELS = 4
+"""Rows whose channels are kept, for further bandwidths. [no source]"""
 Row = tuple[int, Job]
 """Number of a block of consecutive clients of the cell, and their job."""
 
@@ -40,6 +42,7 @@ class Rows:
     ) -> None:
         self._powers_w, self._many, self._one = powers_w, many, one
         self._kept = lru_cache(maxsize=KEPT)(self._rates_of)
+        self._met = lru_cache(maxsize=KEPT_CHANNELS)(self._met_of)
 
     def row_of(self, place: int, tx_power_w: float | None, job: Job) -> Row | None:
         """Row in which a client is; None means that it has a power of its own.
@@ -70,7 +73,10 @@ class Rows:
 
     def _rates_of(self, row: Row, bandwidth_hz: float) -> NDArray[np.float64]:
         """Rates of a row; NaN if one of its channels is refused."""
-        block, job = row
         with suppress(ConfigurationError):
-            return self._many(slice(BLOCK * block, BLOCK * (block + 1)), None, job).rate_bps(bandwidth_hz)
+            return self._met(row).rate_bps(bandwidth_hz)
         return np.full(BLOCK, math.nan)
+
+    def _met_of(self, row: Row) -> Met:
+        block, job = row
+        return self._many(slice(BLOCK * block, BLOCK * (block + 1)), None, job)

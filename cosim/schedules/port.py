@@ -39,8 +39,8 @@ Validation: tests/schedules/test_schedules.py, against loops of torch.optim and 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
@@ -87,6 +87,11 @@ def in_round(part: P, round: int) -> P:
         ConfigurationError: A value breaks a rule of its field.
     """
     return part if _is_plain(part) else _resolved(part, round)
+
+
+def in_rounds(part: P) -> Callable[[int], P]:
+    """Function that gives the part in a round (`in_round`), for a part that is asked for many."""
+    return (lambda _: part) if _is_plain(part) else partial(in_round, part)
 
 
 def number(value: "float | Schedule", round: int) -> float:

@@ -24,7 +24,7 @@ from cosim.protocols.asynchronous.rule import Arrival, Rule
 from cosim.protocols.asynchronous.starts import Idle
 from cosim.protocols.asynchronous.trainee import Flight, Trainee
 from cosim.records.rows import Applied, Version
-from cosim.schedules.port import in_round
+from cosim.schedules.port import in_rounds
 from cosim.values.combinations import Change
 from cosim.values.pending import PendingModel
 
@@ -66,6 +66,7 @@ class AsynchronousServer:
         there = [trainee.name for trainee in trainees if trainee.is_there]
         self.idle = Idle(there, sim.stream(name, "starts"))
         self._sim, self._rule, self._new_version = sim, rule, new_version
+        self._rule_in = in_rounds(rule)
         self._trainees: Mapping[str, Trainee] = {trainee.name: trainee for trainee in trainees}
         self._places = {trainee: place for place, trainee in enumerate(self.names)}
         self._flights = Flights(sim, name, self._trainees, living)
@@ -151,7 +152,7 @@ class AsynchronousServer:
         ]
         self.version, self.version_s = self.version + 1, self._sim.now_s
         self.num_applied += len(flights)
-        rule, before = in_round(self._rule, self.model.round), self.model
+        rule, before = self._rule_in(self.model.round), self.model
         model, weights = rule.moved(before, arrivals, len(self.names))
         model.version = before.version  # also where nothing of it is left in the next
         for flight, arrival, weight in zip(flights, arrivals, weights, strict=True):
