@@ -6,7 +6,7 @@ among them.
 
 Usage::
 
-    html = applied(designs)
+    values = applied(designs)
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ import pandas as pd
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.asynchronous import by_client, speed_picture, staleness_picture, versions_picture
 from analysis.report.numbers import cell, in_small_units, is_share, number
-from analysis.report.page import details, table
+from analysis.report.page import Figure, Table
 from analysis.report.pictures import panels_of
 from cosim.engine.store.results import Result
 
@@ -25,11 +25,11 @@ _MOST_CLIENTS = 20
 _MOST_DESIGNS = 6
 
 
-def applied(designs: Sequence[Design]) -> str:
+def applied(designs: Sequence[Design]) -> dict[str, Any] | None:
     """Updates that asynchronous servers have applied; nothing for other runs."""
     told = [design for design in designs if all(len(run.updates) for run in design.counted)]
     if not told:
-        return ""
+        return None
     columns: dict[str, Reading] = {
         "applied updates": lambda run: len(run.updates),
         "versions": lambda run: len(_made_s(run)),
@@ -47,16 +47,15 @@ def applied(designs: Sequence[Design]) -> str:
     ]
     caption = "Applied updates of a run; staleness in versions made since the update started"
     drawn = told[:_MOST_DESIGNS]
-    first, *others = [_pictures(design, place) for place, design in enumerate(drawn)]
-    parts, clients = [first, table(caption, ["design", *columns], rows)], list(map(_clients, drawn))
-    if others:
-        rest = f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else ""
-        parts.append(details(f"The same pictures of the other designs{rest}", "\n".join(others)))
-        parts.append(details(f"Client by client{rest}", "\n".join(clients)))
-    return "\n".join(parts if others else [*parts, *clients])
+    return {
+        "figures": [_pictures(design, place) for place, design in enumerate(drawn)],
+        "table": Table(caption, ["design", *columns], rows),
+        "rest": f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else "",
+        "clients": list(map(_clients, drawn)),
+    }
 
 
-def _pictures(design: Design, place: int) -> str:
+def _pictures(design: Design, place: int) -> Figure:
     run = design.counted[0]
     drawings = {
         "versions": (versions_picture, "Versions over simulated time."),
@@ -68,7 +67,7 @@ def _pictures(design: Design, place: int) -> str:
     )
 
 
-def _clients(design: Design) -> str:
+def _clients(design: Design) -> Table:
     """Clients that contribute most to the first counted run."""
     run = design.counted[0]
     found = by_client(run)
@@ -88,7 +87,7 @@ def _clients(design: Design) -> str:
     header = ["client", "cell", "updates", "of all (%)", "of all weight (%)"]
     header += ["mean time of a job (s)", "mean staleness", "energy (J)", "sent (Mbit)"]
     which = "all" if len(rows) == len(found) else f"the first {len(rows)} of {len(found):,}"
-    return table(f"Who contributes most; {which}; {design.name}, seed {seed_of(run)}", header, rows)
+    return Table(f"Who contributes most; {which}; {design.name}, seed {seed_of(run)}", header, rows)
 
 
 def _made_s(run: Result) -> pd.Series:

@@ -4,14 +4,15 @@ Scope: what all designs share stands once; where they differ, the values stand s
 
 Usage::
 
-    html = asked(designs, remarks=["One design of the study failed."])
+    values = asked(designs, remarks=["One design of the study failed."])
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.designs import Design, differing, seed_of, telling, ways
 from analysis.remarks import end_of, remarks_on
-from analysis.report.page import details, paragraph, table
+from analysis.report.page import Table
 
 _MOST_WARNINGS = 5
 _ASKED = (
@@ -24,8 +25,8 @@ _ASKED = (
 )
 
 
-def asked(designs: Sequence[Design], remarks: Sequence[str] = ()) -> str:
-    """Warnings, and one table for all designs."""
+def asked(designs: Sequence[Design], remarks: Sequence[str] = ()) -> dict[str, Any]:
+    """Warnings, of many the first few apart, and one table for all designs."""
     runs = [run for design in designs for run in design.runs]
     seeds = ", ".join(dict.fromkeys(str(seed_of(run)) for run in runs))
     rows = [(words, _values(designs, name)) for words, name in _ASKED]
@@ -33,7 +34,13 @@ def asked(designs: Sequence[Design], remarks: Sequence[str] = ()) -> str:
     if len(designs) > 1:
         rows.append(("designs", f"{len(designs)}, which differ in {_differences(designs)}"))
     rows.append(("runs", f"{len(runs)}, seeds {seeds}"))
-    return "\n".join([*_warnings(designs, remarks), table("Asked for", ["what", "value"], rows, words=True)])
+    said = [*remarks, *remarks_on(designs)]
+    num_shown = _MOST_WARNINGS if len(said) > _MOST_WARNINGS + 1 else len(said)
+    return {
+        "warnings": said[:num_shown],
+        "further": said[num_shown:],
+        "table": Table("Asked for", ["what", "value"], rows, words=True),
+    }
 
 
 def _values(designs: Sequence[Design], name: str) -> str:
@@ -48,13 +55,3 @@ def _differences(designs: Sequence[Design]) -> str:
     rest = len(names) - len(told)
     words = ", ".join(f"{name} ({len(ways(designs, name))} values)" for name in told)
     return words + (f", and {rest} further fields: see Configuration" if rest else "")
-
-
-def _warnings(designs: Sequence[Design], remarks: Sequence[str]) -> list[str]:
-    """Paragraphs; of many, all but the first few are folded away."""
-    said = [*remarks, *remarks_on(designs)]
-    parts = [paragraph(words, "warning") for words in said]
-    if len(parts) > _MOST_WARNINGS + 1:
-        rest = parts[_MOST_WARNINGS:]
-        parts = [*parts[:_MOST_WARNINGS], details(f"{len(rest)} further warnings", "\n".join(rest))]
-    return parts

@@ -5,29 +5,30 @@ else differs, six at most. What a run that missed a target counts as says `analy
 
 Usage::
 
-    html = factors(designs) + to_targets(designs, (0.8, 0.9))
+    values = to_targets(designs, (0.8, 0.9))
 """
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from analysis.designs import Design, headlines
 from analysis.intervals.statistics import Interval
 from analysis.plots.factor import MOST_LINES, factor, lines_of, numeric_fields
 from analysis.plots.pareto import pareto, points, target_in_words
 from analysis.plots.style import FEWEST_RUNS
-from analysis.report.numbers import measures_of, number
-from analysis.report.page import Markup, paragraph, table
-from analysis.report.pictures import panel, panels, picture, wide
+from analysis.report.numbers import Estimate, measures_of, number
+from analysis.report.page import Figure, Table
+from analysis.report.pictures import panel, picture
 
 _MOST_PICTURES = 4
 
 
-def factors(designs: Sequence[Design]) -> str:
-    """Numbers of the designs over the field with most values; nothing where no number differs."""
+def factors(designs: Sequence[Design]) -> dict[str, Any] | None:
+    """Numbers of the designs over the field with most values; None where no number differs."""
     fields = numeric_fields(designs)
     if len(designs) < 2 or not fields:
-        return ""
+        return None
     field, made, caption = fields[0], [], ""
     names = [name for name in lines_of(designs, field) if name][:MOST_LINES]
     shares = {f"final {measure.label}" for measure in headlines(designs).values() if measure.is_share}
@@ -42,7 +43,7 @@ def factors(designs: Sequence[Design]) -> str:
         said = f"{words[:1].upper()}{words[1:]} over {field}."
         made.append(picture(draw, said=said, prefix=f"factor{place}-", size=panel(names)))
     if not made:
-        return ""
+        return None
     if (num_lines := len(lines_of(designs, field))) > MOST_LINES:
         caption = f" Drawn: the first {MOST_LINES} of {num_lines} lines."
     if any(run.summary.is_diverged for design in designs for run in design.counted):
@@ -51,17 +52,18 @@ def factors(designs: Sequence[Design]) -> str:
         f"Over {field}, a line for what else differs. Bars: 95 % intervals of the means over runs; dots: the "
         f"runs, where a design has fewer than {FEWEST_RUNS}.{caption}"
     )
-    return panels(made, caption)
+    return {"figure": Figure(made, caption)}
 
 
-def to_targets(designs: Sequence[Design], targets: Sequence[float], held: int = 1) -> str:
-    """Time and energy to each target, as a picture and as a table; nothing without any."""
-    if targets and not headlines(designs):
-        return paragraph("No run was evaluated, so none reached a target.", "warning")
-    return "\n".join(_to_target(designs, target, held, place) for place, target in enumerate(targets))
+def to_targets(designs: Sequence[Design], targets: Sequence[float], held: int = 1) -> dict[str, Any] | None:
+    """Time and energy to each target, as a picture and as a table; None without any."""
+    if not targets:
+        return None
+    known = targets if headlines(designs) else ()
+    return {"targets": [_to_target(designs, target, held, place) for place, target in enumerate(known)]}
 
 
-def _to_target(designs: Sequence[Design], target: float, held: int, place: int) -> str:
+def _to_target(designs: Sequence[Design], target: float, held: int, place: int) -> dict[str, Any]:
     found = points(designs, target, held)
     words = target_in_words(designs, target, held)
     rows = [
@@ -82,41 +84,44 @@ def _to_target(designs: Sequence[Design], target: float, held: int, place: int) 
         if missed
         else ""
     )
-    caption = f"To {words}, with 95 % intervals.{meaning} Medians need six runs."
-    parts = [table(caption, header, rows)]
-    if any(point.time_s.num_reached for point in found):
-        told = "; ".join(
-            f"{p.name}: {p.place[0]:.4g} s, {p.place[1]:.4g} J" for p in found if p.time_s.num_reached
-        )
-        said = f"Energy over time to {words}. {told}."
-        made = picture(
-            lambda axes: pareto(axes, designs, target, held),
-            said=said,
-            prefix=f"pareto{place}-",
-            size=(7.0, 4.4),
-        )
-        about = (
-            f"Bars: 95 % intervals, from {FEWEST_RUNS} runs on. Dotted: designs that no other beats in both. "
-            "Hollow: some runs missed the target. Grey: designs that are not named."
-        )
-        parts.insert(0, wide(made, f"Time and energy to {words}", f"To {words}. {about}", small=True))
-        for unit, of in (("s", [p.time_s for p in found]), ("J", [p.energy_j for p in found])):
-            if missed and all(each.restricted_mean.estimate >= 0.999999 * each.horizon for each in of):
-                words = (
-                    f"In {unit} designs cannot be told apart: a run that missed the target ended at "
-                    f"{number(of[0].horizon)} {unit}, and no run had reached it by then. Use "
-                    "longer runs, or a target that all reach."
-                )
-                parts.insert(0, paragraph(words, "warning"))
-    else:
-        parts.insert(0, paragraph(f"No run reached {words}.", "warning"))
-    return "\n".join(parts)
+    return {
+        "words": words,
+        "cannot_tell": [
+            (unit, number(of[0].horizon))
+            for unit, of in (("J", [p.energy_j for p in found]), ("s", [p.time_s for p in found]))
+            if missed and any(p.time_s.num_reached for p in found)
+            if all(each.restricted_mean.estimate >= 0.999999 * each.horizon for each in of)
+        ],
+        "figure": _time_and_energy(designs, target, held, place)
+        if any(p.time_s.num_reached for p in found)
+        else None,
+        "table": Table(f"To {words}, with 95 % intervals.{meaning} Medians need six runs.", header, rows),
+    }
 
 
-def _interval(interval: Interval | None) -> str:
+def _time_and_energy(designs: Sequence[Design], target: float, held: int, place: int) -> Figure:
+    words = target_in_words(designs, target, held)
+    told = "; ".join(
+        f"{p.name}: {p.place[0]:.4g} s, {p.place[1]:.4g} J"
+        for p in points(designs, target, held)
+        if p.time_s.num_reached
+    )
+    made = picture(
+        lambda axes: pareto(axes, designs, target, held),
+        said=f"Energy over time to {words}. {told}.",
+        prefix=f"pareto{place}-",
+        size=(7.0, 4.4),
+    )
+    about = (
+        f"Bars: 95 % intervals, from {FEWEST_RUNS} runs on. Dotted: designs that no other beats in both. "
+        "Hollow: some runs missed the target. Grey: designs that are not named."
+    )
+    return Figure([made], f"To {words}. {about}", name=f"Time and energy to {words}")
+
+
+def _interval(interval: Interval | None) -> Estimate | str:
     if interval is None:
         return "–"
     if interval.too_noisy or interval.low == interval.high:
         return number(interval.estimate)
-    ends = f'<small class="ends">[{number(interval.low)}, {number(interval.high)}]</small>'
-    return Markup(f"{number(interval.estimate)} {ends}")
+    return Estimate(number(interval.estimate), (number(interval.low), number(interval.high)))

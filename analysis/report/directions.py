@@ -4,22 +4,24 @@ Scope: means over counted runs of what was really sent and received, dropped upd
 
 Usage::
 
-    html = both_ways(designs)
+    values = both_ways(designs)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.designs import Design
 from analysis.plots.bars import MOST_BARS
 from analysis.plots.directions import direction_parts, directions
-from analysis.report.pictures import picture, wide
+from analysis.report.page import Figure
+from analysis.report.pictures import picture
 
 
-def both_ways(designs: Sequence[Design]) -> str:
+def both_ways(designs: Sequence[Design]) -> dict[str, Any] | None:
     """Bits that a client has sent and received."""
     parts = direction_parts(designs)
     if not any(own["received"] for own in parts.values()):
-        return ""
+        return None
     drawn = list(parts.items())[:MOST_BARS]
     caption = "Per client, means over clients and runs" + (
         f"; the first {len(drawn)} of {len(designs)} designs." if len(designs) > len(drawn) else "."
@@ -34,4 +36,4 @@ def both_ways(designs: Sequence[Design]) -> str:
         prefix="directions-",
         size=(9.0, 1.4 + 0.3 * len(drawn)),
     )
-    return wide(made, "Sent and received", caption)
+    return {"figure": Figure([made], caption, name="Sent and received")}

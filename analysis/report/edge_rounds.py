@@ -6,10 +6,11 @@ arrived, needs rows of clients.
 
 Usage::
 
-    html = edge_rounds(designs)
+    values = edge_rounds(designs)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,8 @@ import pandas as pd
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.tallied import edge_rounds_of, late_picture, times_picture
 from analysis.report.numbers import cell, in_small_units, is_share, number
-from analysis.report.page import details, table
-from analysis.report.pictures import PANEL, panels, picture
+from analysis.report.page import Figure, Table
+from analysis.report.pictures import PANEL, picture
 from cosim.engine.store.results import Result
 from cosim.names import by_number
 
@@ -26,11 +27,11 @@ _MOST_CELLS = 20
 _MOST_DESIGNS = 6
 
 
-def edge_rounds(designs: Sequence[Design]) -> str:
-    """How long edge rounds and their uploads last, and how much comes too late; nothing of other runs."""
+def edge_rounds(designs: Sequence[Design]) -> dict[str, Any] | None:
+    """How long edge rounds and their uploads last, and how much comes too late; None of other runs."""
     told = [design for design in designs if all(len(run.tallies) for run in design.counted)]
     if not told:
-        return ""
+        return None
     columns: dict[str, Reading] = {
         "edge rounds": lambda run: len(edge_rounds_of(run)),
         "median edge round (s)": lambda run: _quantile(_lasted_s(edge_rounds_of(run)), 0.5),
@@ -46,15 +47,15 @@ def edge_rounds(designs: Sequence[Design]) -> str:
         for d in told
     ]
     caption = "Edge rounds of a run; an upload lasts from the end of training to its own, median edge round"
-    first, *others = [_pictures(design, place) for place, design in enumerate(told[:_MOST_DESIGNS])]
-    parts = [first, table(caption, ["design", *columns], rows), _cells(told[0])]
-    if others:
-        rest = f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else ""
-        parts.append(details(f"The same pictures of the other designs{rest}", "\n".join(others)))
-    return "\n".join(parts)
+    return {
+        "figures": [_pictures(design, place) for place, design in enumerate(told[:_MOST_DESIGNS])],
+        "table": Table(caption, ["design", *columns], rows),
+        "cells": _cells(told[0]),
+        "rest": f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else "",
+    }
 
 
-def _pictures(design: Design, place: int) -> str:
+def _pictures(design: Design, place: int) -> Figure:
     run = design.counted[0]
     drawn = [
         picture(
@@ -70,10 +71,10 @@ def _pictures(design: Design, place: int) -> str:
             size=(PANEL[0], PANEL[1] + 0.3),
         ),
     ]
-    return panels(drawn, f"{design.name}, seed {seed_of(run)}: {len(edge_rounds_of(run)):,} edge rounds.")
+    return Figure(drawn, f"{design.name}, seed {seed_of(run)}: {len(edge_rounds_of(run)):,} edge rounds.")
 
 
-def _cells(design: Design) -> str:
+def _cells(design: Design) -> Table:
     """Cells of the first counted run with the longest edge rounds."""
     told = edge_rounds_of(design.counted[0])
     by_cell = told.assign(lasted_s=_lasted_s(told)).groupby("edge")
@@ -98,7 +99,7 @@ def _cells(design: Design) -> str:
     header = ["cell", "edge rounds", "mean (s)", "longest (s)", "updates asked for", "that do not count (%)"]
     header += ["training (J)", "sending (J)"]
     which = "all" if len(shown) == len(found) else f"{len(shown)} of {len(found):,}, longest on average"
-    return table(f"Cells; {which}; {design.name}, seed {seed_of(design.counted[0])}", header, rows)
+    return Table(f"Cells; {which}; {design.name}, seed {seed_of(design.counted[0])}", header, rows)
 
 
 def _lasted_s(tallies: pd.DataFrame) -> pd.Series:

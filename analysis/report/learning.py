@@ -6,48 +6,42 @@ Scope: of more than six designs six curves are named, the others faint; the page
 
 Usage::
 
-    html = learning(designs)
+    values = learning(designs)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.designs import Design, headlines
 from analysis.plots.model import AXES, MOST_NAMED, Curve, curves_of, draw, named_among, spread_in_words
 from analysis.report.numbers import number
-from analysis.report.page import details, paragraph, table
-from analysis.report.pictures import panel, panels, picture
+from analysis.report.page import Figure, Table
+from analysis.report.pictures import panel, picture
 from cosim.records.rows import Measure
 
 _MOST_POINTS = 50
 _MOST_TABLES = 24
 
 
-def learning(designs: Sequence[Design]) -> str:
+def learning(designs: Sequence[Design]) -> dict[str, Any]:
     """How good the global model was, in pictures and numbers."""
-    parts = []
+    found = []
     for column, measure in headlines(designs).items():
         drawn = {over: curves_of(designs, column, measure, over) for over in AXES}
         lines = drawn["time_s"]
         if not lines:
             continue
-        if spread := spread_in_words(lines):
-            words = f"Means over runs, each of which stands where its last evaluation left it. {spread}"
-            parts.append(paragraph(words))
-        parts.append(
-            panels([_picture(own, measure, over, f"{column}-{over}-") for over, own in drawn.items() if own])
+        pictures = [_picture(own, measure, over, f"{column}-{over}-") for over, own in drawn.items() if own]
+        found.append(
+            {
+                "spread": spread_in_words(lines),
+                "figure": Figure(pictures),
+                "num_designs": len(lines),
+                "points": [_points(line, measure) for line in lines[:_MOST_TABLES]],
+                "rest": f", of the first {_MOST_TABLES} designs" if len(lines) > _MOST_TABLES else "",
+            }
         )
-        if len(lines) > MOST_NAMED:
-            words = (
-                f"All {len(lines)} designs are drawn; named in each picture are {MOST_NAMED}, evenly from "
-                "the best last value to the worst."
-            )
-            parts.append(paragraph(words))
-        points = "\n".join(_points(line, measure) for line in lines[:_MOST_TABLES])
-        rest = f", of the first {_MOST_TABLES} designs" if len(lines) > _MOST_TABLES else ""
-        parts.append(details(f"The points of the curves over time{rest}", points))
-    if not parts:
-        return paragraph("Nothing was evaluated: timing only, or stopped before the first evaluation.")
-    return "\n".join(parts)
+    return {"headlines": found, "most_named": MOST_NAMED}
 
 
 def _picture(lines: Sequence[Curve], measure: Measure, over: str, prefix: str) -> str:
@@ -62,7 +56,7 @@ def _picture(lines: Sequence[Curve], measure: Measure, over: str, prefix: str) -
     return picture(lambda axes: draw(axes, lines, measure, over), said=said, prefix=prefix, size=size)
 
 
-def _points(line: Curve, measure: Measure) -> str:
+def _points(line: Curve, measure: Measure) -> Table:
     factor = measure.factor
     step = -(-len(line.points) // _MOST_POINTS)
     chosen = sorted({*range(0, len(line.points), step), len(line.points) - 1})
@@ -71,4 +65,4 @@ def _points(line: Curve, measure: Measure) -> str:
         ends = f" [{number(factor * low)}, {number(factor * high)}]" if low < high else ""
         rows.append([number(at), number(factor * mean) + ends])
     which = "every point" if step == 1 else f"one in {step} points, and the last"
-    return table(f"{line.name}: {which}", ["simulated time (s)", measure.label], rows)
+    return Table(f"{line.name}: {which}", ["simulated time (s)", measure.label], rows)

@@ -5,10 +5,11 @@ with most drops are listed, their runs added up.
 
 Usage::
 
-    html = energy(designs, fates) + dropped(designs, fates)
+    values = energy(designs, fates)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -17,14 +18,14 @@ from analysis.designs import Design, Reading
 from analysis.fates import Fates
 from analysis.plots.bars import MOST_BARS, energy_parts, stacked
 from analysis.report.numbers import AllFates, cell, is_share, number
-from analysis.report.page import details, paragraph, table
-from analysis.report.pictures import picture, wide
+from analysis.report.page import Figure, Table
+from analysis.report.pictures import picture
 from cosim.engine.store.results import Result
 
 _MOST_CLIENTS = 100
 
 
-def energy(designs: Sequence[Design], fates: AllFates) -> str:
+def energy(designs: Sequence[Design], fates: AllFates) -> dict[str, Any]:
     """By activity, and wasted on updates that did not arrive."""
 
     def of(fate: str | None = None, activity: str | None = None) -> Reading:
@@ -52,31 +53,22 @@ def energy(designs: Sequence[Design], fates: AllFates) -> str:
         for d in designs
     ]
     unknown = [d.name for d in designs if not all(fates[id(run)].is_known for run in d.counted)]
-    meaning = (
-        f"Of {', '.join(unknown)} rows of edge rounds alone were kept: what was wasted is not known, and the "
-        "picture shows energy by activity, wasted or not."
-        if unknown
-        else "Wasted is all energy that a client spent, whatever it did, on jobs whose update did not "
-        "arrive. In the picture, what is not wasted is for updates that arrived; in the table, for all."
-    )
-    return "\n".join(
-        [
-            paragraph(meaning),
-            _bars(designs, fates),
-            table("Energy of a run, all clients together", ["design", *columns], rows),
-        ]
-    )
+    return {
+        "unknown": unknown,
+        "figure": _bars(designs, fates),
+        "table": Table("Energy of a run, all clients together", ["design", *columns], rows),
+    }
 
 
 def _place(activity: str) -> tuple[bool, str]:
     return activity not in ("receive", "wait"), activity
 
 
-def _bars(designs: Sequence[Design], fates: AllFates) -> str:
-    """The picture of the designs' energies, or nothing where none was spent."""
+def _bars(designs: Sequence[Design], fates: AllFates) -> Figure | None:
+    """The picture of the designs' energies; None where none was spent."""
     parts, looks = energy_parts(designs[:MOST_BARS], fates)
     if not any(any(own.values()) for own in parts.values()):
-        return paragraph("No client spent energy.")
+        return None
     caption = "All clients together, means over runs" + (
         f"; the first {len(parts)} of {len(designs)} designs." if len(designs) > len(parts) else "."
     )
@@ -90,14 +82,14 @@ def _bars(designs: Sequence[Design], fates: AllFates) -> str:
         prefix="energy-",
         size=(9.0, 1.4 + 0.3 * len(parts)),
     )
-    return wide(drawn, "Energy", caption)
+    return Figure([drawn], caption, name="Energy")
 
 
 def _servers_j(run: Result) -> float:
     return float(run.spans.loc[~run.spans["node"].str.startswith("client"), "energy_j"].sum())
 
 
-def dropped(designs: Sequence[Design], fates: AllFates) -> str:
+def dropped(designs: Sequence[Design], fates: AllFates) -> dict[str, Any]:
     """Dropped updates by reason, and by client."""
 
     def because(reason: str) -> Reading:
@@ -106,7 +98,7 @@ def dropped(designs: Sequence[Design], fates: AllFates) -> str:
     reasons = sorted({reason for d in designs for run in d.counted for reason in fates[id(run)].reasons()})
     if not reasons:
         asked = any(run.summary.num_updates for d in designs for run in d.counted)
-        return paragraph(f"No client: {'every update arrived' if asked else 'no update was asked for'}.")
+        return {"table": None, "asked": asked}
     columns: dict[str, Reading] = {
         "updates asked for": lambda run: run.summary.num_updates,
         "all dropped": lambda run: run.summary.num_dropped,
@@ -116,17 +108,19 @@ def dropped(designs: Sequence[Design], fates: AllFates) -> str:
         [d.name, *(cell(d.values(measure), is_share(words)) for words, measure in columns.items())]
         for d in designs
     ]
-    parts = [table("Dropped updates of a run, by reason", ["design", *columns], rows)]
     clients = [
         _by_client(design, [fates[id(run)] for run in design.counted])
         for design in designs
         if any(fates[id(run)].reasons() for run in design.counted)
     ]
-    parts += clients if len(designs) == 1 else [details("Client by client", "\n".join(clients))]
-    return "\n".join(parts)
+    return {
+        "table": Table("Dropped updates of a run, by reason", ["design", *columns], rows),
+        "clients": clients,
+        "num_designs": len(designs),
+    }
 
 
-def _by_client(design: Design, fates: Sequence[Fates]) -> str:
+def _by_client(design: Design, fates: Sequence[Fates]) -> Table:
     attempts = pd.concat([each.attempts for each in fates])
     plans = pd.concat([run.plans for run in design.counted])
     unable = plans[~plans["is_able"].astype(bool)].groupby("client").size()
@@ -159,4 +153,4 @@ def _by_client(design: Design, fates: Sequence[Fates]) -> str:
     )
     runs = "of one run" if len(fates) == 1 else f"of {len(fates)} runs, added up"
     caption = f"Jobs by client, {runs}, most drops first; {which}; {design.name}"
-    return table(caption, header, rows)
+    return Table(caption, header, rows)

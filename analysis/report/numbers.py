@@ -9,13 +9,14 @@ is left out.
 
 Usage::
 
-    html = numbers(designs_of(results), {id(run): Fates.of(run) for run in results})
+    values = numbers(designs_of(results), {id(run): Fates.of(run) for run in results})
 """
 
 import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any, NamedTuple
 
 import attrs
 import numpy as np
@@ -25,7 +26,7 @@ from analysis.fates import Fates
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import Interval, paired_difference, t_interval
 from analysis.remarks import noted
-from analysis.report.page import Markup, paragraph, table
+from analysis.report.page import Table
 from cosim.engine.store.results import Result
 from cosim.records.rows import Measure
 from cosim.units import prefixed
@@ -36,7 +37,19 @@ AllFates = Mapping[int, Fates]
 _NOTHING = "–"
 
 
-def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None = None) -> str:
+class Estimate(NamedTuple):
+    """A number in a cell of a table, with its 95 % interval.
+
+    Attributes:
+        value: The estimate.
+        ends: Ends of the interval; None where all runs are equal.
+    """
+
+    value: str
+    ends: tuple[str, str] | None
+
+
+def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None = None) -> dict[str, Any]:
     """The table of designs, and that of their differences where seeds are shared.
 
     Args:
@@ -61,15 +74,16 @@ def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None
             "runs are equal there is none"
         )
     remarks = {design.name: noted(design, "remark_on_times") for design in designs}
-    parts = [paragraph(f"{name}: {said}", "warning") for name, said in remarks.items() if said]
-    parts.append(table(caption, ["design", *measures, "runs"], rows))
-    if differences := _differences(reference, designs, measures):
-        caption = (
-            f"Differences to {reference.name} on the same seeds, with 95 % intervals (paired; each "
-            "on its own, not jointly)"
-        )
-        parts.append(table(caption, ["design", *measures, "shared seeds"], differences))
-    return "\n".join(parts)
+    differences = _differences(reference, designs, measures)
+    about = f"Differences to {reference.name} on the same seeds, with 95 % intervals"
+    about = f"{about} (paired; each on its own, not jointly)"
+    return {
+        "warnings": [f"{name}: {said}" for name, said in remarks.items() if said],
+        "table": Table(caption, ["design", *measures, "runs"], rows),
+        "differences": Table(about, ["design", *measures, "shared seeds"], differences)
+        if differences
+        else None,
+    }
 
 
 def number(value: float) -> str:
@@ -103,7 +117,7 @@ def is_share(words: str) -> bool:
     return words.endswith("(%)")
 
 
-def cell(values: Sequence[float | None], is_share: bool = False) -> str:
+def cell(values: Sequence[float | None], is_share: bool = False) -> Estimate | str:
     """The mean and its 95 % interval, or the one value.
 
     Args:
@@ -123,10 +137,9 @@ def cell(values: Sequence[float | None], is_share: bool = False) -> str:
     return _interval(t_interval(known))
 
 
-def _interval(interval: Interval) -> Markup:
-    around = f'<small class="ends">[{number(interval.low)}, {number(interval.high)}]</small>'
-    said = "<small>all equal</small>" if interval.too_noisy else around
-    return Markup(f"{number(interval.estimate)} {said}")
+def _interval(interval: Interval) -> Estimate:
+    ends = None if interval.too_noisy else (number(interval.low), number(interval.high))
+    return Estimate(number(interval.estimate), ends)
 
 
 def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
@@ -176,7 +189,7 @@ def _differences(
     return rows
 
 
-def _difference(ends: Sequence[tuple[float | None, float | None]]) -> str:
+def _difference(ends: Sequence[tuple[float | None, float | None]]) -> Estimate | str:
     a = [x for x, y in ends if x is not None and y is not None]
     b = [y for x, y in ends if x is not None and y is not None]
     if len(a) < 2 or not np.isfinite([*a, *b]).all():

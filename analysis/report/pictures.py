@@ -6,21 +6,22 @@ bytes.
 Usage::
 
     drawn = picture(lambda axes: energy(axes, designs), said="Energy.", prefix="energy-")
-    html = panels([drawn], caption="Energy of all clients.")
+    figure = Figure([drawn], caption="Energy of all clients.")
 """
 
+import html
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import matplotlib.figure
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from analysis.plots import drawing, legend_height_in
-from analysis.report.page import text
+from analysis.report.page import Figure, plain
 from cosim.engine.store.results import Result
 
 _SETTINGS: Any = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "legend.fontsize": 8}
@@ -48,19 +49,14 @@ def picture(draw: Callable[[Axes], Any], *, said: str, prefix: str, size: tuple[
         size: Width and height in inch.
     """
     with _drawing():
-        drawn = Figure(figsize=size, layout="constrained")
+        drawn = matplotlib.figure.Figure(figsize=size, layout="constrained")
         draw(drawn.subplots())
         return _svg(drawn, said, prefix)
 
 
-def panels(pictures: Sequence[str], caption: str = "") -> str:
-    """Pictures side by side, as many as there is room for."""
-    return f'<figure><div class="panels">{"".join(pictures)}</div>{_caption(caption)}</figure>'
-
-
 def panels_of(
     run: Result, drawings: Mapping[str, tuple[Callable[[Axes, Result], Any], str]], place: int, caption: str
-) -> str:
+) -> Figure:
     """Pictures of one run side by side.
 
     Args:
@@ -72,18 +68,7 @@ def panels_of(
         picture(lambda axes, draw=draw: draw(axes, run), said=said, prefix=f"{name}{place}-", size=size)
         for name, (draw, said) in drawings.items()
     ]
-    return panels(drawn, caption)
-
-
-def wide(drawn: str, name: str, caption: str = "", *, small: bool = False) -> str:
-    """One picture that scrolls where the page is narrower; small: no wider than text."""
-    kind = "wide small" if small else "wide"
-    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{text(name)}">'
-    return f'<figure class="{kind}">{region}{drawn}</div>{_caption(caption)}</figure>'
-
-
-def _caption(words: str) -> str:
-    return f"<figcaption>{text(words)}</figcaption>" if words else ""
+    return Figure(drawn, caption)
 
 
 @contextmanager
@@ -94,7 +79,7 @@ def _drawing() -> Iterator[None]:
         yield
 
 
-def _svg(figure: Figure, said: str, prefix: str) -> str:
+def _svg(figure: matplotlib.figure.Figure, said: str, prefix: str) -> str:
     """The figure as an SVG element with a text alternative; its ids begin with the prefix."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
@@ -102,7 +87,7 @@ def _svg(figure: Figure, said: str, prefix: str) -> str:
     drawing = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), prefix), drawing[drawing.index("<svg") :])
     box = re.search(r'viewBox="[^"]*"', drawing)
     assert box
-    opening = f'<svg {box.group()} role="img" aria-label="{text(said)}">'
+    opening = f'<svg {box.group()} role="img" aria-label="{html.escape(str(plain(said)))}">'
     return re.sub(r"^<svg[^>]*>", lambda _: opening, drawing).strip()
 
 

@@ -5,16 +5,17 @@ the first run.
 
 Usage::
 
-    html = presence(designs)
+    values = presence(designs)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.presence import presence_picture
 from analysis.plots.states import THERE, empty_percent, shares_of, states_picture
 from analysis.report.numbers import cell, is_share
-from analysis.report.page import details, table
+from analysis.report.page import Figure, Table
 from analysis.report.pictures import panels_of
 from cosim.engine.store.results import Result
 from cosim.records.rows import LEFT
@@ -22,11 +23,11 @@ from cosim.records.rows import LEFT
 _MOST_DESIGNS = 6
 
 
-def presence(designs: Sequence[Design]) -> str:
+def presence(designs: Sequence[Design]) -> dict[str, Any] | None:
     """Number of clients there, wanted, taking part and in time, over time and on average; absent clients."""
     told = [design for design in designs if any(map(_somebody_was_away, design.counted))]
     if not told:
-        return ""
+        return None
     columns: dict[str, Reading] = {
         "clients there (%)": _there_percent,
         "time with an empty battery (%)": empty_percent,
@@ -42,15 +43,14 @@ def presence(designs: Sequence[Design]) -> str:
     ]
     caption = "Edge rounds of a run; those there when they began, of all clients, others on average"
     drawn = [design for design in told if _has_edge_rounds(design.counted[0])][:_MOST_DESIGNS]
-    first, *others = [_pictures(design, place) for place, design in enumerate(drawn)] or [""]
-    parts = [first, table(caption, ["design", *columns], rows)]
-    if others:
-        rest = f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else ""
-        parts.append(details(f"The same pictures of the other designs{rest}", "\n".join(others)))
-    return "\n".join(parts)
+    return {
+        "figures": [_pictures(design, place) for place, design in enumerate(drawn)],
+        "table": Table(caption, ["design", *columns], rows),
+        "rest": f", of the first {_MOST_DESIGNS} designs" if len(told) > _MOST_DESIGNS else "",
+    }
 
 
-def _pictures(design: Design, place: int) -> str:
+def _pictures(design: Design, place: int) -> Figure:
     run = design.counted[0]
     drawings = {
         "presence": (

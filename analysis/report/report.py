@@ -4,8 +4,8 @@ What was asked, the table with intervals, the global model over time, energy and
 what a target takes, which clients were there, how stale the updates of asynchronous servers were and whose,
 why a round took so long, what each client did when, what was sent and received, where the energy went, which
 clients were dropped and why, configuration and provenance. Runs become designs (`analysis.designs`), their
-rows fates and critical paths (`analysis.fates`, `analysis.critical_path`), these become sections, and
-sections become a page (`page`, `pictures`).
+rows fates and critical paths (`analysis.fates`, `analysis.critical_path`), these become the plain
+data of sections, and templates lay these out (`page`, `pictures`, `templates`).
 
 Scope and limitations: reads run folders, runs nothing. Means, intervals, curves and what counts as wasted are
 defined in the files of their sections.
@@ -19,6 +19,7 @@ Usage::
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from analysis.designs import Design, designs_of, headlines
 from analysis.fates import NOT_KEPT, Fates, keeps_clients, keeps_energy
@@ -30,7 +31,7 @@ from analysis.report.edge_rounds import edge_rounds
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
-from analysis.report.page import Section, page, paragraph
+from analysis.report.page import Section, page
 from analysis.report.presence import presence
 from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
@@ -105,21 +106,21 @@ def report(
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
         Section("presence", "Clients that were there", presence(designs)),
         Section("applied", "Versions, staleness, and who contributes", applied(designs)),
-        Section("rounds", "Why a round took so long", _of_kept(rounds, designs)),
+        Section("rounds", "Why a round took so long", *_of_kept(rounds, designs)),
         Section(
             "timeline",
             "Who did what, when",
-            _of_kept(partial(timelines, global_round=global_round), designs),
+            *_of_kept(partial(timelines, global_round=global_round), designs),
         ),
         Section("directions", "What was sent and received", both_ways(designs)),
         Section(
-            "energy", "Where the energy went", _of_kept(partial(energy, fates=fates), designs, keeps_energy)
+            "energy", "Where the energy went", *_of_kept(partial(energy, fates=fates), designs, keeps_energy)
         ),
-        Section("dropped", "Who was dropped, and why", _of_kept(partial(dropped, fates=fates), designs)),
+        Section("dropped", "Who was dropped, and why", *_of_kept(partial(dropped, fates=fates), designs)),
         Section("configuration", "Configuration", configuration(designs)),
         Section("provenance", "Provenance", provenance(designs)),
     ]
-    sections = [section for section in sections if section.body]
+    sections = [section for section in sections if section.values is not None or section.warning]
     return page(sections, title=_title(len(results), len(designs)) if title is None else title)
 
 
@@ -133,15 +134,15 @@ def write(html: str, path: str | Path) -> None:
 
 
 def _of_kept(
-    section: Callable[[list[Design]], str],
+    section: Callable[[list[Design]], dict[str, Any] | None],
     designs: Sequence[Design],
     keeps: Callable[[Result], bool] = keeps_clients,
-) -> str:
-    """A section of the designs that kept the rows it is made from, after a word on the others."""
+) -> tuple[dict[str, Any] | None, str]:
+    """A section's values, of the designs that kept the rows it is made from, and a warning of the others."""
     known = [design for design in designs if all(map(keeps, design.counted))]
     missing = [design.name for design in designs if design not in known]
-    said = paragraph(f"{', '.join(missing)}: {NOT_KEPT}.", "warning") if missing else ""
-    return said + (section(known) if known else "")
+    said = f"{', '.join(missing)}: {NOT_KEPT}." if missing else ""
+    return section(known) if known else None, said
 
 
 def _check(run: Result) -> None:

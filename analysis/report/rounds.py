@@ -7,7 +7,7 @@ most ten clients, 20 cells and 50 global rounds a design; clients and rounds of 
 
 Usage::
 
-    html = rounds(designs)
+    values = rounds(designs)
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ from analysis.critical_path import CriticalPath
 from analysis.designs import Design, seed_of
 from analysis.plots.bars import MOST_BARS, stacked
 from analysis.plots.style import looks_of
-from analysis.report.numbers import cell, number
-from analysis.report.page import details, paragraph, table
-from analysis.report.pictures import picture, wide
+from analysis.report.numbers import Estimate, cell, number
+from analysis.report.page import Figure, Table
+from analysis.report.pictures import picture
 from cosim.records.rows import DONE
 
 _MOST_CLIENTS = 10
@@ -30,25 +30,18 @@ _MOST_ROUNDS = 50
 _MOST_DESIGNS = 12
 
 
-def rounds(designs: Sequence[Design]) -> str:
-    """Clients that ended global rounds, doing what, and clients that had slack; nothing without rounds."""
+def rounds(designs: Sequence[Design]) -> dict[str, Any] | None:
+    """Clients that ended global rounds, doing what, and clients that had slack; None without rounds."""
     designs = [design for design in designs if all(run.has_rounds for run in design.counted)]
     if not designs:
-        return ""
+        return None
     paths = {design.name: [CriticalPath.of(run) for run in design.counted] for design in designs}
     doing = list(
         dict.fromkeys(name for own in paths.values() for path in own for name in path.by_activity().index)
     )
     if not doing:
-        return paragraph("No global round has ended.")
+        return {"figure": None}
     doing = list(looks_of(doing))
-    meaning = (
-        "The critical path of a global round leads from its start to its end: through the cell that was "
-        "ready last, in each of its edge rounds through the client that ended it, then over the backhaul. "
-        "Its times add up to the round. Slack is how long before the end of its edge round a client was "
-        "done. Where a rule cut several clients at one instant, the first by number stands for them."
-    )
-    parts = [paragraph(meaning), _bars(paths)]
     rows = [
         [
             name,
@@ -64,20 +57,19 @@ def rounds(designs: Sequence[Design]) -> str:
         "median slack (s)",
         "edge rounds ended by a cut (%)",
     ]
-    parts.append(table("Shares of the critical paths, all global rounds of a run", header, rows))
-    told = designs[:_MOST_DESIGNS]
-    detailed = [(_of_design(d, paths[d.name][0]), _round_by_round(d, paths[d.name][0])) for d in told]
-    if len(designs) == 1:
-        (few, all_rounds), *_ = detailed
-        parts += [few, details("Round by round", all_rounds)]
-    else:
-        rest = f", of the first {_MOST_DESIGNS}" if len(designs) > _MOST_DESIGNS else ""
-        folded = (part for each in detailed for part in each)
-        parts.append(details(f"Clients, cells and rounds, design by design{rest}", "\n".join(folded)))
-    return "\n".join(parts)
+    return {
+        "figure": _bars(paths),
+        "shares": Table("Shares of the critical paths, all global rounds of a run", header, rows),
+        "num_designs": len(designs),
+        "designs": [
+            {"ranked": _ranked(d, paths[d.name][0]), "by_round": _round_by_round(d, paths[d.name][0])}
+            for d in designs[:_MOST_DESIGNS]
+        ],
+        "rest": f", of the first {_MOST_DESIGNS}" if len(designs) > _MOST_DESIGNS else "",
+    }
 
 
-def _bars(paths: dict[str, list[CriticalPath]]) -> str:
+def _bars(paths: dict[str, list[CriticalPath]]) -> Figure:
     """The mean duration of a global round by what was done on its path."""
     drawn = {
         name: _mean(own) for name, own in list(paths.items())[:MOST_BARS] if any(len(p.rounds) for p in own)
@@ -96,7 +88,7 @@ def _bars(paths: dict[str, list[CriticalPath]]) -> str:
         prefix="rounds-",
         size=(9.0, 1.4 + 0.3 * len(drawn)),
     )
-    return wide(made, "Critical paths", caption)
+    return Figure([made], caption, name="Critical paths")
 
 
 def _mean(paths: Sequence[CriticalPath]) -> dict[str, float]:
@@ -116,11 +108,12 @@ def _cut_percent(path: CriticalPath) -> float | None:
     return 100.0 * float((outcomes != DONE).mean()) if len(outcomes) else None
 
 
-def _slack(paths: Sequence[CriticalPath]) -> str:
+def _slack(paths: Sequence[CriticalPath]) -> Estimate | str:
     return cell([float(path.jobs["slack_s"].median()) for path in paths if len(path.jobs)])
 
 
-def _of_design(design: Design, path: CriticalPath) -> str:
+def _ranked(design: Design, path: CriticalPath) -> list[Table]:
+    """Stragglers, and cells where there are several."""
     where = _where(design)
     ranked = path.stragglers()
     ended = ranked[(ranked["on_path_s"] > 0.0) | (ranked["rounds_ended"] > 0)]
@@ -138,7 +131,7 @@ def _of_design(design: Design, path: CriticalPath) -> str:
     ]
     header = ["client", "cell", "on the path (s)", "of all rounds (%)", "edge rounds ended", "mean slack (s)"]
     which = f"the first {len(clients)} of {len(ranked):,}" if len(ranked) > len(clients) else "all"
-    parts = [table(f"Stragglers, longest on critical paths first; {which}; {where}", header, clients)]
+    tables = [Table(f"Stragglers, longest on critical paths first; {which}; {where}", header, clients)]
     by_cell = path.by_cell()
     first = by_cell.sort_values(["on_path_s", "rounds_ended"], ascending=False, kind="stable").head(
         _MOST_CELLS
@@ -152,8 +145,8 @@ def _of_design(design: Design, path: CriticalPath) -> str:
         which = (
             "all" if len(cells) == len(by_cell) else f"{len(cells)} of {len(by_cell):,}, longest on the paths"
         )
-        parts.append(table(f"Cells; {which}; {where}", header, cells))
-    return "\n".join(parts)
+        tables.append(Table(f"Cells; {which}; {where}", header, cells))
+    return tables
 
 
 def _where(design: Design) -> str:
@@ -165,7 +158,7 @@ def _rows(frame: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     return zip(map(str, frame.index), frame.itertuples(index=False), strict=True)
 
 
-def _round_by_round(design: Design, path: CriticalPath) -> str:
+def _round_by_round(design: Design, path: CriticalPath) -> Table:
     by_round = path.by_round().reindex(path.rounds["global_round"], fill_value=0.0)
     step = -(-len(path.rounds) // _MOST_ROUNDS)
     rows = []
@@ -177,4 +170,4 @@ def _round_by_round(design: Design, path: CriticalPath) -> str:
     activities = [f"{doing} (s)" for doing in by_round]
     header = ["global round", "duration (s)", "last cell", "ended by", "doing", *activities]
     which = "every global round" if step == 1 else f"every {step}th global round"
-    return table(f"Critical paths, {which}; {_where(design)}", header, rows)
+    return Table(f"Critical paths, {which}; {_where(design)}", header, rows)

@@ -5,59 +5,55 @@ value, with the designs that have it, so that no table grows sideways.
 
 Usage::
 
-    html = configuration(designs) + provenance(designs)
+    values = configuration(designs)
 """
 
 import shlex
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.designs import Design, differing, seed_of, ways
-from analysis.report.page import details, table
+from analysis.report.page import Table
 from cosim.engine.store.results import Result
 from cosim.files.on_disk import read_json
 
 _MOST_RUNS = 12
 
 
-def configuration(designs: Sequence[Design]) -> str:
+def configuration(designs: Sequence[Design]) -> dict[str, Any]:
     """Every field of every design, seeds apart."""
     names = dict.fromkeys(name for design in designs for name in design.fields)
     apart = differing(designs)
-    parts = []
-    if apart:
-        rows = [
-            [name, value, ", ".join(having)]
-            for name in apart
-            for value, having in ways(designs, name).items()
-        ]
-        caption = "Fields in which the designs differ; – where a design has no such field"
-        parts.append(table(caption, ["field", "value", "designs"], rows, words=True))
-    rows = [[name, *ways(designs, name)] for name in names if name not in apart]
-    caption = "Seeds apart"
-    summary = "All other fields, the same in all designs" if apart else "All fields"
-    parts.append(details(summary, table(caption, ["field", "value"], rows, words=True)))
-    return "\n".join(parts)
+    differ = [
+        [name, value, ", ".join(having)] for name in apart for value, having in ways(designs, name).items()
+    ]
+    caption = "Fields in which the designs differ; – where a design has no such field"
+    shared = [[name, *ways(designs, name)] for name in names if name not in apart]
+    return {
+        "apart": Table(caption, ["field", "value", "designs"], differ, words=True) if apart else None,
+        "shared": Table("Seeds apart", ["field", "value"], shared, words=True),
+    }
 
 
-def provenance(designs: Sequence[Design]) -> str:
+def provenance(designs: Sequence[Design]) -> dict[str, Any]:
     """Origin of each run."""
     runs = [(design, run) for design in designs for run in design.runs]
     origins = [_origin(run) for _, run in runs]
     same = {name for name in origins[0] if len({origin[name] for origin in origins}) == 1}
     shared = [(name, value) for name, value in origins[0].items() if name in same]
-    parts = []
-    if shared:
-        caption = "The same for all runs" if len(runs) > 1 else "Where the run comes from"
-        parts.append(table(caption, ["what", "value"], shared, words=True))
+    caption = "The same for all runs" if len(runs) > 1 else "Where the run comes from"
     rows = [
         [_place(run), design.name, seed_of(run), run.summary.status_in_words]
         + [value for name, value in origin.items() if name not in same]
         for (design, run), origin in zip(runs, origins, strict=True)
     ]
     header = ["run", "design", "seed", "status", *(name for name in origins[0] if name not in same)]
-    body = table("Run by run", header, rows, words=True)
-    parts.append(details(f"The {len(runs)} runs", body) if len(runs) > _MOST_RUNS else body)
-    return "\n".join(parts)
+    return {
+        "shared": Table(caption, ["what", "value"], shared, words=True) if shared else None,
+        "runs": Table("Run by run", header, rows, words=True),
+        "num_runs": len(runs),
+        "folded": len(runs) > _MOST_RUNS,
+    }
 
 
 def _place(run: Result) -> str:

@@ -5,38 +5,38 @@ open, and up to five others are folded away.
 
 Usage::
 
-    html = timelines(designs, global_round=None)
+    values = timelines(designs, global_round=None)
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from analysis.designs import Design, seed_of
 from analysis.plots import round_picture, telling_round
 from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS, num_clients
-from analysis.report.page import details, paragraph
-from analysis.report.pictures import picture, wide
+from analysis.report.page import Figure
+from analysis.report.pictures import picture
 from cosim.engine.store.results import Result
 
 _MOST_FOLDED = 5
 
 
-def timelines(designs: Sequence[Design], global_round: int | None) -> str:
+def timelines(designs: Sequence[Design], global_round: int | None) -> dict[str, Any]:
     """Timelines of clients; of several designs, the one with most dropped updates first."""
     shares = [_dropped_share(design) for design in designs]
     first = designs[shares.index(max(shares))]
     others = [design for design in designs if design is not first]
-    parts = [_timeline(designs, first, global_round)]
-    if others:
-        which = "the largest share" if max(shares) > min(shares) else "as large a share as all others"
-        parts.insert(0, paragraph(f"Drawn: {first.name}, which dropped {which} of its updates."))
-        folded = "\n".join(_timeline(designs, design, global_round) for design in others[:_MOST_FOLDED])
-        rest = len(others) - _MOST_FOLDED
-        which = f"{_MOST_FOLDED} of the {len(others)} other designs" if rest > 0 else "The other designs"
-        parts.append(details(which, folded))
-    return "\n".join(parts)
+    rest = len(others) - _MOST_FOLDED
+    return {
+        "name": first.name,
+        "which": "the largest share" if max(shares) > min(shares) else "as large a share as all others",
+        "figure": _timeline(designs, first, global_round),
+        "others": [_timeline(designs, design, global_round) for design in others[:_MOST_FOLDED]],
+        "folded": f"{_MOST_FOLDED} of the {len(others)} other designs" if rest > 0 else "The other designs",
+    }
 
 
-def _timeline(designs: Sequence[Design], design: Design, global_round: int | None) -> str:
+def _timeline(designs: Sequence[Design], design: Design, global_round: int | None) -> Figure:
     run = design.counted[0]
     played = telling_round(run) if global_round is None or not run.has_rounds else global_round
     caption = f"{design.name}, seed {seed_of(run)}: {_in_words(run, played)}."
@@ -52,7 +52,7 @@ def _timeline(designs: Sequence[Design], design: Design, global_round: int | Non
         prefix=f"timeline{designs.index(design)}-",
         size=(7.0, height),
     )
-    return wide(drawn, "Timeline", caption, small=True)
+    return Figure([drawn], caption, name="Timeline")
 
 
 def _in_words(run: Result, played: int | None) -> str:

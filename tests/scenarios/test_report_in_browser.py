@@ -55,7 +55,8 @@ SYSTEM = System(
     end=AfterRounds(num_global_rounds=3),
 )
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-DESK, PHONE = 1200, 390
+DESK, PHONE, A4 = 1200, 390, 718
+"""CSS pixels; of A4 between margins of 1 cm."""
 PATIENCE_S = 60.0
 MEASURE = """(() => {
     const size = each => (box => [box.x, box.y, box.width, box.height])(each.getBoundingClientRect());
@@ -133,14 +134,14 @@ class Browser:
         message, _, self.unread = self.unread.partition(b"\0")
         return json.loads(message)
 
-    def view(self, path, width, scheme):
+    def view(self, path, width, scheme, media="screen"):
         """Open a file in a window of a width in CSS pixels, with a colour scheme."""
         narrow = width < 500
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=narrow
         )
         scheme = {"name": "prefers-color-scheme", "value": scheme}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Emulation.setEmulatedMedia", media=media, features=[scheme])
         self.events.clear()
         self.call("Page.navigate", url=Path(path).as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
@@ -242,6 +243,12 @@ def test_nothing_leaves_the_page_sideways(view):
     assert view.widest <= width
     if width == DESK:
         assert all(inside <= box for inside, box in view.cut)
+
+
+def test_on_paper_no_table_loses_a_column(browser, files, page):
+    view = browser.view(files / f"{page}.html", A4, "light", media="print")
+    assert view.widest <= A4
+    assert all(inside <= box for inside, box in view.cut)
 
 
 def test_the_file_is_enough_and_the_console_silent(view, files, page):

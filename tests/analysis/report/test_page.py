@@ -7,7 +7,7 @@ import attrs
 import pytest
 
 import cosim
-from analysis.report.page import DARK_COLOURS, table, text
+from analysis.report.page import DARK_COLOURS, Section, Table, page
 from analysis.report.report import NEEDED, report, write
 from cosim import AfterRounds, ConfigurationError, Deadline, EdgeTraining, Hist, System
 from cosim.data import Synthetic
@@ -124,8 +124,12 @@ def test_what_files_say_is_text(result, field, tmp_path):
 
 
 def test_what_cannot_be_written_in_utf_8_is_text_too():
-    assert text("a\udcffb<") == "a\\udcffb&lt;"
-    assert "a.<wbr>b_<wbr>c" in table("x", ["a.b_c"], [])
+    values = {"apart": None, "shared": Table("a\udcffb<", ["a.b_c"], [["d\udcff.e"]])}
+    html = page([Section("configuration", "Fields", values)])
+    assert "a\\udcffb&lt;" in html
+    assert "a.<wbr>b_<wbr>c" in html
+    assert "d\\udcff.<wbr>e" not in html
+    assert "d\\udcff.e" in html
 
 
 @pytest.mark.parametrize("name", sorted(NEEDED))
