@@ -39,6 +39,7 @@ from gpu_cases import CASES, NUM_STEPS, SGD, STEPPED, Case, features, gpt2_lora,
 from torch import nn
 
 import models
+from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.arithmetic import exact
 from cosim.engine.learning.cohorts import WorkingSet
@@ -54,7 +55,8 @@ ROUNDING, AS_FAR = 1e-7, 3.0
 """Batch norm over few samples makes more of a rounding. Where devices differ by more, samples are changed by
 this share on the CPU, and devices may be so many times as far apart as that takes the weights."""
 
-COHORTS = (1, 4, 16, 64, 256, 1024)
+COHORTS, NUM_OWN = (1, 4, 16, 64, 256, 1024), 256
+"""Clients that are trained together; clients of a round in cohorts of the learner's own size."""
 
 
 def weights_of(case: Case, device: str) -> tuple[dict[str, np.ndarray], float]:
@@ -239,24 +241,25 @@ def measured(device: str, until_s: float) -> Iterator[dict[str, Any]]:
         learner = Learner(speed.network(), dataset, device)
         row["manner"] = learner.manner.words if learner.manner is not None else ""
         start, rule = learner.initial_model(key=1), Sgd(batch_size=speed.batch_size, learning_rate=0.01)
-        for num_clients in COHORTS:
+        usual = learner._resolver.working_set
+        for together in (None, *COHORTS):
             if time.perf_counter() > own_until_s:
                 break
-            learner._resolver.working_set = WorkingSet(
-                num_bytes=2**50, num_clients=num_clients, num_cohorts=1
-            )
-
+            one = WorkingSet(num_bytes=2**50, num_clients=together or 0, num_cohorts=1)
+            learner._resolver.working_set = usual if together is None else one
+            num_clients = together or NUM_OWN
             few = partial(updates, start, rule, num_steps=ROUND_STEPS, num_clients=num_clients)
-
+            if device == "cuda":
+                torch.cuda.empty_cache()
+                torch.cuda.reset_peak_memory_stats()
             try:
-                if device == "cuda":
-                    torch.cuda.reset_peak_memory_stats()
                 rate = rate_of(partial(of_round, learner, few), num_clients * ROUND_STEPS, device)
-            except torch.OutOfMemoryError:
-                row["together"][num_clients] = {"client_steps_per_s": None, "why": "out of memory"}
+            except ConfigurationError as error:
+                row["together"][together or "learner"] = {"client_steps_per_s": None, "why": str(error)}
                 break
             most_bytes = torch.cuda.max_memory_allocated() if device == "cuda" else 0
-            row["together"][num_clients] = {"client_steps_per_s": rate, "most_GB": most_bytes / 1e9}
+            found = {"client_steps_per_s": rate, "most_GB": most_bytes / 1e9}
+            row["together"][together or "learner"] = found
         yield row
 
 

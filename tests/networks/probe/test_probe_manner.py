@@ -250,6 +250,20 @@ def test_what_cannot_be_batched_trains_client_by_client(make, data, words):
     assert words in manner.why
 
 
+def normalised(seed):
+    """Eight layers of batch norm, which make much of a rounding where a batch has three samples."""
+    torch.manual_seed(seed)
+    layers = [nn.Linear(6, 8)]
+    for _ in range(8):
+        layers += [nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 8)]
+    return nn.Sequential(*layers, nn.Linear(8, 3))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_differs_by_no_more_than_a_rounding_makes_of_it_trains_together(seed):
+    assert Learner(normalised(seed), ROWS).manner.together
+
+
 def clipping():
     return nn.Sequential(nn.Linear(12, 8), Clipped(), nn.Linear(8, 4))
 
