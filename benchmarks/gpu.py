@@ -2,7 +2,7 @@
 
     python benchmarks/gpu.py
     python benchmarks/gpu.py --out gpu.json --minutes 5
-    python benchmarks/gpu.py --device cpu    # the same program where there is no GPU
+    python benchmarks/gpu.py --device cpu    # to try the program where there is no GPU
 
 Three parts, with one line a case:
 
@@ -51,9 +51,9 @@ from cosim.values.pending import PendingUpdate
 MOST_APART = 1e-5
 """Share of a tensor's largest value by which devices may differ: some hundred roundings of float32."""
 
-ROUNDING, AS_FAR = 1e-7, 3.0
+ROUNDING, NUM_ROUNDINGS, AS_FAR = 1e-7, 4, 3.0
 """Batch norm over few samples makes more of a rounding. Where devices differ by more, samples are changed by
-this share on the CPU, and devices may be so many times as far apart as that takes the weights."""
+this share on the CPU, several times, and devices may be `AS_FAR` times as far apart as that takes weights."""
 
 COHORTS, NUM_OWN = (1, 4, 16, 64, 256, 1024), 256
 """Clients that are trained together; clients of a round in cohorts of the learner's own size."""
@@ -76,14 +76,15 @@ def largest_difference(found: dict[str, np.ndarray], expected: dict[str, np.ndar
 
 
 def sensitivity(case: Case, expected: dict[str, np.ndarray]) -> float:
-    """How far a rounding of the samples takes the weights on the CPU."""
+    """How far a rounding of the samples takes the weights on the CPU, at most."""
 
-    def rounded() -> Dataset:
+    def rounded(seed: int) -> Dataset:
         dataset = case.dataset()
-        noise = 1.0 + ROUNDING * np.random.default_rng(3).standard_normal(dataset.train_x.shape)
+        noise = 1.0 + ROUNDING * np.random.default_rng(seed).standard_normal(dataset.train_x.shape)
         return attrs.evolve(dataset, train_x=(dataset.train_x * noise).astype(np.float32))
 
-    return largest_difference(weights_of(case._replace(dataset=rounded), "cpu")[0], expected)
+    others = (case._replace(dataset=partial(rounded, seed)) for seed in range(NUM_ROUNDINGS))
+    return max(largest_difference(weights_of(other, "cpu")[0], expected) for other in others)
 
 
 def num_waits(case: Case, num_steps: int) -> int:
@@ -263,6 +264,20 @@ def measured(device: str, until_s: float) -> Iterator[dict[str, Any]]:
         yield row
 
 
+def words_of(row: dict[str, Any]) -> str:
+    """One line of what was checked."""
+    told = [f"{name} {value:.2g}" for name, value in row.items() if isinstance(value, float)]
+    told += [f"{name} {value}" for name, value in row.items() if name.startswith(("waits", "repeats", "why"))]
+    return f"{row['case']:18} {'right' if row['is_right'] else 'WRONG':6} {', '.join(told)}"
+
+
+def speeds_of(row: dict[str, Any]) -> str:
+    """One line of what was measured; a dash where there was no memory, or no time."""
+    found = {"loop": row["loop"]} | {of: each["client_steps_per_s"] for of, each in row["together"].items()}
+    rates = [found.get(of) for of in ("loop", "learner", *COHORTS)]
+    return f"{row['network']:24}" + "".join(f"{'-' if rate is None else round(rate):>9}" for rate in rates)
+
+
 def main() -> None:
     """Check, measure, print and save."""
     parser = argparse.ArgumentParser(
@@ -289,7 +304,7 @@ def main() -> None:
 
     for row in checked(device, begin_s + 0.4 * (end_s - begin_s)):
         found["right"].append(row)
-        print(json.dumps(row), flush=True)
+        print(words_of(row), flush=True)
         save()
     if importlib.util.find_spec("simpy") is not None:
         try:
@@ -298,11 +313,12 @@ def main() -> None:
             found["run"].append(
                 {"case": "quickstart", "is_right": False, "why": f"{type(error).__name__}: {error}"[:300]}
             )
-        print(json.dumps(found["run"][-1]), flush=True)
+        print(words_of(found["run"][-1]), flush=True)
         save()
+    print(f"\n{'client-steps per second':24}" + "".join(f"{of!s:>9}" for of in ("loop", "learner", *COHORTS)))
     for row in measured(device, end_s):
         found["speed"].append(row)
-        print(json.dumps(row), flush=True)
+        print(speeds_of(row), flush=True)
         save()
     wrong = [row["case"] for row in found["right"] + found["run"] if not row["is_right"]]
     print(
