@@ -89,18 +89,18 @@ def check_parquet(path: Path, file: Any) -> None:
     Raises:
         Unfolds: It unfolds to more than there is room for.
     """
-    metadata, num_bytes, texts, most_bytes = file.metadata, 0, [], 0
+    metadata, num_bytes, most_bytes = file.metadata, 0, 0
+    columns = [file.schema.column(number) for number in range(metadata.num_columns)]
+    texts = [one.path for one in columns if one.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")]
+    # of groups, for Arrow ends the process where it is asked for a column of damaged metadata
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            num_bytes += max(8 * column.num_values, column.total_uncompressed_size)
-            if column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY"):
-                texts.append(column.path_in_schema)
-                most_bytes += column.num_values * column.total_uncompressed_size
+        num_bytes += max(8 * group.num_rows * len(columns), group.total_byte_size)
+        most_bytes += group.num_rows * group.total_byte_size if texts else 0
     check_room_for(path, num_bytes)
     try:
         check_room_for(path, num_bytes + most_bytes)
     except Unfolds:  # a text that is there once, and in many rows: as it is folded, all lengths are known
-        check_room_for(path, num_bytes + _bytes_of_texts(path, sorted(set(texts))))
+        check_room_for(path, num_bytes + _bytes_of_texts(path, sorted(texts)))
 
 
 def _bytes_of_texts(path: Path, columns: list[str]) -> int:

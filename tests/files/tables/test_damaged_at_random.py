@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet
+import pyarrow.parquet as pq
 import pytest
 from files.tables.test_every_reader import CLIENTS, READERS
 
@@ -122,7 +122,7 @@ def test_parquet(kind, tmp_path):
         name: [cell if name == "device" else float(cell) for cell in cells]
         for name, cells in zip(head, zip(*rows, strict=True), strict=True)
     }
-    pa.parquet.write_table(pa.table(columns), path, write_page_checksum=True)
+    pq.write_table(pa.table(columns), path, write_page_checksum=True)
     whole = path.read_bytes()
     assert outcome(reader.read, path) == reader.read(str(good))
     for number in range(NUM):
