@@ -8,6 +8,7 @@ from cosim.formats.gain_arrays import channel_gains
 from cosim.formats.gains import Gains
 from cosim.formats.iperf3_output import iperf3
 from cosim.formats.mahimahi_list import mahimahi
+from cosim.formats.movements import moving_gains, moving_windows
 from cosim.formats.omnetpp_vectors import omnetpp
 from cosim.formats.packet_table import packets
 from cosim.formats.rates import Rates
@@ -32,6 +33,8 @@ __all__ = [
     "iperf3",
     "lumos5g",
     "mahimahi",
+    "moving_gains",
+    "moving_windows",
     "ns3_rlc",
     "omnetpp",
     "packets",
