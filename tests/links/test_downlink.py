@@ -4,6 +4,7 @@ import attrs
 import numpy as np
 import own_parts
 import pytest
+from both_clocks import assert_same, both
 
 import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
@@ -53,6 +54,30 @@ def test_a_client_receives_then_trains_then_sends():
     both = old.merge(new, on=columns)
     assert len(both) == 5 * 3 * 2 * 2
     assert both["lasts_s_x"].to_numpy() == pytest.approx(both["lasts_s_y"].to_numpy(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "downlink", [cosim.radio.Unicast(), cosim.radio.Broadcast(bandwidth_hz=1e6)], ids=type
+)
+def test_downloads_open_with_their_round_and_carry_the_coded_model(downlink):
+    """Half the bits down, all up, on both clocks; the clock of a round starts when all have received."""
+    system = attrs.evolve(
+        small_system(cosim.Deadline(deadline_s=1e3)),
+        downlink=downlink,
+        downloads_count=False,
+        model_codec=cosim.codecs.BFloat16(),
+        evaluation=Never(),
+    )
+    by_events, on_arrays = both(system)
+    assert_same(by_events, on_arrays)
+    rounds = on_arrays.rounds[on_arrays.rounds["level"] == "edge"].set_index(["node", "edge_round"])
+    for (edge, number), own in on_arrays.transfers.groupby(["edge", "edge_round"]):
+        down, up = (own[own["direction"] == way] for way in ("down", "up"))
+        begins_s = rounds.xs((edge, number))["start_s"].tolist()
+        assert set(down["start_s"]) <= set(begins_s)
+        assert set(down["payload_bits"]) == {BITS / 2}
+        assert set(up["payload_bits"]) == {BITS}
+        assert len(down) == len(up)
 
 
 def test_receiving_takes_its_own_and_the_static_power():
