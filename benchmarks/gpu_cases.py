@@ -1,4 +1,4 @@
-"""What is trained to compare devices: every program, every codec with draws or sorting, every combination.
+"""Cases for devices to be compared by: every program, codec with draws or sorting, and combination.
 
 `gpu.py` runs the cases on a GPU; the tests run them on torch's device "meta", which has no values.
 """

@@ -93,7 +93,7 @@ class _Products:
 
 
 class _Algorithms:
-    """Whether torch uses operations that give the same bits each time, as an attribute."""
+    """The use of operations that give the same bits each time, as an attribute."""
 
     @property
     def deterministic(self) -> bool:
