@@ -192,6 +192,10 @@ def _check_magnitudes(config: Any) -> None:
             if isinstance(number, float) and number and not 1e-30 <= abs(number) <= 1e30:
                 rule = "its magnitude must lie from 1e-30 to 1e30, or be 0"
                 raise refuse(type(config), name, value, rule, "Check the unit.")
+            if name == "seed" and number >= 2**63:
+                raise refuse(
+                    type(config), name, value, "must be below 2**63", "Use a smaller one, such as 1."
+                )
             if isinstance(number, int) and abs(number) > 2**32 and name != "seed":
                 rule = "a whole number must be at most 2**32"
                 raise refuse(type(config), name, value, rule, "Check the unit.")

@@ -174,7 +174,7 @@ def read_json(path: Path) -> dict[str, Any]:
         ValueError: It cannot be read, is damaged or holds something else; says so in a few words.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8-sig"))  # some editors put a byte order mark before
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except (OSError, ValueError) as error:

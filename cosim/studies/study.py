@@ -116,6 +116,12 @@ class Study:
                 fix = f"Use seeds={len(value)} of System(seed={value[0]!r:.80})."
             rule = "must be at least 1" if type(value) is int else rule
             raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. {fix}", f"Study.{name}")
+        if self.first_seed + self.seeds > 2**63:
+            raise ConfigurationError(
+                f"Study.seeds = {self.seeds}: from {self.first_seed} on, the last is not below 2**63. Use "
+                "System(seed=1).",
+                "Study.seeds",
+            )
         if self.held > 1 and not self.targets:
             raise ConfigurationError(
                 f"Study.held = {self.held}: there is no target. Give targets.", "Study.held"

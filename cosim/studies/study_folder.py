@@ -77,13 +77,13 @@ def keep_seeds(folder: Path, seeds: int) -> None:
 
 def _has_lost(path: Path) -> bool:
     """True if the file of a study is missing although there are runs of one."""
-    runs = [run.name for run in path.parent.glob("runs/*")]
+    runs = [run.name for run in path.parent.glob("runs/[!.]*") if run.is_dir()]  # systems leave files there
     return not path.exists() and bool(runs) and all(map(RUN.fullmatch, runs))
 
 
 def _check_runs(folder: Path, designs: Sequence[Design]) -> None:
     """Refuse runs of another study if the study's file is lost."""
-    for path in folder.glob("runs/*/config.json"):
+    for path in folder.glob("runs/[!.]*/config.json"):
         number, seed = map(int, RUN.fullmatch(path.parent.name).groups())  # type: ignore[union-attr]
         try:
             known = read_json(path).get("system")

@@ -1,16 +1,19 @@
 """Console: the terminal, and files and folders that commands leave."""
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import rich.console
+from rich.table import Table
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import place, replace, shown
+from scenarios.command_line.narrow import folded
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,10 +27,24 @@ class _Console(rich.console.Console):
     def on_broken_pipe(self) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
+    @override
+    def print(self, *objects: Any, **looks: Any) -> None:
+        """Print texts, and tables so that no cell is cut."""
+        super().print(*(folded(of, self.width) if isinstance(of, Table) else of for of in objects), **looks)
+
+
+_FEWEST, _IN_A_FILE = 20, 120
+"""Letters in a line: the fewest that are any use, and of a file or pipe, which has no width of its own."""
+
+
+def width() -> int:
+    """Letters in a line: what COLUMNS says where it is a number above 0, or else the terminal has."""
+    return max(shutil.get_terminal_size((_IN_A_FILE, 1)).columns, _FEWEST)
+
 
 console = _Console(highlight=False, markup=False, emoji=False)
-if not console.is_terminal and "COLUMNS" not in os.environ:
-    console.width = 120  # a file or pipe has no width of its own
+if not console.is_terminal or "COLUMNS" in os.environ:
+    console.width = width()
 _MOST_LETTERS = 100
 """Of a name that is made of others. [no source]"""
 _MOST_REMARKS = 5

@@ -1,6 +1,8 @@
 """Environments as people have them: names of files that are no UTF-8, settings of others, odd terminals."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -9,17 +11,18 @@ from pathlib import Path
 import matplotlib
 import pandas as pd
 import pytest
+from rich.table import Table
 
 import analysis
 import cosim
 from analysis import plots
 from analysis.report.report import report
 from cosim.data import Synthetic
-from cosim.files.on_disk import as_text, typed
+from cosim.files.on_disk import as_text, read_json, typed
 from cosim.files.tables.read import table_of
 from cosim.studies.study import Study
 from scenarios.command_line import main
-from scenarios.command_line.console import console, save_picture
+from scenarios.command_line.console import console, save_picture, width
 
 SYSTEM = cosim.System(
     num_cells=2,
@@ -120,3 +123,63 @@ def test_figures_and_reports_are_the_same_under_any_settings(odd_settings, tmp_p
 def test_a_command_draws_without_the_backend_of_a_notebook(odd_settings, capsys):
     assert call("--version") == 0
     assert os.environ["MPLBACKEND"] == "agg"
+
+
+NUMBER = "0.06553 [0.06001, 0.07105]"
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 75])
+def test_tables_are_folded_between_words_and_never_cut(columns, monkeypatch, capsys):
+    monkeypatch.setattr(console, "width", columns)
+    drawn = Table(title="Means over seeds")
+    for heading in ("quantity", "mean", "difference to another design, seed by seed"):
+        drawn.add_column(heading, no_wrap=heading == "mean")
+    drawn.add_row("simulated time (s)", NUMBER, NUMBER)
+    console.print(drawn)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= columns
+    words = " ".join(lines).replace("│", " ").split()
+    assert words.count("0.06553") == 2
+    assert words.count("[0.06001,") == 2
+    assert "…" not in "".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("columns", "letters"), [("0", 120), ("1", 20), ("40", 40), ("-5", 120), ("wide", 120)]
+)
+def test_a_file_is_as_wide_as_columns_says_where_it_says_anything(columns, letters, monkeypatch):
+    def no_terminal(_file: int) -> os.terminal_size:
+        raise OSError
+
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(os, "get_terminal_size", no_terminal)
+    assert width() == letters
+
+
+def test_seeds_that_no_table_can_hold_are_refused(tmp_path):
+    with pytest.raises(cosim.ConfigurationError, match=r"System\.seed = 9223372036854775808: must be below"):
+        SYSTEM.but(seed=2**63)
+    with pytest.raises(cosim.ConfigurationError, match=r"Study\.seeds = 3: .* not below 2\*\*63\. Use"):
+        Study(SYSTEM.but(seed=2**63 - 2), {}, seeds=3)
+
+
+def test_files_that_systems_and_editors_leave_are_no_runs(latin):
+    for name in "study/runs/.DS_Store", "study/runs/Thumbs.db", "study/runs/design-000~":
+        Path(name).touch()
+    Path("study/runs/.ipynb_checkpoints").mkdir()
+    Path("study/runs/.ipynb_checkpoints/config.json").touch()
+    Path("study/study.json").unlink()
+    systems = {LATIN: SYSTEM, "other": SYSTEM.but(num_clients=6)}
+    Study(systems, {"protocol.kind": ("Hist", "HFedAvg")}, seeds=1).run("study")
+    assert len(analysis.load("study")) == 4
+
+
+def test_json_may_begin_with_a_byte_order_mark(tmp_path):
+    file = tmp_path / "config.json"
+    file.write_text('{"system": {}}', encoding="utf-8-sig")
+    assert read_json(file) == {"system": {}}
+
+
+def test_the_package_is_the_command(capsys):
+    command = subprocess.run([sys.executable, "-m", "cosim", "--version"], capture_output=True, text=True)
+    assert command.stdout.startswith("cosim 0")
