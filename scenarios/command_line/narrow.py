@@ -15,7 +15,7 @@ _BESIDE, _EDGE = 3, 1
 
 
 def folded(table: Table, width: int) -> RenderableType:
-    """The table, or what says the same in at most so many letters a line, single words aside."""
+    """The table, or a list of its rows: no line is longer than the width, longer words aside."""
     cells = [[column.header, *column.cells] for column in table.columns]
     if not all(isinstance(cell, str | Text) for own in cells for cell in own):
         return table
