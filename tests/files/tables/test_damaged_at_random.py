@@ -90,7 +90,7 @@ def rng_of(kind: str, number: int) -> np.random.Generator:
 
 @pytest.mark.parametrize("kind", READERS)
 def test_csv(kind, tmp_path):
-    """The values are those that Python's own reader of csv finds in the cells."""
+    """Values are as Python's own reader of csv finds them in the cells."""
     reader, path, other = READERS[kind], tmp_path / "a.csv", tmp_path / "plain.csv"
     for number in range(NUM):
         path.write_bytes(content := damaged(rng_of(kind, number), reader.text.encode()))
