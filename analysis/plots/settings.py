@@ -16,7 +16,7 @@ from typing import Any
 
 import matplotlib
 
-_OURS = {"hatch.linewidth": 0.6}
+_OURS: dict[str, Any] = {"hatch.linewidth": 0.6}
 
 
 @contextmanager
@@ -28,5 +28,6 @@ def drawing(settings: Mapping[str, Any] | None = None) -> Iterator[None]:
     """
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update({**_OURS, **(settings or {})})
+        ours: Any = _OURS | dict(settings or {})
+        matplotlib.rcParams.update(ours)
         yield
