@@ -18,6 +18,12 @@ from typing_extensions import override
 from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, instant_after
 from cosim.configuration import ConfigurationError
 
+STUCK = "deadlock: every process is waiting and no event is scheduled, but the run is not over."
+
+
+class Deadlock(ConfigurationError):
+    """A run that is not over and in which nothing can happen."""
+
 
 class Clock(simpy.Environment):
     """Environment with events at instants (`cosim.clock.instants`) and an end of time."""
@@ -55,14 +61,13 @@ class Clock(simpy.Environment):
         """Stop a run that has not ended.
 
         Raises:
-            ConfigurationError: No further event is scheduled (deadlock), or none before the end of the clock.
+            Deadlock: No further event is scheduled.
+            ConfigurationError: None is scheduled before the end of the clock.
         """
         if self.peek() == math.inf:
-            raise ConfigurationError(
-                "deadlock: every process is waiting and no event is scheduled, but the run is not "
-                "over. Clients that leave and never come back, or batteries that are empty and are not "
-                "charged, are the usual reason. Use end = AfterSeconds, devices that come back, or a "
-                "charge_w above 0."
+            raise Deadlock(
+                f"{STUCK} A link whose rate stays 0, or a part that waits for an event which never comes, is "
+                "the usual reason. Use end = AfterSeconds, or a rate above 0."
             )
         raise ConfigurationError(
             f"the run is not over at {LATEST_S:g} s (32 years), after which the clock cannot tell "

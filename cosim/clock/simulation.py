@@ -114,8 +114,8 @@ class Simulation(Draws):
             num_nodes: Number of nodes that may be active, used to detect that time stands still.
 
         Raises:
-            ConfigurationError: The process waits and no event is scheduled (deadlock); the clock ends before;
-                or time stands still.
+            Deadlock: The process waits and no event is scheduled.
+            ConfigurationError: The clock ends before, or time stands still.
         """
         whole = Branch(self._environment, self._to_its_end(process))
         return play(self._environment, whole, num_nodes)

@@ -67,6 +67,22 @@ class Cell(NamedTuple):
     tx_power_w: NDArray[np.float64]
 
 
+class WrongDistance(ConfigurationError):
+    """A client at a distance from its edge server that a link cannot have.
+
+    The engine puts before it what gave the distance, such as a row of a table.
+
+    Args:
+        client: Name of the client.
+        message: What is wrong with the distance, the rule and the fix.
+    """
+
+    def __init__(self, client: str, message: str) -> None:
+        super().__init__(message)
+        self.args = client, message  # from which pickle makes it again
+        self.client = client
+
+
 class KnownLink(ABC):
     """Knowledge of a cell's link at an instant, before anything is sent.
 

@@ -57,6 +57,13 @@ class Topology(Port):
         inner, outer = self.min_distance_m**2, self.cell_radius_m**2
         return np.sqrt(inner + (outer - inner) * sim.of_clients(clients, "position", pairs)[:, 0])
 
+    def source_of(self, client: str) -> str:
+        """What gives the distance of a client, for messages: a place in a file, or fields."""
+        name = type(self).__name__
+        if type(self).distances_m is not Topology.distances_m:
+            return f"{name}.distances_m"
+        return f"{name}.min_distance_m = {self.min_distance_m:g} and cell_radius_m = {self.cell_radius_m:g}"
+
     def backhaul_s(self, bits: float) -> float:
         """Time that a message takes between an edge server and the cloud."""
         return self.backhaul_delay_s + (bits / self.backhaul_rate_bps if self.backhaul_rate_bps else 0.0)

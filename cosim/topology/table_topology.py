@@ -11,6 +11,7 @@ from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import part, refuse
 from cosim.files.tables.devices import table_of_devices
+from cosim.names import by_number
 from cosim.topology.port import Topology
 
 
@@ -42,3 +43,8 @@ class TableTopology(Topology):
             "distance_m", rows.table.numbers("distance_m") == 0.0, "is not above 0", "check the column"
         )
         return rows.by_client(clients, rows.table.numbers("distance_m"))
+
+    @override
+    def source_of(self, client: str) -> str:
+        rows = table_of_devices(TableTopology, self.file)
+        return rows.table.place(rows.row_of(by_number(client)[1]), "distance_m")

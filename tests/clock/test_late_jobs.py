@@ -27,13 +27,12 @@ def test_a_training_of_less_than_a_thousand_steps(clock):
     assert cosim.run(two_rounds(1e8), clock=clock).summary.num_updates == 4
 
 
-STRAIGHT = cosim.Radio(
-    sharing=FixedShares(bandwidth_hz=1e6), link=cosim.GivenSnr(snr_db=0.0), fading=cosim.radio.NoFading()
-)
+ONE = cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,)))
+STRAIGHT = cosim.Radio(sharing=FixedShares(bandwidth_hz=1e6), link=ONE, fading=cosim.radio.NoFading())
 """1 Mbit/s for one client alone, since log2(1 + 1) = 1."""
 
 
-def faster(link: cosim.Link, by: float) -> cosim.Link:
+def faster(link: cosim.Radio | cosim.radio.Unicast, by: float) -> cosim.Link:
     return evolve(link, sharing=evolve(link.sharing, bandwidth_hz=1e6 * by))
 
 
@@ -44,9 +43,7 @@ def late(**links: cosim.Link) -> cosim.System:
 
 
 REDIVIDED = evolve(STRAIGHT, sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6))
-DOWN = cosim.radio.Unicast(
-    sharing=FixedShares(bandwidth_hz=1e6), link=cosim.GivenSnr(snr_db=0.0), fading=cosim.radio.NoFading()
-)
+DOWN = cosim.radio.Unicast(sharing=FixedShares(bandwidth_hz=1e6), link=ONE, fading=cosim.radio.NoFading())
 
 
 @pytest.mark.parametrize("clock", ["events", "arrays"])

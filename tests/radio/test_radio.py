@@ -180,6 +180,7 @@ def test_an_uplink_that_cannot_be_is_refused(make, name, rule):
 
 @pytest.mark.parametrize("distance_m", [9.9, 5001.0])
 def test_a_distance_outside_the_environment_is_refused_before_the_clock_starts(distance_m):
-    with pytest.raises(ConfigurationError, match="distance_2d_m"):
+    said = rf"client-0000 is {distance_m:g} m .* its distance must lie from 10 to 5000 m"
+    with pytest.raises(ConfigurationError, match=said):
         channel_of(BUDGET, distance_m)
     channel_of(STILL, distance_m)

@@ -41,6 +41,7 @@ class Windows(Cause):
     """
 
     reason = LEFT
+    returns_by = "devices that come back"
 
     def __init__(self, sim: Simulation, windows: Iterable[Window], whose: str) -> None:
         self._sim, self._whose = sim, whose
@@ -126,6 +127,12 @@ class Availability:
             return Dropped(self._reason())
         return (yield from self._sim.watched(job, lambda: self.is_there, self.change, self._reason))
 
+    @property
+    def missing(self) -> Cause | None:
+        """The first cause of its absence; None if it is there."""
+        return next((cause for cause in self._causes if not cause.is_there), None)
+
     def _reason(self) -> str:
         """Reason for its absence."""
-        return next((cause.reason for cause in self._causes if not cause.is_there), LEFT)
+        cause = self.missing
+        return LEFT if cause is None else cause.reason

@@ -12,9 +12,11 @@ class Cause(ABC):
 
     Attributes:
         reason: Outcome of what it cuts.
+        returns_by: What makes the client come back, as a noun.
     """
 
     reason: str
+    returns_by: str
 
     @property
     @abstractmethod

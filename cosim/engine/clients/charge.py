@@ -50,6 +50,7 @@ class Charge(Cause):
     """
 
     reason = EMPTY
+    returns_by = "a charge_w above 0"
 
     def __init__(
         self,

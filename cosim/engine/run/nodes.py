@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import parts_of
+from cosim.configuration import ConfigurationError, parts_of
 from cosim.data.dataset import Dataset
 from cosim.devices.device import DeviceArrays
 from cosim.devices.presence import Presence
@@ -30,7 +30,7 @@ from cosim.engine.servers.server import Kept, keys_of
 from cosim.engine.servers.workload import Costs, Workload
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.ways.of_link import ways_of
-from cosim.links.port import Cell
+from cosim.links.port import Cell, WrongDistance
 from cosim.names import CLOUD, ClientNames, client_name
 from cosim.protocols.assignment import Route
 from cosim.recording.digest import Digest
@@ -180,9 +180,12 @@ def _linked(system: System, ground: Ground, fleet: Fleet) -> Sequence[tuple[Rout
         Cell(edge, own.names, fleet.distance_m[own.which], fleet.devices.tx_power_w[own.which])
         for (edge, _), own in zip(ground.cells, clients, strict=True)
     ]
-    uplinks, downlinks = ways_of(sim, system.uplink, cells, UP), [None] * len(cells)
-    if system.downlink.takes_time:
-        downlinks = ways_of(sim, system.downlink, cells, DOWN)
+    try:
+        uplinks, downlinks = ways_of(sim, system.uplink, cells, UP), [None] * len(cells)
+        if system.downlink.takes_time:
+            downlinks = ways_of(sim, system.downlink, cells, DOWN)
+    except WrongDistance as error:
+        raise ConfigurationError(f"{system.topology.source_of(error.client)}: {error}") from None
     routes = [
         Route(cell.edge, uplink, downlink)
         for cell, uplink, downlink in zip(cells, uplinks, downlinks, strict=True)

@@ -18,8 +18,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+from cosim.clock.event_clock import Deadlock
 from cosim.clock.simulation import Process, Simulation, process_of
 from cosim.configuration import ConfigurationError, checked_call, from_dict, names_of_a_file
+from cosim.engine.clients.absence import with_the_absent
 from cosim.engine.run.collector import rare_collections
 from cosim.engine.run.needs import ClockKind, RecordsKind
 from cosim.engine.run.options import SCENARIO, RunOptions
@@ -130,6 +132,8 @@ def _saved(prepared: PreparedRun) -> Result:
         if known is not None and cloud.progress.version < known.version:
             raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")
         writer.time_s, status = sim.now_s, COMPLETE
+    except Deadlock as stuck:
+        raise with_the_absent(stuck, cloud.fleet.availabilities) from None
     except KeyboardInterrupt:
         status = "interrupted"
         raise

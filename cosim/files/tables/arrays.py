@@ -103,7 +103,7 @@ class Arrays:
     def values(self, name: str) -> NDArray[np.float64] | NDArray[np.complex128]:
         """An array as `numbers`, or of complex numbers, as complex128."""
         values = self._of_kinds(name, "iufc")
-        return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+        return values.astype(np.complex128) if values.dtype.kind == "c" else values.astype(np.float64)
 
     def _of_kinds(self, name: str, kinds: str) -> NDArray[Any]:
         if name not in self._arrays:

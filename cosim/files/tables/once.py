@@ -1,7 +1,7 @@
 """Once: what a file says is read once by a process, and again when the file has changed.
 
-A file is known again by its size, number and times on the disk. One written less than `SETTLED_S` ago may
-have been written twice within a tick of the disk's clock, so it is known again by its content until then.
+A file is known again by its size, number and times on the disk. One that was hashed within a tick of the
+disk's clock after a change may have been changed again in that tick, so the next reading hashes it again.
 """
 
 import time
@@ -13,8 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 from cosim.files.on_disk import checksum
 
 Read = TypeVar("Read")
-SETTLED_S = 2.0
-"""The coarsest tick of a disk's clock, that of FAT."""
+FINE_S, COARSE_S = 0.1, 2.0
+"""Ticks at most: of a disk that writes fractions of a second, where kernels count in up to 16 ms, and of one
+that writes whole seconds, as FAT does in twos.
+"""
 _MOST = 8
 """Files that are kept."""
 
@@ -44,13 +46,10 @@ def once(read: Callable[[Path], Read], path: Path) -> Read:
 
 
 def _stamp(path: Path) -> tuple[tuple[int, ...], bool]:
-    """By what a file is known, and True if it was last changed long enough ago."""
+    """By what a file is known, and True if any later change has another time."""
     found = path.stat()
-    age_s = time.time() - max(found.st_mtime, found.st_ctime)
-    return (
-        found.st_dev,
-        found.st_ino,
-        found.st_size,
-        found.st_mtime_ns,
-        found.st_ctime_ns,
-    ), age_s > SETTLED_S
+    changed_ns = max(found.st_mtime_ns, found.st_ctime_ns)
+    tick_s = FINE_S if changed_ns % 10**9 else COARSE_S
+    is_settled = time.time() - changed_ns / 1e9 > tick_s
+    stamp = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return stamp, is_settled

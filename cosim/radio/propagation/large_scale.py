@@ -138,11 +138,10 @@ class LargeScale:
             uniform: Five numbers from 0 to 1 for each link (`rows`), shape (..., 5).
 
         Raises:
-            ConfigurationError: A distance is outside the environment's range.
+            OutOfRange: A distance is outside the environment's range.
         """
         distance_2d_m = np.asarray(distance_2d_m, dtype=float)
-        # RMa reaches further with a line of sight; whether a link is refused must not depend on its draw.
-        self.path_loss_db(distance_2d_m, False, LOW_ENVIRONMENT_HEIGHT_M)
+        self.check(distance_2d_m)
         height_bs_m, height_ut_m = self.heights_m
         u_los, u_high, u_height, u_radius, u_angle = np.moveaxis(uniform, -1, 0)
 
@@ -166,6 +165,15 @@ class LargeScale:
             shadowing_db=sigma_db * normal if self.shadowing else np.zeros(distance_2d_m.shape),
             environment_height_m=environment_height_m,
         )
+
+    def check(self, distance_2d_m: Array) -> None:
+        """Refuse distances outside the environment's range.
+
+        Raises:
+            OutOfRange: For the first of them.
+        """
+        # RMa reaches further with a line of sight; whether a link is refused must not depend on its draw.
+        self.path_loss_db(distance_2d_m, False, LOW_ENVIRONMENT_HEIGHT_M)
 
     def path_loss_db(self, distance_2d_m: Numbers, is_los: Flags, environment_height_m: Numbers) -> Array:
         """Path loss without shadow fading; the environment height is used in UMa only."""

@@ -20,14 +20,16 @@ from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import knob, part, refuse
 from cosim.jobs.job import Job
-from cosim.links.port import Cell
+from cosim.links.port import Cell, WrongDistance
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.noise import noise_density, noise_figure
+from cosim.radio.propagation.pathloss import OutOfRange
 from cosim.radio.propagation.port import CellSnr, Each, Of, Propagation
 from cosim.radio.redrawn import Block, Redrawn
 from cosim.units import THERMAL_NOISE_DBM_PER_HZ, db_to_linear, dbm_to_w
 
 Gains = NDArray[np.float64]
+_MEANT = {"distance_2d_m": "its distance", "distance_3d_m": "the distance of its antenna"}
 
 
 @part
@@ -67,7 +69,21 @@ class LinkBudget(Propagation):
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> Sequence[CellSnr]:
+        for cell in cells:
+            self._check_distances(cell)
         return [BudgetedCellSnr(self._gain_of(sim, cell), self.noise_w_per_hz) for cell in cells]
+
+    def _check_distances(self, cell: Cell) -> None:
+        try:
+            self.large_scale.check(cell.distance_m)
+        except OutOfRange as error:
+            client, distance_m = cell.clients[error.which], cell.distance_m[error.which]
+            raise WrongDistance(
+                client,
+                f"{client} is {distance_m:g} m from its edge server: in {self.large_scale.environment}, "
+                f"{_MEANT[error.name]} {error.rule}. Use distances inside that range, or another "
+                "environment.",
+            ) from None
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
         """Path gains of a cell's clients in a job, shape (clients,)."""

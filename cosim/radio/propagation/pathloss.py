@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import refuse
+from cosim.configuration import ConfigurationError, refuse
 from cosim.units import unit_of
 
 Environment = Literal["uma", "umi", "rma", "inh-mixed", "inh-open"]
@@ -52,6 +52,21 @@ SHADOWING_SIGMA_DB = {
 
 RMA_FAR_LOS_SIGMA_DB = 6.0
 """Standard deviation of RMa's LOS shadow fading beyond the breakpoint. [3GPP TR 38.901, Table 7.4.1-1]"""
+
+
+class OutOfRange(ConfigurationError):
+    """A value outside the ranges of an environment.
+
+    Attributes:
+        which: Place of the first among the values, flat.
+        name: Of the value.
+        rule: That it must lie in the range.
+    """
+
+    def __init__(self, message: str, field: str | None, which: int, name: str, rule: str) -> None:
+        super().__init__(message, field)
+        self.args = message, field, which, name, rule  # from which pickle makes it again
+        self.which, self.name, self.rule = which, name, rule
 
 
 def uma_db(
@@ -168,14 +183,15 @@ def shadowing_sigma_db(environment: Environment, is_los: Flags, is_past_breakpoi
 
 
 def refuse_outside(environment: str, name: str, value: Numbers, least: Numbers, most: Numbers) -> None:
-    """Raise a ConfigurationError for the first value outside the closed range; NaN is outside."""
+    """Raise `OutOfRange` for the first value outside the closed range; NaN is outside."""
     values, least, most = (np.atleast_1d(v) for v in np.broadcast_arrays(value, least, most))
     outside = ~((least <= values) & (values <= most))
     if outside.any():
         bad, low, high = (float(v[outside][0]) for v in (values, least, most))
         rule = f"must lie from {low:g} to {high:g} {unit_of(name)} (3GPP TR 38.901, clause 7.4)"
         fix = f"Keep {name}, in {unit_of(name)}, inside that range, or choose another environment."
-        raise refuse(environment, name, bad, rule, fix)
+        refused = refuse(environment, name, bad, rule, fix)
+        raise OutOfRange(refused.message, refused.field, int(outside.argmax()), name, rule)
 
 
 def _check_urban(

@@ -150,5 +150,9 @@ def test_batteries_are_played_by_events():
 def test_who_is_never_back_is_said():
     """Without charging the run cannot go on once everybody's battery is empty."""
     two_rounds = worlds.one_cell(1e9, end=cosim.AfterRounds(num_global_rounds=2))
-    with pytest.raises(ConfigurationError, match=r"deadlock: every process is waiting"):
+    said = (
+        r"^deadlock: .* is not over\. Absent are 1 of 1 clients \(battery empty\), such as client-0000\. Use "
+        r"end = AfterSeconds, or a charge_w above 0\.$"
+    )
+    with pytest.raises(ConfigurationError, match=said):
         cosim.run(timed(with_battery(two_rounds, attrs.evolve(SMALL, charge_w=0.0))))

@@ -1,8 +1,8 @@
 """Once: a file that has changed is read again, whatever its size and times say."""
 
 import os
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,14 +41,36 @@ def test_a_file_of_the_same_size_and_time_is_read_again(read, tmp_path):
     assert once(read, path) == "1024"
 
 
-def test_a_file_of_long_ago_is_not_hashed_again(read, monkeypatch, tmp_path):
+TIMES = pytest.mark.parametrize(
+    ("ns", "after_s", "again"),
+    [(0, 0.05, True), (0, 0.15, True), (0, 2.5, False), (1, 0.05, True), (1, 0.15, False), (1, 2.5, False)],
+)
+"""Nanoseconds beyond a second of a file's last change; the time since; True if it is hashed again."""
+
+
+@TIMES
+def test_a_file_is_hashed_again_while_it_may_change_within_a_tick(
+    read, ns, after_s, again, monkeypatch, tmp_path
+):
+    """A time of whole seconds may be of a disk that counts them in twos."""
     path = tmp_path / "a.csv"
     path.write_text("1")
-    later = time.time() + 2 * module.SETTLED_S
-    monkeypatch.setattr(module.time, "time", lambda: later)
-    assert once(read, path) == "1"
-    monkeypatch.setattr(module, "checksum", None)
-    assert once(read, path) == "1"
+    found = path.stat()
+    changed_ns = 10**9 * (found.st_ctime_ns // 10**9) + ns
+    times = SimpleNamespace(
+        **{name: getattr(found, name) for name in ("st_dev", "st_ino", "st_size")},
+        st_mtime_ns=changed_ns - 10**12,
+        st_ctime_ns=changed_ns,
+        st_mtime=changed_ns / 1e9 - 1e3,
+        st_ctime=changed_ns / 1e9,
+    )
+    monkeypatch.setattr(Path, "stat", lambda self, **how: times)
+    monkeypatch.setattr(module.time, "time", lambda: changed_ns / 1e9 + after_s)
+    hashed: list[Path] = []
+    monkeypatch.setattr(module, "checksum", lambda path: hashed.append(path) or "the same")
+    for _ in range(3):
+        assert once(read, path) == "1"
+    assert len(hashed) == (3 if again else 1)
 
 
 def test_few_files_are_kept(read, tmp_path):
