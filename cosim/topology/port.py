@@ -58,7 +58,7 @@ class Topology(Port):
         return np.sqrt(inner + (outer - inner) * sim.of_clients(clients, "position", pairs)[:, 0])
 
     def source_of(self, client: str) -> str:
-        """What gives the distance of a client, for messages: a place in a file, or fields."""
+        """Place in a file, or fields, that give the distance of a client, for messages."""
         name = type(self).__name__
         if type(self).distances_m is not Topology.distances_m:
             return f"{name}.distances_m"
