@@ -20,7 +20,7 @@ from cosim.waiting.counts import FirstK
 from scenarios.validate import delay_laws as validation
 from scenarios.validate.delays.laws import LAWS
 from scenarios.validate.delays.packets import Packets
-from scenarios.validate.delays.page import CLOSED_FORM, drawn, page
+from scenarios.validate.delays.page import CLOSED_FORM, drawn, page, save_page
 from scenarios.validate.delays.paths import mean_ages_s
 from scenarios.validate.delays.samples import Independent, Regenerating
 
@@ -172,6 +172,32 @@ def test_the_page_is_made_of_its_tables(points):
     assert (DOCS / "laws.md").read_text(encoding="utf-8") == page(points, coverage)
     keys = points.loc[(points["theory"] == CLOSED_FORM) & (points["method"] != "exact"), ["law", "quantity"]]
     assert set(map(tuple, coverage[["law", "quantity"]].to_numpy())) == set(map(tuple, keys.to_numpy()))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("law,", "laws,", r"has no column 'law'; .* Use the name law"),
+        ("200,0.0", "200,7,0.0", r"row 2.*Use"),
+        (",0.965,", ",96.5 %,", r"row 2, column 'covered': '96.5 %' is no number. Use"),
+        (",200,", ",,", r"row 2, column 'num_runs': is empty. Use"),
+    ],
+)
+def test_a_damaged_table_of_coverage_is_refused_by_its_row(old, new, said, points, tmp_path):
+    path, kept = tmp_path / "coverage.csv", (DOCS / "laws-coverage.csv").read_text()
+    path.write_text(kept.replace(old, new, 1))
+    with pytest.raises(ConfigurationError, match=rf"coverage\.csv.*{said}"):
+        save_page(points, str(path), tmp_path / "laws.md")
+    assert not (tmp_path / "laws.md").exists()
+
+
+def test_a_table_of_coverage_is_read_from_its_file(points, tmp_path):
+    save_page(points, str(DOCS / "laws-coverage.csv"), tmp_path / "laws.md")
+    assert (tmp_path / "laws.md").read_text(encoding="utf-8") == (DOCS / "laws.md").read_text(
+        encoding="utf-8"
+    )
+    with pytest.raises(ConfigurationError, match=r"none\.csv: .*Use"):
+        save_page(points, str(tmp_path / "none.csv"), tmp_path / "other.md")
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import replace
+from cosim.files.tables.read import table_of
 from scenarios.validate.delays.law import Law
 from scenarios.validate.delays.laws import LAWS
 
@@ -156,14 +156,18 @@ def save_page(points: pd.DataFrame, coverage: str | None, path: Path) -> None:
     Raises:
         ConfigurationError: The table of coverage cannot be read.
     """
-    covered = None
-    if coverage is not None:
-        try:
-            covered = pd.read_csv(coverage)
-        except (OSError, ValueError) as error:
-            raise ConfigurationError(
-                f"coverage = {coverage}: cannot be read ({error}). Use the table that "
-                "benchmarks/delay_coverage.py has written."
-            ) from None
+    covered = None if coverage is None else _coverage_of(Path(coverage))
     text = page(points, covered)
     replace(path, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+
+def _coverage_of(path: Path) -> pd.DataFrame:
+    table = table_of(path)
+    names = {name: table.texts(name) for name in ("law", "quantity")}
+    return pd.DataFrame(
+        {
+            **names,
+            "covered": table.numbers("covered", most=1.0),
+            "num_runs": table.numbers("num_runs").astype(int),
+        }
+    )
