@@ -1,7 +1,7 @@
 """Remarks: what a reader must know of runs before their numbers.
 
-Runs that are not complete, that repeat a seed of their design, or whose training diverged; values that users
-rarely mean (`cosim.engine.run.remarks`), which provenance.json keeps.
+Runs that are not complete, that repeat a seed of their design, or whose training diverged; runs of different
+versions of cosim; values that users rarely mean (`cosim.engine.run.remarks`), which provenance.json keeps.
 
 Usage::
 
@@ -9,20 +9,31 @@ Usage::
         print(words)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from analysis.designs import Design, said, seed_of
 from cosim.engine.store.results import Result
+from cosim.engine.store.versions import listed, versions_of
 from cosim.files.on_disk import read_json
 
 
 def remarks_on(designs: Sequence[Design]) -> list[str]:
-    """Of all runs of designs, in turn."""
-    return [words for design in designs for words in _of_design(design)]
+    """On the runs that count together, then on all runs of designs, in turn."""
+    folders = [run.folder for design in designs for run in design.counted if run.folder]
+    return [*remarks_on_versions(folders), *(words for design in designs for words in _of_design(design))]
+
+
+def remarks_on_versions(folders: Iterable[Path]) -> list[str]:
+    """On runs that are of several versions of cosim, whose numbers may differ for that alone."""
+    versions = versions_of(folders)
+    if len(versions) < 2:
+        return []
+    return [f"The runs are of different code of cosim: {listed(versions)}. Use runs of one."]
 
 
 def remarks_on_study(runs: pd.DataFrame) -> list[str]:

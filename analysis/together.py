@@ -4,7 +4,8 @@ Single runs whose configurations differ in the seed only are one design, named b
 Where several studies are given, a column says which (`study`: the name of its folder, or its whole path where
 two are called alike), and names of designs that two of them have are led by it. Seeds that designs share are
 paired, wherever they come from: the same seed is the same draws. The table's `attrs` have remarks on runs
-that are not complete, or repeat a seed of their design: these do not count.
+that are not complete, or repeat a seed of their design: these do not count; and on runs of different versions
+of cosim: these do.
 
 Scope and limitations: a target that a study was not asked for is read off the evaluations of its runs.
 
@@ -24,10 +25,10 @@ import attrs
 import pandas as pd
 
 from analysis.designs import designs_of
-from analysis.remarks import remarks_on, remarks_on_study
+from analysis.remarks import remarks_on, remarks_on_study, remarks_on_versions
 from analysis.studies import load, with_shares
 from cosim.engine.store.results import Result
-from cosim.files.on_disk import as_text
+from cosim.files.on_disk import as_text, place
 from cosim.studies.table import outcome_of, table_of, taken, target_columns, target_label
 
 
@@ -55,7 +56,7 @@ def together(paths: Sequence[str | Path], targets: Sequence[float] = (), held: i
         tables["runs"] = _of_runs(single, labels, held)
         remarks += _remarks(list(single.values()))
     runs = _joined(tables)
-    runs.attrs["remarks"] = remarks
+    runs.attrs["remarks"] = [*_on_versions(found), *remarks] if studies else remarks
     return runs
 
 
@@ -99,6 +100,17 @@ def _remarks(results: Sequence[Result]) -> list[str]:
         for own in designs_of(results)
     ]
     return remarks_on(designs)
+
+
+def _on_versions(found: Mapping[str, pd.DataFrame | Result]) -> list[str]:
+    """Remark where complete runs, of studies and single ones, are of several versions of cosim."""
+    folders: list[Path] = []
+    for path, runs in found.items():
+        if isinstance(runs, pd.DataFrame):
+            folders += [place(path) / run for run in runs["folder"][runs["status"] == "complete"]]
+        elif runs.summary.status == "complete":
+            folders.append(place(path))
+    return remarks_on_versions(folders)
 
 
 def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

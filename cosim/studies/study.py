@@ -62,7 +62,7 @@ from cosim.studies.designs import (
 from cosim.studies.executors import played, pool
 from cosim.studies.order import play
 from cosim.studies.runs import Enough, Runs
-from cosim.studies.study_folder import begin, keep_seeds
+from cosim.studies.study_folder import begin, check_one_version, keep_seeds
 from cosim.studies.watch import watch
 
 
@@ -187,9 +187,9 @@ class Study:
             Table of runs, by design and seed.
 
         Raises:
-            ConfigurationError: The folder holds another study, or one of other sources; the grid is
-                impossible; a system has a class that another process would not find; a target does not suit a
-                headline.
+            ConfigurationError: The folder holds another study, one of other sources, or, where runs are
+                missing, one of another version of cosim; the grid is impossible; a system has a class that
+                another process would not find; a target does not suit a headline.
         """
         folder, found = place(out), self.designs
         check_typed(self.systems, found)
@@ -208,9 +208,11 @@ class Study:
             interrupts_kept(),
             watch(folder, title if progress else None) as watching,
         ):
-            keep_seeds(folder, self.seeds)
             notes = watching.folder
             runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, notes, records, keep)
+            if runs.wanted:
+                check_one_version(folder)
+            keep_seeds(folder, self.seeds)
 
             def ended() -> None:
                 runs.write(now=False)

@@ -1,20 +1,26 @@
 """Study folder: the study that a folder holds, by its `study.json`.
 
 A study resumes only in a folder of the same systems, grid and targets, with the same sources of parts; other
-seeds may be asked for. If the file is lost, the configurations of the runs tell the study.
+seeds may be asked for. If the file is lost, the configurations of the runs tell the study. Runs are only
+added by the version of cosim that has run the others (`cosim.engine.store.versions`).
 """
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve
 
 from cosim.configuration import ConfigurationError, to_dict
+from cosim.configuration.words import in_words
+from cosim.engine.store.checkpoint import FILE as CHECKPOINT
+from cosim.engine.store.versions import Version, listed, versions_of
 from cosim.files.folders import create_folder
 from cosim.files.on_disk import read_json, shown, write_json
 from cosim.files.sources import Sources, check_sources
+from cosim.records.summary import COMPLETE, SUMMARY
 from cosim.studies.designs import Design
 from cosim.studies.table import ASKED, RUN
 
@@ -66,6 +72,31 @@ def begin(
         differ = ", ".join(key for key in asked | known if known.get(key) != asked.get(key))
         raise _another(folder, f"its {differ} differs")
     check_sources(known_sources, sources, shown(folder))
+
+
+def check_one_version(folder: Path) -> None:
+    """Refuse to add runs where the others are of another version of cosim.
+
+    Raises:
+        ConfigurationError: A run that is complete, or from whose checkpoint it would be resumed, is of one.
+    """
+    kept = [
+        run for run in sorted(folder.glob("runs/[!.]*")) if (run / CHECKPOINT).exists() or _is_complete(run)
+    ]
+    here = Version.here()
+    others = {version: number for version, number in versions_of(kept).items() if version != here}
+    if others:
+        what = f"{sum(others.values())} of its {in_words('num_runs', len(kept))} are of other code of cosim"
+        raise ConfigurationError(
+            f"{shown(folder)}: {what} ({listed(others)}), and this is {here.words}. Use a new --out, or "
+            f"remove {shown(folder / 'runs')} to run all of them again."
+        )
+
+
+def _is_complete(run: Path) -> bool:
+    with suppress(ValueError):
+        return (run / SUMMARY).exists() and read_json(run / SUMMARY).get("status") == COMPLETE
+    return False
 
 
 def keep_seeds(folder: Path, seeds: int) -> None:

@@ -27,11 +27,13 @@ from cosim.engine.run.writer import RunWriter
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.kept_model import kept_by
-from cosim.engine.store.provenance import add_note, provenance
+from cosim.engine.store.provenance import FILE as PROVENANCE
+from cosim.engine.store.provenance import provenance
 from cosim.engine.store.results import Result
 from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
 from cosim.files.folders import alone_in
+from cosim.files.on_disk import write_json
 from cosim.files.sources import sources_of
 from cosim.names import CLOUD
 from cosim.networks.of_run import configuration_of, first_values_of, network_of
@@ -261,13 +263,13 @@ def _begin_folder(
     while_played: ExitStack | None,
     writer: RunWriter,
 ) -> None:
-    """Make a run's folder, or note in it that its run is resumed.
+    """Make a run's folder, or note in it that its run is resumed, or that it starts again.
 
     Args:
-        while_played: Gets the lock of a new folder. None means that the run is resumed.
+        while_played: Gets the lock of a new folder. None means that there is one.
     """
     if while_played is not None:
         create(folder, config, origin)
         while_played.enter_context(alone_in(folder, "run"))
-    elif not writer.is_replaying:  # else the writer does, when it has come to the checkpoint
-        add_note(folder, origin)
+    elif not writer.is_replaying:  # else the writer adds a note, when it has come to the checkpoint
+        write_json(folder / PROVENANCE, origin)  # nothing is left of earlier processes

@@ -1,9 +1,10 @@
 """Provenance: where a run's numbers come from, as its folder says in `provenance.json`.
 
-Nothing in here enters a table, and nothing is decided by it but that a folder of a newer cosim is refused. So
-a file that is damaged is a warning.
+Nothing in here enters a table. A folder of a newer cosim is refused by it, and so are runs of a study by
+another cosim than its others (`cosim.engine.store.versions`). A file that is damaged is a warning.
 """
 
+import hashlib
 import importlib.metadata
 import platform
 import re
@@ -36,7 +37,7 @@ _PACKAGES = (
 
 
 def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
-    """Command, time, commit, versions and machine of the run that starts now."""
+    """Command, time, commit, code, versions and machine of the run that starts now."""
     return {
         "command": sys.argv,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -44,6 +45,7 @@ def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
         "num_workers": num_workers,
         "device": device,
         "commit": _commit(),
+        "code": _code(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "versions": {package: _version(package) for package in _PACKAGES},
@@ -119,6 +121,15 @@ def _commit() -> str | None:
         return commit + (CHANGES if _git(root, "status", "--porcelain", "--untracked-files=no") else "")
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+@cache
+def _code() -> str:
+    """Hash (SHA-256) of the Python files of cosim, by their names and contents."""
+    root, found = Path(__file__).resolve().parents[2], hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    return found.hexdigest()
 
 
 def _git(root: Path, *arguments: str) -> str:
