@@ -21,7 +21,9 @@ from typing_extensions import override
 from cosim.clock.instants import DECADES, UNITS_PER_S, WHOLE
 from cosim.links.machine import NO_NUMBERS, Machine
 from cosim.radio.sharing.reshared import Reshared
-from cosim.radio.sharing.senders import Senders
+from cosim.radio.sharing.senders import Senders, Starting
+
+_NO_START: tuple[float, int, Starting] = (math.inf, -1, (0.0, None, math.inf))
 
 
 class Division(Machine):
@@ -59,15 +61,14 @@ class Division(Machine):
         sending, ends, fades, ended_s = self._sending, self._ends, self._fades, self.ends_s
         since_s, virtual_hz_s, reached_hz_s = self._since_s, self._virtual_hz_s, self._reached_hz_s
         next_s, share_hz, num = self.next_change_s, self._now_hz, len(sending) + others.num
-        starts = []
-        if numbers:
-            starts = list(zip(begins_s, numbers, self._senders.starting(numbers), strict=True))
-            starts.reverse()
+        starting = self._senders.starting(numbers) if numbers else ()
+        starts = zip(begins_s, numbers, starting, strict=True)
+        start_s, number, to_send = next(starts, _NO_START)
+        stop_s = until_s if stops else math.inf
         while True:
-            start_s = starts[-1][0] if starts else math.inf
-            now_s = min(start_s, next_s)
-            if stops:
-                now_s = min(now_s, until_s)
+            now_s = start_s if start_s < next_s else next_s
+            if stop_s < now_s:
+                now_s = stop_s
             if now_s > until_s or now_s == math.inf:
                 break
             has_passed = now_s > since_s
@@ -81,34 +82,34 @@ class Division(Machine):
                     ends.clear()
                     fades.clear()
                 since_s = now_s
-            is_redivided, stops_now = start_s == now_s, bool(stops) and now_s == until_s
+            is_redivided, stops_now = start_s == now_s, stop_s == now_s
             if stops_now:
                 is_redivided |= self._stop(stops, now_s, virtual_hz_s)
             # uploads that end at an instant end after all starts and stops in it
             if next_s <= now_s and (has_passed or (start_s > now_s and not stops_now)):
-                end_hz_s = max(virtual_hz_s, reached_hz_s)
+                end_hz_s = reached_hz_s if reached_hz_s > virtual_hz_s else virtual_hz_s
                 while ends and ends[0][0] <= end_hz_s:
-                    when, number = heappop(ends)
-                    if number in sending and sending[number][0] == when:
-                        ended_s[number] = now_s
-                        del sending[number]
+                    when, ending = heappop(ends)
+                    if ending in sending and sending[ending][0] == when:
+                        ended_s[ending] = now_s
+                        del sending[ending]
                         is_redivided = True
                 while fades and fades[0][0] <= now_s:
                     self._fade(*heappop(fades), now_s, virtual_hz_s)
                 if others.num:
                     is_redivided |= others.end(now_s, ended_s)
             while start_s == now_s:
-                _, number, (bits, flat_bps, fade_s) = starts.pop()
-                start_s = starts[-1][0] if starts else math.inf
+                bits, flat_bps, fade_s = to_send
                 if flat_bps is None:
                     others.start(number, bits, fade_s, now_s)
-                    continue
-                end_hz_s = virtual_hz_s + bits / flat_bps if flat_bps else math.inf
-                sending[number] = end_hz_s, bits, flat_bps, fade_s
-                if end_hz_s < math.inf:
-                    heappush(ends, (end_hz_s, number))
-                if fade_s < math.inf:
-                    heappush(fades, (fade_s, number))
+                else:
+                    end_hz_s = virtual_hz_s + bits / flat_bps if flat_bps else math.inf
+                    sending[number] = end_hz_s, bits, flat_bps, fade_s
+                    if end_hz_s < math.inf:
+                        heappush(ends, (end_hz_s, number))
+                    if fade_s < math.inf:
+                        heappush(fades, (fade_s, number))
+                start_s, number, to_send = next(starts, _NO_START)
             next_s, num = math.inf, len(sending) + others.num
             if not num:
                 if stops_now:
@@ -125,13 +126,15 @@ class Division(Machine):
                 heappop(ends)
             reached_hz_s = 0.0
             if ends:
+                end_hz_s = ends[0][0]
                 # as instant_after, but without a call for every change
-                end_s = now_s + max(0.0, ends[0][0] - virtual_hz_s) / share_hz
+                end_s = now_s + (end_hz_s - virtual_hz_s) / share_hz if end_hz_s > virtual_hz_s else now_s
                 per_s = UNITS_PER_S[bisect_right(DECADES, end_s)]
                 end_s = ((end_s * per_s + WHOLE) - WHOLE) / per_s
                 if end_s <= next_s:
-                    next_s, reached_hz_s = end_s, ends[0][0]
-            next_s = max(now_s, next_s)
+                    next_s, reached_hz_s = end_s, end_hz_s
+            if next_s < now_s:
+                next_s = now_s
             if stops_now:
                 break
         self._since_s, self._virtual_hz_s, self._reached_hz_s = since_s, virtual_hz_s, reached_hz_s

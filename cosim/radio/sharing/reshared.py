@@ -10,6 +10,8 @@ from cosim.radio.sharing.senders import Senders
 
 _NOTHING = np.array(0.0)
 """Zero as an array, so that numpy makes none at every change."""
+_NO_ROOMS: list[NDArray] = [np.empty(0, dtype=np.int64), *(np.empty(0) for _ in range(4))]
+"""Rooms before the first sender, which many machines never have."""
 
 
 class Reshared:
@@ -21,11 +23,10 @@ class Reshared:
 
     def __init__(self, senders: Senders) -> None:
         self._senders, self.num = senders, 0
-        self._rooms: list[NDArray] = [np.empty(16, dtype=np.int64), *(np.empty(16) for _ in range(4))]
+        self._rooms = _NO_ROOMS
         self._since_s: float | NDArray[np.float64] = 0.0
         """Instant at which their rates last changed; shape (num,) if some have faded alone."""
         self._fades = False
-        self._view()
 
     def _view(self) -> None:
         """Set views of numbers, bits left at the last change, rates, durations and next fades."""
@@ -38,7 +39,8 @@ class Reshared:
         """Let an upload send from the next `go_on` on, in the same instant."""
         place, self.num = self.num, self.num + 1
         if place == len(self._rooms[0]):
-            self._rooms = [np.append(room, room) for room in self._rooms]
+            more = max(16, place)
+            self._rooms = [np.concatenate((room, np.empty(more, room.dtype))) for room in self._rooms]
         for room, own in zip(self._rooms, (number, bits, 0.0, math.inf, fade_s), strict=True):
             room[place] = own
         if not place:
@@ -62,6 +64,8 @@ class Reshared:
 
     def stop(self, number: int, now_s: float) -> float | None:
         """Remove an upload and return its bits left; None if it is not there."""
+        if not self.num:
+            return None
         places = np.flatnonzero(self._numbers == number)
         if not len(places):
             return None
