@@ -71,3 +71,12 @@ def test_a_distance_that_a_link_refuses_has_its_row(environment, distance_m, rul
 def test_a_distance_that_a_link_refuses_names_what_gave_it(topology, environment, said):
     with pytest.raises(ConfigurationError, match=rf"^{said}.*{RANGE}"):
         cosim.run(linked(topology, environment))
+
+
+@pytest.mark.parametrize("distance_m", ["0", "-1"])
+def test_a_distance_that_is_not_above_0_has_its_row(distance_m, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"device,distance_m\n0,50\n2,{distance_m}\n1,50\n")
+    said = rf"t\.csv, row 3, column 'distance_m': {distance_m} is not above 0\. Use a distance above 0\.$"
+    with pytest.raises(ConfigurationError, match=said):
+        cosim.run(linked(TableTopology(file=str(path)), "uma"))
