@@ -15,11 +15,15 @@ from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.process import BaseProcess
+from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
+from cosim.configuration import ConfigurationError
 from cosim.engine.learning.workers import num_cores
 from cosim.files.interrupts import interrupts_deferred
-from cosim.files.on_disk import is_alive
+from cosim.files.on_disk import is_alive, shown
+from cosim.studies.main_module import WORKER, check_began
 
 MOST_ATTEMPTS = 3
 """Most attempts at a job whose worker dies. [no source]"""
@@ -71,11 +75,25 @@ class _Processes(ForkServerContext):
     def Process(self, *args: Any, **kwargs: Any) -> BaseProcess:  # type: ignore[override]
         """Process that is not started yet."""
         process = ForkServerProcess(*args, **kwargs)
+        process.name = WORKER
         self._started.append(process)
         return process
 
     def wait_for_server(self) -> None:
-        """Start the server that they are forked from; an interrupt meanwhile leaves nothing behind."""
+        """Start the server that they are forked from; an interrupt meanwhile leaves nothing behind.
+
+        Raises:
+            ConfigurationError: It cannot be started, or the first process cannot.
+        """
+        try:
+            self._start()
+        except (OSError, EOFError) as error:
+            raise ConfigurationError(
+                f"Study.run: its worker processes cannot be started ({error}). They need a socket in "
+                f"{shown(Path(gettempdir()))}. Use a folder with a shorter path: TMPDIR=/tmp."
+            ) from None
+
+    def _start(self) -> None:
         resource_tracker.ensure_running()  # it unblocks signals
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
@@ -85,6 +103,7 @@ class _Processes(ForkServerContext):
         first = self.Process(target=_nothing)
         first.start()
         first.join()
+        check_began(first)
 
     def kill(self) -> None:
         """End the processes now; everything that they have saved is complete at every instant."""

@@ -10,8 +10,8 @@ The folder holds `study.json` (what was asked, and the sources of a user's own p
 each), `runs.parquet` (one row for each run, with its folder; rewritten from time to time, and at the end) and
 `index.jsonl` (`cosim.studies.index`).
 
-Scope and limitations: worker processes import the script of the process that asks, so a script that runs a
-study needs `if __name__ == "__main__":`. Each run learns on one thread.
+Scope and limitations: worker processes execute the program that asks again, so a script that runs a study
+needs `if __name__ == "__main__":` (`cosim.studies.main_module`). Each run learns on one thread.
 
 Usage::
 
@@ -60,6 +60,7 @@ from cosim.studies.designs import (
     systems_by_name,
 )
 from cosim.studies.executors import played, pool
+from cosim.studies.main_module import check_program
 from cosim.studies.order import play
 from cosim.studies.runs import Enough, Runs
 from cosim.studies.study_folder import begin, check_one_version, keep_seeds
@@ -200,6 +201,8 @@ class Study:
         data_dir = None if data_dir is None else place(data_dir)
         self._check_targets(found, data_dir)
         sources = sources_of(*(design.system for design in found if design.system is not None))
+        if executor is None:
+            check_program(sources)
         begin(folder, self._asked(scenario, keep), self.seeds, sources, found)
         say_once(_remarks(found))
         title = progress if isinstance(progress, str) else scenario or folder.name
