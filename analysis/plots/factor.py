@@ -9,12 +9,18 @@ from analysis.designs import Design, Reading, said, telling
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import t_interval
 from analysis.plots.style import COLOURS, FEWEST_RUNS, in_legend, legend_above, style
-from cosim.configuration.words import column_in_words, parts_of
+from cosim.configuration.words import column_in_words, field_in_words, parts_of, value_in_words
 
 MOST_LINES = 6
 DIVERGED = "training has diverged"
 _BESIDE = 0.012
 """How far lines stand beside each other, as part of the axis."""
+_LEAST_IN_UNIT = 1e-3
+"""Of the unit of an axis; where there are smaller values, each has a unit of its own."""
+_PART_OF_WIDTH = 0.75
+"""How much of a figure's width its axis has, at least."""
+_LETTER = 0.62
+"""Width of a letter, as part of the size of the type."""
 
 
 def numeric_fields(designs: Sequence[Design]) -> list[str]:
@@ -66,7 +72,12 @@ def factor(
     """
     lines = lines_of(designs, field)
     values = sorted({float(design.fields[field]) for design in designs})
-    scale, words = column_in_words(field, values, telling(designs), parts_of(designs[0].fields))
+    fields, parts = telling(designs), parts_of(designs[0].fields)
+    scale, words = column_in_words(field, values, fields, parts)
+    labels = [f"{value / scale:g}" for value in values]
+    if 0.0 < values[0] < _LEAST_IN_UNIT * scale:
+        words = field_in_words(field, fields, parts)
+        labels = [value_in_words(field, float(f"{value:g}")) for value in values]
     drawn = list(lines.items())[:MOST_LINES]
     values = [value / scale for value in values]
     is_logarithmic = values[0] > 0.0 and values[-1] / values[0] >= 16.0
@@ -107,12 +118,35 @@ def factor(
         axes.set_xscale("log")
         axes.minorticks_off()
     if is_logarithmic or len(values) <= 8:
-        axes.set_xticks(values, [f"{value:g}" for value in values])
+        axes.set_xticks(values, _without_overlaps(axes, values, labels, is_logarithmic=is_logarithmic))
     axes.set(xlabel=words, ylabel=y_label)
     axes.grid(alpha=0.3)
     if len(lines) > 1 or crossed:
         legend_above(axes, [*(name for name, _ in drawn), *([DIVERGED] if crossed else [])])
     return len(drawn), len(lines)
+
+
+def _without_overlaps(
+    axes: Axes, values: Sequence[float], labels: Sequence[str], *, is_logarithmic: bool
+) -> list[str]:
+    """The labels, empty where there is no room beside the one before; the last is always there."""
+    places = np.log(values) if is_logarithmic else np.asarray(values)
+    places = (places - places[0]) / (np.ptp(places) or 1.0)
+    figure, size_pt = axes.get_figure(root=True), float(axes.xaxis.label.get_fontsize())
+    width_pt = _PART_OF_WIDTH * 72.0 * (figure.get_figwidth() if figure is not None else 1.0)
+    halves = [(len(label) + 1) * _LETTER * size_pt / width_pt / 2.0 for label in labels]
+    kept = [0]
+    for number in range(1, len(labels)):
+        is_last = number == len(labels) - 1
+        while (
+            is_last
+            and len(kept) > 1
+            and places[number] - places[kept[-1]] < halves[number] + halves[kept[-1]]
+        ):
+            kept.pop()
+        if is_last or places[number] - places[kept[-1]] >= halves[number] + halves[kept[-1]]:
+            kept.append(number)
+    return [label if number in kept else "" for number, label in enumerate(labels)]
 
 
 def _interval(values: Sequence[float], is_share: bool) -> tuple[float, float, float]:

@@ -1,7 +1,9 @@
 """`cosim plot`: one picture of a size and a format, with ticks of eight points, and what is refused."""
 
+import io
 import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from matplotlib.image import imread
 import cosim
 from analysis.designs import designs_of
 from analysis.plots.pareto import front
-from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, System
+from cosim import AfterRounds, EdgeTraining, FixedShares, HFedAvg, Radio, Sgd, System, evolve
 from cosim.data import Synthetic
 from cosim.records.rows import Span
 from cosim.studies.study import Study
@@ -101,6 +103,29 @@ def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
         assert list(line.get_ydata()) == pytest.approx(means)
     dots = {round(y, 12) for line in axes.lines if line.get_marker() == "." for y in line.get_ydata()}
     assert dots == {round(run.summary.energy_j, 12) for design in found for run in design.counted}
+
+
+@pytest.mark.parametrize(
+    ("bands_hz", "head", "least"),
+    [
+        (np.geomspace(1e6, 3e7, 30), "bandwidth (MHz)", "1"),
+        (np.geomspace(1.0, 1e12, 13), "bandwidth", "1 Hz"),
+        (np.geomspace(1.0, 1e12, 40), "bandwidth", "1 Hz"),
+    ],
+)
+def test_values_along_an_axis_are_read_one_by_one_in_units_of_their_size(bands_hz, head, least, folder):
+    (first, *_) = designs(folder)
+    field = "uplink.sharing.bandwidth_hz"
+    found = [evolve(first, name=f"{hz}", fields=first.fields | {field: float(hz)}) for hz in bands_hz]
+    figure = drawn_as(found, PlotOptions(kind="factor", field="bandwidth", metric="energy (J)"))
+    (axes,) = figure.axes
+    figure.savefig(io.BytesIO(), dpi=100)
+    shown = [text for text in axes.get_xticklabels() if text.get_text()]
+    boxes = [text.get_window_extent() for text in shown]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert (axes.get_xlabel(), shown[0].get_text(), len(axes.get_xticks())) == (head, least, len(bands_hz))
+    assert len(shown) >= 4
+    assert axes.get_xticklabels()[-1].get_text() == ("30" if head.endswith(")") else "1,000 GHz")
 
 
 @pytest.mark.parametrize(
