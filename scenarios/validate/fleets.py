@@ -18,7 +18,7 @@ from cosim.records.rows import END_OF_RUN
 NUM_STEPS, STEP_CYCLES = 3, 1e6
 MODEL, MODEL_BITS = "relu-12-8-4", 32 * (12 * 8 + 8 * 4)
 CLIENTS = cosim.ClientTraining(num_local_steps=NUM_STEPS)
-NO_TIME_S = 1e-12
+NO_TIME_S = 0.0
 """An upload that takes none, where a law needs times that are exponential as a whole."""
 
 Array = NDArray[np.float64]
@@ -90,8 +90,6 @@ class Fleet:
         num_clients = len(self.planned_s)
         frequencies_hz = tuple(NUM_STEPS * STEP_CYCLES / planned_s for planned_s in self.planned_s)
         each = cosim.PerClient(values=frequencies_hz)
-        num_senders = protocol.starts.most_at_once(num_clients)
-        band_hz = num_senders * MODEL_BITS / self.upload_s
         system = cosim.System(
             num_cells=1,
             num_clients=num_clients,
@@ -102,16 +100,23 @@ class Fleet:
             devices=cosim.DrawnDevices(
                 min_frequency_hz=each, max_frequency_hz=each, training_time=self.law.training_time
             ),
-            uplink=cosim.Radio(
-                sharing=cosim.FixedShares(bandwidth_hz=band_hz),
-                link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,))),  # 1 bit/s/Hz
-                fading=cosim.radio.NoFading(),
-            ),
+            uplink=self._uplink(protocol.starts.most_at_once(num_clients)),
             protocol=cosim.evolve(protocol, training=CLIENTS),
             end=cosim.ends.AfterUpdates(num_updates=num_updates),
             evaluation=cosim.Never(),
         )
         return cosim.run(system)
+
+    def _uplink(self, num_senders: int) -> cosim.links.Link:
+        """Uplink over which uploads of so many senders take their time."""
+        if self.upload_s == NO_TIME_S:
+            return cosim.links.Instantaneous()
+        band_hz = num_senders * MODEL_BITS / self.upload_s
+        return cosim.Radio(
+            sharing=cosim.FixedShares(bandwidth_hz=band_hz),
+            link=cosim.GivenSnr(snr_db=cosim.PerGroup(values=(0.0,))),  # 1 bit/s/Hz
+            fading=cosim.radio.NoFading(),
+        )
 
 
 def ages_at_the_end(result: cosim.Result) -> int:

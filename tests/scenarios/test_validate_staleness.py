@@ -70,9 +70,9 @@ def test_identities_hold_under_every_law() -> None:
 def slower_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = client.effort_of_one
 
-    def slower(*asked: Any) -> Any:
-        effort = usual(*asked)
-        return effort._replace(lasts_s=1.15 * effort.lasts_s)
+    def slower(*asked: Any) -> tuple[float, float]:
+        lasts_s, power_w = usual(*asked)
+        return 1.15 * lasts_s, power_w
 
     monkeypatch.setattr(client, "effort_of_one", slower)
 
