@@ -30,6 +30,8 @@ class _Console(rich.console.Console):
     @override
     def print(self, *objects: Any, **looks: Any) -> None:
         """Print texts, and tables so that no cell is cut."""
+        if not self.is_terminal or "COLUMNS" in os.environ:
+            self.width = width()
         super().print(*(folded(of, self.width) if isinstance(of, Table) else of for of in objects), **looks)
 
 
@@ -43,8 +45,6 @@ def width() -> int:
 
 
 console = _Console(highlight=False, markup=False, emoji=False)
-if not console.is_terminal or "COLUMNS" in os.environ:
-    console.width = width()
 _MOST_LETTERS = 100
 """Of a name that is made of others. [no source]"""
 _MOST_REMARKS = 5
