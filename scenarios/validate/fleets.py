@@ -108,7 +108,7 @@ class Fleet:
         return cosim.run(system)
 
     def _uplink(self, num_senders: int) -> cosim.links.Link:
-        """Uplink over which uploads of so many senders take their time."""
+        """Uplink over which uploads take their time, for a number of senders."""
         if self.upload_s == NO_TIME_S:
             return cosim.links.Instantaneous()
         band_hz = num_senders * MODEL_BITS / self.upload_s

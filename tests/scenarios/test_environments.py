@@ -48,7 +48,7 @@ def latin(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / LATIN
     folder.mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     with ThreadPoolExecutor(1) as executor:
         monkeypatch.setattr("cosim.studies.study.pool", lambda given, workers: nullcontext(lambda: executor))
         cosim.run(SYSTEM, out=LATIN)
@@ -130,7 +130,7 @@ NUMBER = "0.06553 [0.06001, 0.07105]"
 
 @pytest.mark.parametrize("columns", [20, 40, 60, 75])
 def test_tables_are_folded_between_words_and_never_cut(columns, monkeypatch, capsys):
-    monkeypatch.setattr(console, "width", columns)
+    monkeypatch.setenv("COLUMNS", str(columns))
     drawn = Table(title="Means over seeds")
     for heading in ("quantity", "mean", "difference to another design, seed by seed"):
         drawn.add_column(heading, no_wrap=heading == "mean")
