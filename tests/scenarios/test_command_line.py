@@ -35,7 +35,6 @@ from cosim.training.local_steps import SameSteps
 from cosim.units import unit_of
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
-from scenarios.command_line.console import console
 from scenarios.command_line.kinds import parts_of
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +58,7 @@ Call = Callable[..., tuple[int, str, str]]
 def cosim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """The command on a wide terminal in an empty folder: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(console, "width", 600)
+    monkeypatch.setenv("COLUMNS", "600")
     monkeypatch.setenv("COLUMNS", "600")
 
     def call(*arguments: str) -> tuple[int, str, str]:

@@ -24,7 +24,6 @@ from cosim.engine.store.row_groups import RowGroups
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import Evaluation, Transfer
 from scenarios.command_line import main
-from scenarios.command_line.console import console
 from scenarios.reproduce.figures import Options
 from scenarios.reproduce.hist import stand_in_texts
 from scenarios.reproduce.hist import tables as hist_tables
@@ -44,7 +43,7 @@ Call = Callable[..., tuple[int, str, str]]
 def usual_places(tmp_path: Path, monkeypatch: Patch):
     """A wide terminal, no weights of GPT-2, few texts; what a reproduction sets is undone."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(console, "width", 600)
+    monkeypatch.setenv("COLUMNS", "600")
     monkeypatch.setenv("COSIM_GPT2", "")
     monkeypatch.setattr(stand_in_texts, "_NUM_MESSAGES", {newsgroups.TRAIN: 12, newsgroups.TEST: 4})
 

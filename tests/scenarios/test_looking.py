@@ -15,7 +15,6 @@ from cosim import AfterRounds, EdgeTraining, Hist, Sgd, System
 from cosim.data import Synthetic
 from cosim.studies.study import Study
 from scenarios.command_line import main
-from scenarios.command_line.console import console
 
 SYSTEM = System(
     num_cells=2,
@@ -46,7 +45,7 @@ class Text(HTMLParser):
 @pytest.fixture(autouse=True)
 def folders(monkeypatch, tmp_path):
     """A run and a study of two runs."""
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     cosim.run(SYSTEM, out="runs/a")
 

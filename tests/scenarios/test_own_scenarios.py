@@ -13,7 +13,6 @@ from cosim import Result
 from cosim.engine.run.run import run
 from cosim.records.tables import TABLES
 from scenarios.command_line import main, playing
-from scenarios.command_line.console import console
 
 MINE = '''"""Patience: what does a rest before every edge round cost?"""
 
@@ -102,7 +101,7 @@ def cosim(
 ) -> Iterator[Call]:
     """The command in a folder with mine.py: exit code, output, errors. Each call is as in a new process."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "mine.py").write_text(MINE)
     path = list(sys.path)

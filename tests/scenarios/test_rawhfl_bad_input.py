@@ -13,7 +13,6 @@ import cosim
 from cosim import ConfigurationError, Result
 from scenarios import rawhfl
 from scenarios.command_line import main
-from scenarios.command_line.console import console
 from scenarios.papers.rawhfl import Unconstrained, VideoRequests
 
 Call = Callable[..., tuple[int, str, str]]
@@ -28,7 +27,7 @@ FEW_STEPS = ("--num-global-rounds", "1", "--protocol.max-local-rounds", "5")
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """The command on a wide terminal in an empty folder: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(console, "width", 800)
+    monkeypatch.setenv("COLUMNS", "800")
     monkeypatch.setenv("COLUMNS", "800")
     monkeypatch.setattr(Figure, "savefig", lambda figure, path, **options: path.touch())
 

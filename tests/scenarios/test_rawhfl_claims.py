@@ -17,7 +17,6 @@ from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts, wron
 
 import cosim
 from cosim.records.summary import Summary
-from scenarios.command_line.console import console
 from scenarios.papers.rawhfl import RawHfl
 from scenarios.reproduce.rawhfl import figures, tables
 from scenarios.reproduce.rawhfl.figures import V_RANGE, Options
@@ -737,7 +736,7 @@ def test_tables_have_the_papers_numbers_beside(
     name: str, v: tuple[float, ...], tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """All algorithms in the full form. Energies: Section V-C, divided by 400 or, for FedAvg-UB, by 100."""
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     made_up_table(monkeypatch, {}, {})
     asked, made_up = set(), figures.play_all
 

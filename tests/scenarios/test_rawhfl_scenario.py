@@ -23,7 +23,6 @@ from cosim.topology.graph import graph_of
 from cosim.training.local_steps import SameSteps
 from scenarios import rawhfl
 from scenarios.command_line import main, playing
-from scenarios.command_line.console import console
 from scenarios.papers.rawhfl import (
     Algorithm2,
     CommonSteps,
@@ -207,7 +206,7 @@ def test_report_is_that_of_the_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From the command line, with learning, budgets that leave some cells short and steps that differ."""
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit) as ended:
         main(
             [

@@ -10,7 +10,6 @@ from analysis.studies import load
 from cosim import HFedAvg, Result, evolve
 from scenarios import quickstart
 from scenarios.command_line import main
-from scenarios.command_line.console import console
 from scenarios.command_line.study import grid, systems
 
 SMALL = ("--model", "relu-64-4-10", "--num-global-rounds", "2", "--num-clients", "8")
@@ -19,7 +18,7 @@ SMALL = ("--model", "relu-64-4-10", "--num-global-rounds", "2", "--num-clients",
 @pytest.fixture(autouse=True)
 def wide(monkeypatch, tmp_path):
     """A wide terminal, and a thread of this process in place of new processes, which other tests have."""
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
     with ThreadPoolExecutor(1) as executor:
         monkeypatch.setattr("cosim.studies.study.pool", lambda given, workers: nullcontext(lambda: executor))

@@ -19,7 +19,6 @@ from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
 from cosim.jobs.job import Job
 from cosim.radio.gain_errors import GainErrors
-from scenarios.command_line.console import console
 from scenarios.papers.rawhfl import RawHfl
 from scenarios.validate import csi_error as validation
 from scenarios.validate.csi_error import Options, Point
@@ -57,7 +56,7 @@ def verdict_on(point: Point, monkeypatch: Patch) -> str:
 
 @pytest.mark.usefixtures("few_points")
 def test_clock_and_closed_form_agree(monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     assert validation.main(OPTIONS) == 0
     output = capsys.readouterr().out
     rows = validation.compare(OPTIONS).to_dict("records")

@@ -15,7 +15,6 @@ from cosim.engine.servers.asynchronous import AsynchronousServer
 from cosim.engine.servers.flights import Flight
 from cosim.engine.store.results import Result
 from cosim.protocols.asynchronous.starts import Dispatched, PoissonStarts
-from scenarios.command_line.console import console
 from scenarios.validate import staleness as validation
 from scenarios.validate import staleness_laws as laws
 from scenarios.validate.checks import Check
@@ -35,7 +34,7 @@ def red(part: Part) -> set[str]:
 def test_clock_and_closed_forms_agree(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "width", 200)  # else rows wrap
+    monkeypatch.setenv("COLUMNS", "200")  # else rows wrap
     small = validation.Options(laws=("deterministic", "exponential"), num_updates=6000)
     assert validation.main(small) == 0
     rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]

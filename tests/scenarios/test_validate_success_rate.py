@@ -20,7 +20,6 @@ from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
 from cosim.queues.start import EmptyStart, StationaryStart
 from cosim.queues.station import Station
-from scenarios.command_line.console import console
 from scenarios.validate import sojourns as success_rate
 from scenarios.validate import success_rate as validation
 from scenarios.validate.sojourns import Options, Sojourns
@@ -59,7 +58,7 @@ def cells(line: str) -> list[str]:
 def test_clock_arrays_and_theorem_agree(
     tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(validation, "messages_in_time", lambda *a, **k: np.tile([0.0, 1.0, 1.0], 100))
     monkeypatch.setattr(validation, "first_messages_in_time", lambda *a: (1, 2))
     out = tmp_path / "new" / "folder"

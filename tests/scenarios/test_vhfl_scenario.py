@@ -36,7 +36,6 @@ from cosim.queues import Deterministic, EmptyStart, OwnPaths, SharedPath
 from cosim.waiting import UploadDeadline
 from scenarios import vhfl
 from scenarios.command_line import main
-from scenarios.command_line.console import console
 from scenarios.papers.vhfl import Traffic, Vhfl
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
@@ -112,7 +111,7 @@ def test_updates_that_arrive_are_those_of_the_table_of_rounds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """From the command line, with learning. All 16 send, so every path has the same number of uploads."""
-    monkeypatch.setattr(console, "width", 200)
+    monkeypatch.setenv("COLUMNS", "200")
     with pytest.raises(SystemExit) as ended:
         main(
             [
