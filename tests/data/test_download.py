@@ -283,7 +283,7 @@ def small_sets(server, monkeypatch):
 
 @pytest.mark.usefixtures("small_sets")
 def test_the_list_says_what_is_where(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(data_command.console, "width", 300)
+    monkeypatch.setenv("COLUMNS", "300")
     data_get.main(["cifar10"])
     assert capsys.readouterr().out == f"CIFAR-10 is whole in {tmp_path / 'cache/cosim/cifar10'}\n"
     data_get.main(["cifar10"])
