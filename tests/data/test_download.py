@@ -253,7 +253,9 @@ def test_a_killed_download_leaves_nothing_that_is_taken_for_whole(tmp_path):
     program += "download(small_fashion_mnist(sys.argv[1]), Path(sys.argv[2]))"
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        process = subprocess.Popen([sys.executable, "-c", program, url, folder])
+        listening.settimeout(60.0)
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # with the fixtures
+        process = subprocess.Popen([sys.executable, "-c", program, url, folder], env=environment)
         connection, _ = listening.accept()
         with connection:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b"x" * 100_000)

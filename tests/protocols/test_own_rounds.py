@@ -39,7 +39,8 @@ class Once(EdgeTraining):
         return {"cycles": cycles}
 
     def updates(self, sim, edge, clients, work, load):
-        return (yield from edge.play(sim, clients, work, self.each(clients, load), self.waiting)).updates
+        _, updates = yield from edge.play(sim, clients, work, self.each(clients, load), self.waiting)
+        return updates
 
 
 @part

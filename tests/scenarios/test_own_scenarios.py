@@ -102,7 +102,6 @@ def cosim(
     """The command in a folder with mine.py: exit code, output, errors. Each call is as in a new process."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "mine.py").write_text(MINE)
     path = list(sys.path)
 

@@ -40,9 +40,9 @@ def airtime_of_each(monkeypatch: Patch) -> None:
 def slower_cpu(monkeypatch: Patch) -> None:
     usual = client.effort_of_one
 
-    def slower(*asked: Any) -> Any:
-        effort = usual(*asked)
-        return effort._replace(lasts_s=1.00001 * effort.lasts_s)
+    def slower(*asked: Any) -> tuple[float, float]:
+        lasts_s, power_w = usual(*asked)
+        return 1.00001 * lasts_s, power_w
 
     monkeypatch.setattr(client, "effort_of_one", slower)
 

@@ -15,7 +15,10 @@ from scenarios.validate import round_latency as validation
 SMALL = validation.Options(num_cells=(2, 3), num_global_rounds=3)
 
 
-def test_clock_and_closed_form_agree(capsys: pytest.CaptureFixture[str]) -> None:
+def test_clock_and_closed_form_agree(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     assert validation.main(SMALL) == 0
     output = capsys.readouterr().out
     assert output.count("disagrees") == 2 * 2 * len(validation.WRONG_THEORIES)
@@ -33,9 +36,9 @@ def test_difference_is_rounding_only() -> None:
 def slower_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = client.effort_of_one
 
-    def slower(*asked: Any) -> Any:
-        effort = usual(*asked)
-        return effort._replace(lasts_s=1.00001 * effort.lasts_s)
+    def slower(*asked: Any) -> tuple[float, float]:
+        lasts_s, power_w = usual(*asked)
+        return 1.00001 * lasts_s, power_w
 
     monkeypatch.setattr(client, "effort_of_one", slower)
 
