@@ -277,8 +277,9 @@ def test_help_and_show_teach_its_parts(cosim, monkeypatch):
     assert re.search(r"^ protocol\.training\.selection\.rest_s +4 +s +chosen here *$", output, re.MULTILINE)
 
 
-def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim):
+def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim, monkeypatch):
     """Its own class with what it says of itself, what else the part may be, and the same for `study`."""
+    monkeypatch.setenv("COLUMNS", "2000")  # for the kinds of all tests of this process in one line
     for command in ("run", "study", "show"):
         code, output, _ = cosim(command, "mine.py", "--help")
         assert code == 0
