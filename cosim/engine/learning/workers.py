@@ -77,6 +77,11 @@ class Workers:
                     yield running.popleft().result()
             while running:
                 yield running.popleft().result()
+        except BaseException:
+            # A thread that an interrupt meets in its start is in no list: Python would wait for it at the end.
+            self._pool = None
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
         finally:
             for future in running:
                 future.cancel()

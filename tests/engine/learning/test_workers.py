@@ -2,6 +2,7 @@
 
 import signal
 from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.thread import _threads_queues
 from typing import Any
 
 import pytest
@@ -31,6 +32,28 @@ def test_an_interrupt_while_threads_start_leaves_none_that_waits_for_ever(monkey
         signal.signal(signal.SIGINT, usual)
     for future in submitted:
         future.result(timeout=10.0)
+
+
+def test_a_thread_that_an_interrupt_meets_in_its_start_ends(monkeypatch) -> None:
+    """Python knows nothing of it yet, and would wait for it when the process ends."""
+    submit, started = ThreadPoolExecutor.submit, []
+
+    def interrupted(pool: ThreadPoolExecutor, *task: Any) -> Future[Any]:
+        submit(pool, *task)
+        started.extend(pool._threads)
+        for one in started:
+            del _threads_queues[one]
+        raise KeyboardInterrupt
+
+    workers = Workers(1)
+    with monkeypatch.context() as while_it_starts:
+        while_it_starts.setattr(ThreadPoolExecutor, "submit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            list(workers.in_order([int]))
+    (one,) = started
+    one.join(timeout=10.0)
+    assert not one.is_alive()
+    assert list(workers.in_order([int, int])) == [0, 0]
 
 
 def test_a_worker_keeps_one_torch_thread_whatever_another_thread_sets_later():
