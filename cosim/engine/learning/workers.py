@@ -78,7 +78,7 @@ class Workers:
             while running:
                 yield running.popleft().result()
         except BaseException:
-            # A thread that an interrupt meets in its start is in no list: Python would wait for it at the end.
+            # A thread that an interrupt meets in its start is in no list, and Python waits for it at the end.
             self._pool = None
             pool.shutdown(wait=False, cancel_futures=True)
             raise
