@@ -13,18 +13,19 @@ Validation: tests/engine/learning/test_arithmetic.py; on a GPU, benchmarks/gpu.p
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 
 
 class _Setting(NamedTuple):
-    """A setting of torch: the object that has it, its name, and the value that is exact."""
+    """A setting of torch: how it is read and written, and the value that is exact."""
 
-    owner: Any
-    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], object]
     exact: Any
 
 
@@ -44,9 +45,9 @@ def exact(device: str) -> Iterator[None]:
     with _lock:
         _num_inside += 1
         for setting in _settings(device):
-            if (value := getattr(setting.owner, setting.name)) not in (setting.exact, "none"):
+            if (value := setting.read()) not in (setting.exact, "none"):
                 _before.append((setting, value))
-                setattr(setting.owner, setting.name, setting.exact)
+                setting.write(setting.exact)
     try:
         yield
     finally:
@@ -54,51 +55,28 @@ def exact(device: str) -> Iterator[None]:
             _num_inside -= 1
             while not _num_inside and _before:
                 setting, value = _before.pop()
-                setattr(setting.owner, setting.name, value)
+                setting.write(value)
 
 
 def _settings(device: str) -> list[_Setting]:
     """Settings that decide how a device rounds."""
     has_each = hasattr(torch.backends.cuda.matmul, "fp32_precision")  # torch 2.9 and later
     if device == "cpu":
-        return (
-            _of_float32(torch.backends.mkldnn)
-            if has_each
-            else [_Setting(_Products(), "precision", "highest")]
-        )
+        of_products = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision
+        return _of_float32(torch.backends.mkldnn) if has_each else [_Setting(*of_products, "highest")]
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # which cuBLAS reads when it starts
-    own = [_Setting(torch.backends.cudnn, "benchmark", False), _Setting(_Algorithms(), "deterministic", True)]
-    if has_each:
-        products = _Setting(torch.backends.cuda.matmul, "fp32_precision", "ieee")
-        return [products, *_of_float32(torch.backends.cudnn), *own]
     cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    return [_Setting(cuda, "allow_tf32", False), _Setting(cudnn, "allow_tf32", False), *own]
+    repeats = torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms
+    own = [_attribute(cudnn, "benchmark", False), _Setting(*repeats, True)]
+    if has_each:
+        return [_attribute(cuda, "fp32_precision", "ieee"), *_of_float32(cudnn), *own]
+    return [_attribute(cuda, "allow_tf32", False), _attribute(cudnn, "allow_tf32", False), *own]
+
+
+def _attribute(owner: Any, name: str, exact: Any) -> _Setting:
+    return _Setting(partial(getattr, owner, name), partial(setattr, owner, name), exact)
 
 
 def _of_float32(library: Any) -> list[_Setting]:
     kinds = (getattr(library, name, None) for name in ("matmul", "conv", "rnn"))
-    return [_Setting(kind, "fp32_precision", "ieee") for kind in kinds if kind is not None]
-
-
-class _Products:
-    """The precision of products of float32 matrices, as an attribute."""
-
-    @property
-    def precision(self) -> str:
-        return torch.get_float32_matmul_precision()
-
-    @precision.setter
-    def precision(self, value: str) -> None:
-        torch.set_float32_matmul_precision(value)
-
-
-class _Algorithms:
-    """The use of operations that give the same bits each time, as an attribute."""
-
-    @property
-    def deterministic(self) -> bool:
-        return torch.are_deterministic_algorithms_enabled()
-
-    @deterministic.setter
-    def deterministic(self, value: bool) -> None:
-        torch.use_deterministic_algorithms(value)
+    return [_attribute(kind, "fp32_precision", "ieee") for kind in kinds if kind is not None]
