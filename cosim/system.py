@@ -35,6 +35,7 @@ from cosim.configuration import (
 )
 from cosim.configuration.changes import changed
 from cosim.configuration.going_together import DOWNLOADS_APART, EDGE_ROUNDS
+from cosim.configuration.rules import Broken
 from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.data.port import Data
 from cosim.devices.cycles import Cycles, CyclesPerStep
@@ -53,6 +54,11 @@ from cosim.records.shown import in_a_line, table
 from cosim.schedules.port import check_schedules
 from cosim.tasks.port import Task
 from cosim.topology.port import Topology, even_cells
+
+
+def _fits_tables(seed: Any) -> Broken | None:
+    """A seed that tables can hold as a whole number of 64 bits."""
+    return None if seed < 2**63 else Broken("must be below 2**63", "Use a smaller one, such as 1.")
 
 
 @part
@@ -109,7 +115,7 @@ class System:
         ),
     )
 
-    seed: int = knob(not_negative, default=1)
+    seed: int = knob(not_negative, _fits_tables, default=1)
     num_cells: int = knob(at_least(1), default=4)
     num_clients: int = knob(at_least(1), default=60)
     cell_sizes: tuple[int, ...] | None = knob(not_empty, at_least(1), default=None)
@@ -192,10 +198,6 @@ def _check_magnitudes(config: Any) -> None:
             if isinstance(number, float) and number and not 1e-30 <= abs(number) <= 1e30:
                 rule = "its magnitude must lie from 1e-30 to 1e30, or be 0"
                 raise refuse(type(config), name, value, rule, "Check the unit.")
-            if name == "seed" and number >= 2**63:
-                raise refuse(
-                    type(config), name, value, "must be below 2**63", "Use a smaller one, such as 1."
-                )
             if isinstance(number, int) and abs(number) > 2**32 and name != "seed":
                 rule = "a whole number must be at most 2**32"
                 raise refuse(type(config), name, value, rule, "Check the unit.")
