@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import NEVER_SHORT_S, any_is_short, deadline_after, instant_after
+from cosim.clock.instants import NEVER_SHORT_S, any_is_short, deadline_after, instant_after, is_short
 from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
@@ -222,7 +222,7 @@ def _has_short(opens_s: NDArray[np.float64], way: Uploads) -> bool:
     """True if an upload or download is too short for the clock; by events it is refused when it happens."""
     begins_s = opens_s if way.granted_s is None else way.granted_s
     near = way.ends_s < begins_s + NEVER_SHORT_S
-    return bool(near.any()) and any_is_short(begins_s[near], way.ends_s[near] - begins_s[near])
+    return bool(is_short(begins_s[near], way.ends_s[near] - begins_s[near]).any())
 
 
 def _check_order(clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads) -> None:

@@ -36,7 +36,7 @@ class Kept(UserDict[Any, Any]):
         keys: Identity of each part of the system -> its key (`keys_of`).
     """
 
-    def __init__(self, keys: Mapping[int, "OwnKey"] = MappingProxyType({})) -> None:
+    def __init__(self, keys: Mapping[int, OwnKey] = MappingProxyType({})) -> None:
         super().__init__()
         self._keys = keys
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.draws import Numbers
-from cosim.clock.instants import NEVER_SHORT_S, any_is_short, is_short
+from cosim.clock.instants import NEVER_SHORT_S, is_short
 from cosim.clock.simulation import too_short
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job, Places
@@ -40,7 +40,7 @@ class RatesWay(Way):
         """By events where an upload may be too short for the clock, which then is refused."""
         rates_bps, bits = self._rates_bps(of.places, of.job, of.tx_power_w), int(of.payload.bits)
         is_fast = rates_bps * NEVER_SHORT_S > bits
-        if is_fast.any() and any_is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]):
+        if is_fast.any() and is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]).any():
             return None
         return SteadyUploads(of.begins_s, bits, rates_bps)
 
