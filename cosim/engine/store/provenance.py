@@ -44,6 +44,13 @@ def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
         "seed": seed,
         "num_workers": num_workers,
         "device": device,
+        **software(),
+    }
+
+
+def software() -> dict[str, Any]:
+    """Commit, code, versions and machine of this process."""
+    return {
         "commit": _commit(),
         "code": _code(),
         "python": platform.python_version(),

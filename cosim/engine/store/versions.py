@@ -21,7 +21,7 @@ from typing import Any
 
 import attrs
 
-from cosim.engine.store.provenance import FILE, provenance
+from cosim.engine.store.provenance import FILE, software
 from cosim.files.on_disk import read_json
 
 _DIGITS = 8
@@ -51,7 +51,7 @@ class Version:
     @classmethod
     def here(cls) -> "Version":
         """The version at work in this process."""
-        return cls.of(provenance(0, 1, "cpu"))
+        return cls.of(software())
 
 
 def versions_of(folders: Iterable[Path]) -> Counter[Version]:
