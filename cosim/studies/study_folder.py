@@ -84,9 +84,11 @@ def check_one_version(folder: Path) -> None:
         run for run in sorted(folder.glob("runs/[!.]*")) if (run / CHECKPOINT).exists() or _is_complete(run)
     ]
     here = Version.here()
-    others = {version: number for version, number in versions_of(kept).items() if version != here}
-    if others:
-        what = f"{sum(others.values())} of its {in_words('num_runs', len(kept))} are of other code of cosim"
+    mixed = [run for run in kept if versions_of([run]).keys() - {here}]
+    if mixed:
+        others = versions_of(mixed)
+        del others[here]  # which may have resumed some
+        what = f"{len(mixed)} of its {in_words('num_runs', len(kept))} are of other code of cosim"
         raise ConfigurationError(
             f"{shown(folder)}: {what} ({listed(others)}), and this is {here.words}. Use a new --out, or "
             f"remove {shown(folder / 'runs')} to run all of them again."

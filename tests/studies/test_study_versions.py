@@ -51,6 +51,22 @@ def test_a_study_gets_no_runs_of_other_code_than_its_own(folder):
     assert {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()} == before
 
 
+def test_a_run_that_several_versions_have_resumed_is_one_run(folder):
+    for path in folder.glob("runs/*-seed-1/provenance.json"):
+        first = json.loads(path.read_text())
+        resumed = [first | {"code": "1f" * 32}, first | {"code": provenance._code()}]
+        path.write_text(json.dumps(first | {"resumed": resumed}))
+    with pytest.raises(ConfigurationError) as refused:
+        Study(TIMED, seeds=3).run(folder, executor=Here())
+    said, _, here = str(refused.value).partition(", and this is ")
+    assert re.findall(r"(\d) of (?:its (\d)|.*?code (\w+))", said) == [
+        ("2", "2", ""),
+        ("2", "", "0f0f0f0f"),
+        ("1", "", "1f1f1f1f"),
+    ]
+    assert provenance._code()[:8] in here
+
+
 def test_the_fix_helps(folder):
     shutil.rmtree(folder / "runs")
     runs = Study(TIMED, seeds=3).run(folder, executor=Here())

@@ -64,7 +64,7 @@ def versions_of(folders: Iterable[Path]) -> Counter[Version]:
     for folder in folders:
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             first = read_json(folder / FILE)
-            found.update({Version.of(origin) for origin in (first, *first.get("resumed", ()))})
+            found.update(dict.fromkeys(map(Version.of, (first, *first.get("resumed", ())))).keys())
     return found
 
 
