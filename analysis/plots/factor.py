@@ -135,18 +135,17 @@ def _without_overlaps(
     figure, size_pt = axes.get_figure(root=True), float(axes.xaxis.label.get_fontsize())
     width_pt = _PART_OF_WIDTH * 72.0 * (figure.get_figwidth() if figure is not None else 1.0)
     halves = [(len(label) + 1) * _LETTER * size_pt / width_pt / 2.0 for label in labels]
-    kept = [0]
-    for number in range(1, len(labels)):
-        is_last = number == len(labels) - 1
-        while (
-            is_last
-            and len(kept) > 1
-            and places[number] - places[kept[-1]] < halves[number] + halves[kept[-1]]
-        ):
-            kept.pop()
-        if is_last or places[number] - places[kept[-1]] >= halves[number] + halves[kept[-1]]:
+
+    def is_beside(left: int, right: int) -> bool:
+        return bool(places[right] - places[left] >= halves[right] + halves[left])
+
+    kept, last = [0], len(labels) - 1
+    for number in range(1, last):
+        if is_beside(kept[-1], number):
             kept.append(number)
-    return [label if number in kept else "" for number, label in enumerate(labels)]
+    while len(kept) > 1 and not is_beside(kept[-1], last):
+        kept.pop()
+    return [label if number in (*kept, last) else "" for number, label in enumerate(labels)]
 
 
 def _interval(values: Sequence[float], is_share: bool) -> tuple[float, float, float]:
