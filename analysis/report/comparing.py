@@ -8,14 +8,16 @@ Usage::
     values = to_targets(designs, (0.8, 0.9))
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+
+from matplotlib.axes import Axes
 
 from analysis.designs import Design, headlines
 from analysis.intervals.statistics import Interval
 from analysis.plots.factor import MOST_LINES, factor, lines_of, numeric_fields
-from analysis.plots.pareto import pareto, points, target_in_words
+from analysis.plots.pareto import Point, pareto, points, target_in_words
 from analysis.plots.style import FEWEST_RUNS
 from analysis.report.numbers import Estimate, measures_of, number
 from analysis.report.page import Figure, Table
@@ -65,7 +67,7 @@ def to_targets(designs: Sequence[Design], targets: Sequence[float], held: int = 
 
 def _to_target(designs: Sequence[Design], target: float, held: int, place: int) -> dict[str, Any]:
     found = points(designs, target, held)
-    words = target_in_words(designs, target, held)
+    words, is_reached = target_in_words(designs, target, held), any(p.time_s.num_reached for p in found)
     rows = [
         [
             point.name,
@@ -89,29 +91,24 @@ def _to_target(designs: Sequence[Design], target: float, held: int, place: int) 
         "cannot_tell": [
             (unit, number(of[0].horizon))
             for unit, of in (("J", [p.energy_j for p in found]), ("s", [p.time_s for p in found]))
-            if missed and any(p.time_s.num_reached for p in found)
+            if missed and is_reached
             if all(each.restricted_mean.estimate >= 0.999999 * each.horizon for each in of)
         ],
-        "figure": _time_and_energy(designs, target, held, place)
-        if any(p.time_s.num_reached for p in found)
+        "figure": _time_and_energy(
+            lambda axes: pareto(axes, designs, target, held), found, words, f"pareto{place}-"
+        )
+        if is_reached
         else None,
         "table": Table(f"To {words}, with 95 % intervals.{meaning} Medians need six runs.", header, rows),
     }
 
 
-def _time_and_energy(designs: Sequence[Design], target: float, held: int, place: int) -> Figure:
-    words = target_in_words(designs, target, held)
+def _time_and_energy(draw: Callable[[Axes], Any], found: Sequence[Point], words: str, prefix: str) -> Figure:
     told = "; ".join(
-        f"{p.name}: {p.place[0]:.4g} s, {p.place[1]:.4g} J"
-        for p in points(designs, target, held)
-        if p.time_s.num_reached
+        f"{p.name}: {p.place[0]:.4g} s, {p.place[1]:.4g} J" for p in found if p.time_s.num_reached
     )
-    made = picture(
-        lambda axes: pareto(axes, designs, target, held),
-        said=f"Energy over time to {words}. {told}.",
-        prefix=f"pareto{place}-",
-        size=(7.0, 4.4),
-    )
+    said = f"Energy over time to {words}. {told}."
+    made = picture(draw, said=said, prefix=prefix, size=(7.0, 4.4))
     about = (
         f"Bars: 95 % intervals, from {FEWEST_RUNS} runs on. Dotted: designs that no other beats in both. "
         "Hollow: some runs missed the target. Grey: designs that are not named."
