@@ -25,7 +25,10 @@ from cosim.files.on_disk import read_json
 def remarks_on(designs: Sequence[Design]) -> list[str]:
     """On the runs that count together, then on all runs of designs, in turn."""
     folders = [run.folder for design in designs for run in design.counted if run.folder]
-    return [*remarks_on_versions(folders), *(words for design in designs for words in _of_design(design))]
+    return [
+        *remarks_on_versions(folders),
+        *(words for design in designs for words in remarks_on_design(design)),
+    ]
 
 
 def remarks_on_versions(folders: Iterable[Path]) -> list[str]:
@@ -96,7 +99,7 @@ def noted(design: Design, name: str) -> Any:
     return None
 
 
-def _of_design(design: Design) -> list[str]:
+def remarks_on_design(design: Design) -> list[str]:
     """On its runs, and on those together whose training has diverged."""
     remarks = [words for run in design.runs for words in _of_run(design, run)]
     remarks += [f"{design.name}: {words}" for words in _differing_sources(design)]

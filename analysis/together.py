@@ -24,8 +24,8 @@ from typing import Any
 import attrs
 import pandas as pd
 
-from analysis.designs import designs_of
-from analysis.remarks import remarks_on, remarks_on_study, remarks_on_versions
+from analysis.designs import Design, designs_of
+from analysis.remarks import remarks_on_design, remarks_on_study, remarks_on_versions
 from analysis.studies import load, with_shares
 from cosim.engine.store.results import Result
 from cosim.files.on_disk import as_text, place
@@ -43,20 +43,14 @@ def together(paths: Sequence[str | Path], targets: Sequence[float] = (), held: i
         ConfigurationError: A folder is neither.
     """
     found = {str(path): load(path) for path in paths}
-    studies = [runs for runs in found.values() if isinstance(runs, pd.DataFrame)]
-    remarks = [words for runs in studies for words in remarks_on_study(runs)]
+    studies = {folder: runs for folder, runs in found.items() if isinstance(runs, pd.DataFrame)}
     labels = {target_label(target, held): target for target in targets}
-    tables = {
-        folder: _with_targets(Path(folder), runs, labels, held)
-        for folder, runs in found.items()
-        if isinstance(runs, pd.DataFrame)
-    }
+    tables = {folder: _with_targets(Path(folder), runs, labels, held) for folder, runs in studies.items()}
     single = {folder: result for folder, result in found.items() if isinstance(result, Result)}
     if single:
         tables["runs"] = _of_runs(single, labels, held)
-        remarks += _remarks(list(single.values()))
     runs = _joined(tables)
-    runs.attrs["remarks"] = [*_on_versions(found), *remarks] if studies else remarks
+    runs.attrs["remarks"] = _remarks(studies, _counted(list(single.values())))
     return runs
 
 
@@ -93,24 +87,27 @@ def _of_runs(results: Mapping[str, Result], labels: Mapping[str, float], held: i
     return with_shares(runs)
 
 
-def _remarks(results: Sequence[Result]) -> list[str]:
-    """Remarks on single runs; incomplete ones do not count."""
-    designs = [
+def _counted(results: Sequence[Result]) -> list[Design]:
+    """Designs of single runs; incomplete ones do not count."""
+    return [
         attrs.evolve(own, counted=tuple(run for run in own.counted if run.summary.status == "complete"))
         for own in designs_of(results)
     ]
-    return remarks_on(designs)
 
 
-def _on_versions(found: Mapping[str, pd.DataFrame | Result]) -> list[str]:
-    """Remark where complete runs, of studies and single ones, are of several versions of cosim."""
-    folders: list[Path] = []
-    for path, runs in found.items():
-        if isinstance(runs, pd.DataFrame):
-            folders += [place(path) / run for run in runs["folder"][runs["status"] == "complete"]]
-        elif runs.summary.status == "complete":
-            folders.append(place(path))
-    return remarks_on_versions(folders)
+def _remarks(studies: Mapping[str, pd.DataFrame], single: Sequence[Design]) -> list[str]:
+    """Remarks on the runs that count, of studies and single ones together, then on each."""
+    folders = [
+        place(path) / run
+        for path, runs in studies.items()
+        for run in runs["folder"][runs["status"] == "complete"]
+    ]
+    folders += [run.folder for design in single for run in design.counted if run.folder]
+    return [
+        *remarks_on_versions(folders),
+        *(words for runs in studies.values() for words in remarks_on_study(runs)),
+        *(words for design in single for words in remarks_on_design(design)),
+    ]
 
 
 def _joined(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

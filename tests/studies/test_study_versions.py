@@ -126,6 +126,20 @@ def test_pages_tables_and_pictures_tell_of_runs_of_different_code(folder, capsys
     assert words in (folder / "report.html").read_text()
 
 
+def test_a_study_and_single_runs_of_different_code_are_told_of_once(folder, capsys, tmp_path):
+    mixed(folder)
+    single = [
+        shutil.copytree(folder / f"runs/design-000-seed-{seed}", tmp_path / str(seed)) for seed in (1, 2)
+    ]
+    assert exit_code(["table", str(folder), *map(str, single)]) == 0
+    said = capsys.readouterr().err
+    assert said.count("different code") == 1
+    assert re.findall(r"(\d) of cosim .*?code (\w+)", said) == [
+        ("2", provenance._code()[:8]),
+        ("2", "0f0f0f0f"),
+    ]
+
+
 def test_runs_of_one_code_have_no_remark(folder, capsys):
     assert exit_code(["table", str(folder)]) == 0
     assert "code of cosim" not in capsys.readouterr().err
