@@ -77,11 +77,10 @@ def _differing_sources(design: Design) -> list[str]:
     """Files and modules that were not the same for all its runs, which a configuration does not tell."""
     hashes: dict[str, set[str]] = {}
     for run in design.runs:
-        with suppress(ValueError):
-            found = read_json(run.folder / "provenance.json").get("sources") if run.folder else None
-            for source, of in found.items() if isinstance(found, dict) else ():
-                if isinstance(of, dict) and isinstance(of.get("sha256"), str):
-                    hashes.setdefault(source, set()).add(of["sha256"][:12])
+        found = origin_of(run).get("sources")
+        for source, of in found.items() if isinstance(found, dict) else ():
+            if isinstance(of, dict) and isinstance(of.get("sha256"), str):
+                hashes.setdefault(source, set()).add(of["sha256"][:12])
     return [
         f"its runs had different contents of {source} (sha256 {', '.join(sorted(own))}). Use runs of one."
         for source, own in hashes.items()
@@ -91,12 +90,14 @@ def _differing_sources(design: Design) -> list[str]:
 
 def noted(design: Design, name: str) -> Any:
     """An entry of provenance.json, of the first of its runs that has one; None where there is none."""
-    for run in design.runs:
-        with suppress(ValueError):
-            found = read_json(run.folder / "provenance.json").get(name) if run.folder else None
-            if found:
-                return found
-    return None
+    return next((found for run in design.runs if (found := origin_of(run).get(name))), None)
+
+
+def origin_of(run: Result) -> dict[str, Any]:
+    """Content of its provenance.json; empty where it is missing or damaged."""
+    with suppress(ValueError):
+        return read_json(run.folder / "provenance.json") if run.folder else {}
+    return {}
 
 
 def remarks_on_design(design: Design) -> list[str]:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.designs import Design, differing, seed_of, ways
+from analysis.remarks import origin_of
 from analysis.report.page import Table
 from cosim.engine.store.results import Result
-from cosim.files.on_disk import read_json
 
 _MOST_RUNS = 12
 
@@ -62,10 +62,7 @@ def _place(run: Result) -> str:
 
 def _origin(run: Result) -> dict[str, str]:
     """Content of provenance.json, in words; "unknown" where it is missing or damaged."""
-    try:
-        found = read_json(run.folder / "provenance.json") if run.folder else {}
-    except ValueError:
-        found = {}
+    found = origin_of(run)
     command, versions = found.get("command", "unknown"), found.get("versions")
     resumed = found.get("resumed", [])
     return {
