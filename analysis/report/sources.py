@@ -16,6 +16,7 @@ from analysis.designs import Design, differing, seed_of, ways
 from analysis.remarks import origin_of
 from analysis.report.page import Table
 from cosim.engine.store.results import Result
+from cosim.engine.store.versions import DIGITS
 
 _MOST_RUNS = 12
 
@@ -69,6 +70,7 @@ def _origin(run: Result) -> dict[str, str]:
         "command": shlex.join(map(str, command)) if isinstance(command, list) else str(command),
         "started": str(found.get("started", "unknown")),
         "commit": str(found.get("commit") or "unknown"),
+        "code of cosim": str(found.get("code") or "unknown")[:DIGITS],
         "device": str(found.get("device", "unknown")),
         "edge rounds": ": ".join(str(found.get(name, "unknown")) for name in ("clock", "clock_why")),
         "Python": str(found.get("python", "unknown")),

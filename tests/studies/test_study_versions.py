@@ -123,7 +123,10 @@ def test_pages_tables_and_pictures_tell_of_runs_of_different_code(folder, capsys
     assert exit_code(["plot", str(folder), "--kind", "energy", "--out", str(folder / "a.png")]) == 0
     assert words in capsys.readouterr().err
     assert exit_code(["report", str(folder)]) == 0
-    assert words in (folder / "report.html").read_text()
+    html = (folder / "report.html").read_text()
+    assert words in html
+    provenances = html[html.index('<section id="provenance"') :]
+    assert all(f"<td>{code[:8]}</td>" in provenances for code in ("0f" * 32, provenance._code()))
 
 
 def test_a_study_and_single_runs_of_different_code_are_told_of_once(folder, capsys, tmp_path):

@@ -24,8 +24,8 @@ import attrs
 from cosim.engine.store.provenance import FILE, software
 from cosim.files.on_disk import read_json
 
-_DIGITS = 8
-"""Of a hash in a message."""
+DIGITS = 8
+"""Of a hash in a message or on a page."""
 
 
 @attrs.frozen
@@ -44,8 +44,8 @@ class Version:
     def of(cls, origin: Mapping[str, Any]) -> "Version":
         """The version that a process says in `provenance.json`."""
         commit, plus, changes = str(origin.get("commit") or "").partition("+")
-        commit = f", commit {commit[:_DIGITS]}{plus}{changes}" if commit else ""
-        words = f"cosim {origin['versions']['cosim']} (code {origin['code'][:_DIGITS]}{commit})"
+        commit = f", commit {commit[:DIGITS]}{plus}{changes}" if commit else ""
+        words = f"cosim {origin['versions']['cosim']} (code {origin['code'][:DIGITS]}{commit})"
         return cls(origin["code"], words)
 
     @classmethod
