@@ -93,19 +93,19 @@ def _why(error: Exception) -> tuple[str, str]:
     from requests import exceptions
 
     answer = getattr(error, "response", None)
-    told = _cause(error)
+    cause = _cause(error)
     if isinstance(error, exceptions.ProxyError) or getattr(answer, "status_code", 0) == 407:
-        return f"the proxy refuses or does not answer ({told})", "Set $https_proxy right, or unset it"
+        return f"the proxy refuses or does not answer ({cause})", "Set $https_proxy right, or unset it"
     if isinstance(error, exceptions.SSLError):
         fix = "Set $REQUESTS_CA_BUNDLE to the certificates of your network"
-        return f"the server's certificate is not trusted ({told})", fix
+        return f"the server's certificate is not trusted ({cause})", fix
     if answer is not None:
         return f"the server answers {answer.status_code} {answer.reason}", "Try again later"
     if isinstance(error, exceptions.Timeout):
         return f"no answer within {TIMEOUT_S:.0f} s", "Try again"
     if isinstance(error, exceptions.ChunkedEncodingError):
         return "the connection broke off before the end", "Try again"
-    return f"no connection ({told})", "Try again with a network"
+    return f"no connection ({cause})", "Try again with a network"
 
 
 def _cause(error: BaseException) -> str:
