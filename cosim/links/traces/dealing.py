@@ -102,9 +102,7 @@ class InTurns(Dealing):
     def dealt(
         self, sim: Simulation, where: str, devices: Sequence[str], clients: Sequence[str]
     ) -> Mapping[str, Dealt]:
-        order = sorted(
-            devices, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0, name)
-        )
+        order = sorted(devices, key=_numbers_first)
         return {
             client: Dealt(order[number % len(order)], self._offset_s(sim, client))
             for number, client in enumerate(clients)
