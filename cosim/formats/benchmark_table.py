@@ -19,7 +19,7 @@ from cosim.files.tables.read import KINDS, table_of
 from cosim.files.tables.table import Table
 from cosim.formats.converted import AnyPath
 from cosim.formats.device_costs import DeviceCosts, Measured
-from cosim.formats.inputs import files_of
+from cosim.formats.inputs import one_file
 
 
 def benchmark_devices(
@@ -54,7 +54,7 @@ def benchmark_devices(
     Raises:
         ConfigurationError: The file does not fit.
     """
-    (path,) = files_of((file,)).values()
+    path = one_file(file)
     if not path.name.endswith(KINDS):
         raise ConfigurationError(f"{path.name}: must end in {', '.join(KINDS)}. Use a table in csv.")
     for said, value in (

@@ -23,7 +23,7 @@ from cosim.files.on_disk import shown
 from cosim.formats.converted import AnyPath
 from cosim.formats.device_costs import DeviceCosts, Measured
 from cosim.formats.entries import Entry, entries_of
-from cosim.formats.inputs import files_of
+from cosim.formats.inputs import one_file
 from cosim.formats.windows import Stays, Windows
 
 
@@ -41,7 +41,7 @@ def fedscale_availability(
     Raises:
         ConfigurationError: The file does not fit; a client is never there.
     """
-    (path,) = files_of((file,)).values()
+    path = one_file(file)
     each = [_stays(entry, repeats) for entry in entries_of(path, num_clients)]
     return Windows.of(each, shown(path), skip_absent=skip_absent)
 
@@ -88,7 +88,7 @@ def fedscale_devices(
     Raises:
         ConfigurationError: The file does not fit.
     """
-    (path,) = files_of((file,)).values()
+    path = one_file(file)
 
     def measured(entry: Entry) -> Measured:
         found: dict[str, Any] = {}

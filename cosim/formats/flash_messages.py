@@ -21,7 +21,7 @@ from cosim.configuration.rules import short
 from cosim.files.on_disk import shown
 from cosim.formats.converted import AnyPath
 from cosim.formats.entries import Entry, entries_of
-from cosim.formats.inputs import files_of
+from cosim.formats.inputs import one_file
 from cosim.formats.windows import Stays, Windows
 
 STAMP = "%Y-%m-%d %H:%M:%S"
@@ -69,7 +69,7 @@ def flash_states(
     Raises:
         ConfigurationError: The file does not fit; a user is never there.
     """
-    (path,) = files_of((file,)).values()
+    path = one_file(file)
     needed = _needed(needs)
     users = [(entry, list(_lines(entry))) for entry in entries_of(path, num_clients)]
     start = _begin(begins) if begins is not None else min(lines[0][0] for _, lines in users)

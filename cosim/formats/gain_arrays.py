@@ -42,7 +42,7 @@ from cosim.files.tables.arrays import Arrays
 from cosim.files.tables.faults import fault
 from cosim.formats.converted import AnyPath
 from cosim.formats.gains import Gains
-from cosim.formats.inputs import files_of
+from cosim.formats.inputs import one_file
 from cosim.formats.mat_arrays import arrays_of
 
 Quantity = Literal["amplitude", "power", "power_db", "path_loss_db"]
@@ -78,7 +78,7 @@ def channel_gains(
     Raises:
         ConfigurationError: The file does not fit, or a value is of another quantity than that.
     """
-    (path,) = files_of((file,)).values()
+    path = one_file(file)
     arrays = arrays_of(path)
     names = [name for name in arrays.names if name != "time_s"]
     if array is None and len(names) != 1:

@@ -31,6 +31,21 @@ def files_of(paths: tuple[AnyPath, ...]) -> dict[str, Path]:
     return dict(zip(names, found, strict=True))
 
 
+def one_file(path: AnyPath) -> Path:
+    """The file of a format that takes one; a folder with one file stands for it.
+
+    Raises:
+        ConfigurationError: There is no such file; a folder is empty, or has several.
+    """
+    first, *others = files_of((path,)).values()
+    if others:
+        raise ConfigurationError(
+            f"{shown(first.parent)}: has {1 + len(others)} files, and this format takes one. Use the path "
+            f"of one of them, such as {shown(first)}."
+        )
+    return first
+
+
 def device_of(file: str, within: str, num_files: int) -> str:
     """Name of a client that is one of several in a file.
 

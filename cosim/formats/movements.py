@@ -17,7 +17,7 @@ from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import shown
 from cosim.formats.converted import AnyPath
 from cosim.formats.gains import Gains
-from cosim.formats.inputs import files_of
+from cosim.formats.inputs import one_file
 from cosim.formats.tracks import tracks_of
 from cosim.formats.windows import Stays, Windows
 from cosim.radio.propagation.large_scale import LargeScale
@@ -62,7 +62,7 @@ def moving_gains(
     Raises:
         ConfigurationError: The file does not fit; a distance is outside the range of the environment.
     """
-    (path,) = files_of((file,)).values()
+    path = one_file(file)
     if not 0.0 < step_s <= lasts_s < math.inf:
         raise ConfigurationError(
             f"step_s = {step_s:g}: must be above 0, and at most lasts_s = {lasts_s:g}. Use a shorter step."
@@ -94,6 +94,6 @@ def moving_windows(file: AnyPath, *, layout: Layout = "sumo") -> Windows:
     Raises:
         ConfigurationError: The file does not fit.
     """
-    (path,) = files_of((file,)).values()
+    path = one_file(file)
     each = [Stays(track.name, track.windows, None) for track in tracks_of(path, layout)]
     return Windows.of(each, shown(path), skip_absent=False)

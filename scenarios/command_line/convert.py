@@ -50,9 +50,15 @@ def main(arguments: list[str]) -> int:
 
 def convert(function: Callable[..., Any], files: list[str], options: Mapping[str, Any], out: str) -> None:
     """Write what a format makes of files, and say what it is."""
+    name = getattr(function, "__name__", "the function")
+    try:
+        inspect.signature(function).bind(*files, **options)
+    except TypeError as error:
+        raise ConfigurationError(
+            f"{name}: does not take {len(files)} files ({error}). Use a command for each file."
+        ) from None
     found = function(*files, **options)
     if not hasattr(found, "save"):
-        name = getattr(function, "__name__", "the function")
         raise ConfigurationError(
             f"{name}: returns {type(found).__name__}. Use return cosim.formats.Rates(frame), or another "
             "Converted of that room."

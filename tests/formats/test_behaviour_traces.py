@@ -246,6 +246,16 @@ def test_other_lines_are_refused(tmp_path, case):
     assert has_fix(str(error.value))
 
 
+def test_a_folder_with_several_files_is_refused(tmp_path):
+    flash(tmp_path, LINES)
+    assert rows(flash_states(tmp_path, repeats=True)) == [(120.0, 300.0), (360.0, 390.0)]
+    (tmp_path / "another.json").write_text("{}")
+    with pytest.raises(
+        ConfigurationError, match=r"has 2 files, and this format takes one\. Use the path of one.*another"
+    ):
+        flash_states(tmp_path, repeats=True)
+
+
 def test_files_that_are_no_json_are_refused(tmp_path):
     path = tmp_path / "t.json"
     for content, said in {

@@ -100,6 +100,10 @@ def nothing(*files):
         ),
         (("throughput", "lte.up", "--out", "x.csv"), "lte.up, row 1: has 1 words"),
         (("--out", "x.csv"), "needs a format"),
+        (
+            ("flash-states", "lte.up", "lte.up", "--repeats", "True", "--out", "x.csv"),
+            "flash_states: does not take 2 files (too many positional arguments). Use a command for each",
+        ),
         (("my.py:f", "a", "--out", "x.csv"), "there is no file my.py"),
     ],
 )
