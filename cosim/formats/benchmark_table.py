@@ -9,7 +9,6 @@ Scope and limitations: one time for each device, whatever the network; `time_fac
 another network, or from inference to training.
 """
 
-import math
 from typing import Literal
 
 import numpy as np
@@ -19,6 +18,7 @@ from cosim.files.tables.read import KINDS, table_of
 from cosim.files.tables.table import Table
 from cosim.formats.converted import AnyPath
 from cosim.formats.device_costs import DeviceCosts, Measured
+from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import one_file
 
 
@@ -62,8 +62,7 @@ def benchmark_devices(
         ("time_factor", time_factor),
         ("rate_unit_bps", rate_unit_bps),
     ):
-        if not 0.0 < value < math.inf:
-            raise ConfigurationError(f"{said} = {value:g}: must be above 0. Use 1 for no change.")
+        check_above_0(said, value, "1 for no change")
     table = table_of(path)
     lasts_s = [time_unit_s * time_factor * number for number in _above_0(table, time)]
     nothing = [None] * table.num_rows

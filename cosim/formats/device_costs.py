@@ -5,15 +5,14 @@ seconds, and no frequency: a device's is set to 1 GHz, at which its steps take t
 and its capacitance so that training takes the power that is given.
 """
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import attrs
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError
 from cosim.formats.converted import ConvertedTable
+from cosim.formats.factors import check_above_0
 
 NOMINAL_HZ = 1e9
 """Frequency of every device; times do not depend on it."""
@@ -51,10 +50,7 @@ class DeviceCosts(ConvertedTable):
         import pandas as pd
 
         for name, power_w in (("train_w", train_w), ("tx_power_w", tx_power_w)):
-            if not 0.0 < power_w < math.inf:
-                raise ConfigurationError(
-                    f"{name} = {power_w:g}: must be above 0. Use a power in W, such as 2.5."
-                )
+            check_above_0(name, power_w, "a power in W, such as 2.5")
         table = pd.DataFrame(
             {
                 "device": range(len(devices)),

@@ -14,10 +14,10 @@ from typing import Literal
 
 import numpy as np
 
-from cosim.configuration import ConfigurationError
 from cosim.files.tables.read import table_of
 from cosim.files.tables.table import Table
 from cosim.formats.converted import AnyPath
+from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import device_of, files_of
 from cosim.formats.rates import Rates, Steps
 from cosim.formats.samples import Gaps, in_slots, slot_ns_of
@@ -57,8 +57,7 @@ def drive_test(
     """
     found: dict[str, Steps] = {}
     paths, slot_ns = files_of(files), slot_ns_of(slot_s)
-    if not 0.0 < unit_bps < float("inf"):
-        raise ConfigurationError(f"unit_bps = {unit_bps:g}: must be above 0. Use 1e3 for kbit/s.")
+    check_above_0("unit_bps", unit_bps, "1e3 for kbit/s")
     for client, path in paths.items():
         table = table_of(path)
         table.check_columns(time, rate, *device, *(only or ())[:1])

@@ -23,6 +23,7 @@ from cosim.files.on_disk import shown
 from cosim.formats.converted import AnyPath
 from cosim.formats.device_costs import DeviceCosts, Measured
 from cosim.formats.entries import Entry, entries_of
+from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import one_file
 from cosim.formats.windows import Stays, Windows
 
@@ -89,6 +90,8 @@ def fedscale_devices(
         ConfigurationError: The file does not fit.
     """
     path = one_file(file)
+
+    check_above_0("training_factor", training_factor, "3 as FedScale does, or 1 for no change")
 
     def measured(entry: Entry) -> Measured:
         found: dict[str, Any] = {}

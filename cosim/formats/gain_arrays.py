@@ -41,6 +41,7 @@ from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.files.tables.arrays import Arrays
 from cosim.files.tables.faults import fault
 from cosim.formats.converted import AnyPath
+from cosim.formats.factors import check_above_0
 from cosim.formats.gains import Gains
 from cosim.formats.inputs import one_file
 from cosim.formats.mat_arrays import arrays_of
@@ -85,7 +86,8 @@ def channel_gains(
         raise fault(path, f"has the arrays {', '.join(names) or 'time_s'}", "array = the name of one of them")
     name = names[0] if array is None else array
     values = arrays.values(name)
-    words = _axes(path, name, axes.split(), values.shape)
+    words = axes.split()
+    _check_axes(path, name, words, values.shape)
     if paths == "phases" and not np.iscomplexobj(values):
         what = f"array {name!r} is of type {values.dtype}, which has no phases"
         raise fault(path, what, "paths = powers, or complex coefficients")
@@ -95,15 +97,15 @@ def channel_gains(
     return Gains(time_s, gain, tuple(map(str, range(gain.shape[1]))))
 
 
-def _axes(path: Path, name: str, words: Sequence[str], shape: tuple[int, ...]) -> Sequence[str]:
-    """Names of the axes of an array."""
+def _check_axes(path: Path, name: str, words: Sequence[str], shape: tuple[int, ...]) -> None:
+    """Refuse words that do not name the axes of an array."""
     for word in words:
         if word not in AXES:
             raise ConfigurationError(
                 f"axes: {word!r} is no axis.{did_you_mean(word, AXES)} Use {', '.join(AXES)}."
             )
-    for word in ("client", "time", "path", "antenna", "client-antenna"):
-        if words.count(word) > 1:
+    for word in AXES:
+        if words.count(word) > 1 and word != "one":
             raise ConfigurationError(f"axes: {word} is there {words.count(word)} times. Use it once.")
     if len(words) != len(shape):
         what = f"array {name!r} has shape {shape}, and axes names {len(words)}: {' '.join(words) or 'none'}"
@@ -116,7 +118,6 @@ def _axes(path: Path, name: str, words: Sequence[str], shape: tuple[int, ...]) -
             )
     if 0 in shape:
         raise fault(path, f"array {name!r} has shape {shape}, and no values", "an array with values")
-    return words
 
 
 def _check_quantity(path: Path, name: str, values: NDArray[Any], quantity: Quantity) -> None:
@@ -194,8 +195,7 @@ def _times_s(path: Path, arrays: Arrays, num_rows: int, step_s: float | None) ->
     if step_s is not None:
         if "time_s" in arrays.names:
             raise fault(path, "has the array time_s, and step_s is given, too", "step_s = None")
-        if not 0.0 < step_s < math.inf:
-            raise ConfigurationError(f"step_s = {step_s:g}: must be above 0. Use the time between two rows.")
+        check_above_0("step_s", step_s, "the time between two rows")
         return step_s * np.arange(num_rows, dtype=np.float64)
     if "time_s" not in arrays.names:
         if num_rows == 1:

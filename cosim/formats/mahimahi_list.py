@@ -16,14 +16,14 @@ from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
 from cosim.files.on_disk import shown
 from cosim.formats.converted import AnyPath
+from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import files_of
 from cosim.formats.rates import Rates, Steps
+from cosim.formats.samples import MOST_SLOTS
 from cosim.formats.text_lines import Line, lines_of
 
 _PER_S = 1000
 """Stamps are in milliseconds."""
-_MOST_ROWS = 1e8
-"""Rows that fit into a computer; a list with stamps since 1970 would have more. [no source]"""
 
 
 def mahimahi(*files: AnyPath, packet_bits: float = 8 * 1504, slot_s: float = 0.001) -> Rates:
@@ -41,13 +41,12 @@ def mahimahi(*files: AnyPath, packet_bits: float = 8 * 1504, slot_s: float = 0.0
         ConfigurationError: A line is no whole number of ms, or before the one above; the loop has no length.
     """
     slot = _whole_slot(slot_s)
-    if not 0.0 < packet_bits < float("inf"):
-        raise ConfigurationError(f"packet_bits = {packet_bits:g}: must be above 0. Use 12032, mm-link's.")
+    check_above_0("packet_bits", packet_bits, "12032, mm-link's")
     found = {}
     for client, path in files_of(files).items():
         stamps = np.array(_stamps(list(lines_of(path))))
         length = int(stamps[-1])
-        if length > _MOST_ROWS * slot:
+        if length > MOST_SLOTS * slot:  # as of a list with stamps since 1970
             raise ConfigurationError(
                 f"{shown(path)}: would have {length // slot:,} rows, the last at {length / _PER_S:g} s. Use "
                 "stamps in ms since the beginning of the list, or a longer slot_s."

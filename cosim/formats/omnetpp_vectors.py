@@ -25,6 +25,7 @@ from cosim.files.tables.read import table_of
 from cosim.files.tables.table import Table
 from cosim.files.tables.text_column import number_of
 from cosim.formats.converted import AnyPath
+from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import device_of, files_of
 from cosim.formats.rates import Rates, Steps
 
@@ -72,6 +73,8 @@ def omnetpp(
         ConfigurationError: There is no such vector; several runs have it; its unit is not known.
     """
     paths, found = files_of(files), dict[str, Steps]()
+    if unit_bps is not None:
+        check_above_0("unit_bps", unit_bps, "1 for bit/s, or 1e6 for Mbit/s")
     for client, path in paths.items():
         table = table_of(path)
         table.check_columns("run", "type", "module", "name", "vectime", "vecvalue")

@@ -16,7 +16,7 @@ from cosim.files.tables.read import table_of
 from cosim.formats.converted import AnyPath
 from cosim.formats.inputs import device_of, files_of
 from cosim.formats.rates import Rates, Steps
-from cosim.formats.samples import MOST_SLOTS
+from cosim.formats.samples import MOST_SLOTS, check_slot
 
 
 def packets(
@@ -40,8 +40,7 @@ def packets(
     Raises:
         ConfigurationError: A column is not there; a value is no number of 0 or above, or beyond end_s.
     """
-    if not 1e-9 <= slot_s < 1e9:
-        raise ConfigurationError(f"slot_s = {slot_s:g}: must be the length of a row. Use 0.1.")
+    check_slot(slot_s)
     if end_s is not None and not 0.0 < end_s < MOST_SLOTS * slot_s:
         raise ConfigurationError(
             f"end_s = {end_s:g}: is no end of a measurement. Use one in s, or a longer slot_s."

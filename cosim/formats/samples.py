@@ -16,14 +16,23 @@ MOST_SLOTS = 10**8
 """Slots of a trace that fit into a computer. [no source]"""
 
 
-def slot_ns_of(slot_s: float) -> int:
-    """Length of a slot in nanoseconds.
+def check_slot(slot_s: float) -> None:
+    """Refuse what is no length of a slot.
 
     Raises:
         ConfigurationError: It is none.
     """
     if not 1e-9 <= slot_s < 1e9:
         raise ConfigurationError(f"slot_s = {slot_s:g}: must be the length of a row. Use 1, or 0.1.")
+
+
+def slot_ns_of(slot_s: float) -> int:
+    """Length of a slot in nanoseconds.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    check_slot(slot_s)
     return round(slot_s * NS_PER_S)
 
 

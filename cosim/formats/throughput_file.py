@@ -18,6 +18,7 @@ import numpy as np
 from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import shown
 from cosim.formats.converted import AnyPath
+from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import files_of
 from cosim.formats.rates import Rates, Steps
 from cosim.formats.text_lines import lines_of
@@ -33,8 +34,10 @@ def throughput(*files: AnyPath, stamp: Literal["begins", "ends"] = "begins", uni
         unit_bps: Unit of the rates; 1e6 for Mbit/s, 1e3 for kbit/s.
 
     Raises:
-        ConfigurationError: A line has not two numbers of 0 or above; times do not ascend.
+        ConfigurationError: A line has not two numbers of 0 or above; times do not ascend; the unit is not
+            above 0.
     """
+    check_above_0("unit_bps", unit_bps, "1e6 for Mbit/s")
     return Rates.of({client: _steps(path, stamp, unit_bps) for client, path in files_of(files).items()})
 
 

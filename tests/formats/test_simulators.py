@@ -158,6 +158,7 @@ def test_vectors_longer_than_a_block_of_a_reader(tmp_path):
         (CSV_R, {"device": r"ue\[(0)\]"}, r"row 8, column 'module': Net.ue\[1\].app\[0\] has nothing like"),
         (CSV_R, {"device": "(app)"}, "row 8, column 'module': is another vector of app"),
         (CSV_R, {"device": "("}, "is no expression with a group"),
+        (CSV_R, {"unit_bps": -1.0}, "unit_bps = -1: must be above 0"),
         (CSV_R, {"device": "ue"}, "is no expression with a group"),
         ("time_s,device,rate_bps\n0,1,2\n", {}, "has no column 'run'"),
         ("version 3\nrun General-0\n", {}, "separated by spaces"),

@@ -33,6 +33,12 @@ def test_another_unit(tmp_path, file):
     assert ends_s(throughput(file, unit_bps=1e3), tmp_path, 2.5e3) == pytest.approx([2.0], rel=1e-12)
 
 
+@pytest.mark.parametrize("unit_bps", [0.0, -1e6, float("nan")])
+def test_a_unit_is_above_0(file, unit_bps):
+    with pytest.raises(ConfigurationError, match=r"^unit_bps = .*: must be above 0\. Use 1e6 for Mbit/s\.$"):
+        throughput(file, unit_bps=unit_bps)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
