@@ -45,22 +45,26 @@ class Entry(NamedTuple):
         Raises:
             ConfigurationError: There is none.
         """
-        return float(self.numbers(key, [self.value(key)])[0])
+        found = self.value(key)
+        self._check(key, found, "a number")
+        return float(found)
 
-    def numbers(self, key: str, values: Any = None) -> NDArray[np.float64]:
+    def numbers(self, key: str) -> NDArray[np.float64]:
         """A list of finite numbers, 0 or above.
 
         Raises:
             ConfigurationError: There is none.
         """
-        found = self.value(key) if values is None else values
+        found = self.value(key)
         if not isinstance(found, (list, tuple)):
             raise self.fault(f"{key} is {short(repr(found))}, and no list", "a list of numbers")
         for place, number in enumerate(found):
-            if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < 1e300:
-                what = f"{key}: {short(repr(number))} is no finite number of 0 or above"
-                raise self.fault(what, f"a number at place {place}")
+            self._check(key, number, f"a number at place {place}")
         return np.array(found, dtype=float)
+
+    def _check(self, key: str, number: Any, instead: str) -> None:
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 <= number < 1e300:
+            raise self.fault(f"{key}: {short(repr(number))} is no finite number of 0 or above", instead)
 
     def fault(self, what: str, instead: str) -> ConfigurationError:
         """The error of the entry."""

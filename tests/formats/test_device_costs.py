@@ -96,5 +96,9 @@ def test_values_that_do_not_fit_are_refused(tmp_path):
     (tmp_path / "capacity").write_bytes(pickle.dumps({1: {"computation": 0.0, "communication": 1.0}}))
     with pytest.raises(ConfigurationError, match=r"entry '1': computation is 0\. Use"):
         fedscale_devices(tmp_path / "capacity", **POWERS)
+    (tmp_path / "capacity").write_bytes(pickle.dumps({1: {"computation": "1", "communication": 1.0}}))
+    said = r"entry '1': computation: '1' is no finite number of 0 or above\. Use a number\.$"
+    with pytest.raises(ConfigurationError, match=said):
+        fedscale_devices(tmp_path / "capacity", **POWERS)
     with pytest.raises(ConfigurationError, match=r"training_factor = -1: must be above 0\. Use"):
         fedscale_devices(tmp_path / "capacity", training_factor=-1.0, **POWERS)
