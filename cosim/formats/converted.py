@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 AnyPath = str | os.PathLike[str]
 
 
+def clients_of(num: int) -> str:
+    """A number of clients, in words."""
+    return "1 client" if num == 1 else f"{num} clients"
+
+
 class Converted(ABC):
     """Content of a file in a form that cosim reads.
 
@@ -55,7 +60,7 @@ class Converted(ABC):
         """Options of a command by which a scenario uses it.
 
         Args:
-            file: Its path.
+            file: Its path, as a shell takes it.
         """
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import attrs
 from typing_extensions import override
 
-from cosim.formats.converted import ConvertedTable
+from cosim.formats.converted import ConvertedTable, clients_of
 from cosim.formats.factors import check_above_0
 
 NOMINAL_HZ = 1e9
@@ -68,7 +68,6 @@ class DeviceCosts(ConvertedTable):
     @property
     @override
     def summary(self) -> str:
-        num = len(self.table)
         per = "step" if "step_s" in self.table else "sample"
         rates = [
             f"{self.table[f'{way}link_bps'].median() / 1e6:.4g} Mbit/s {way}"
@@ -76,7 +75,7 @@ class DeviceCosts(ConvertedTable):
             if f"{way}link_bps" in self.table
         ]
         median = f"median {self.table[f'{per}_s'].median():.4g} s for a {per}"
-        return ", ".join(["1 client" if num == 1 else f"{num} clients", median, *rates])
+        return ", ".join([clients_of(len(self.table)), median, *rates])
 
     @override
     def use(self, file: str) -> str:

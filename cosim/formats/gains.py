@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.formats.converted import Converted
+from cosim.formats.converted import Converted, clients_of
 
 
 @attrs.frozen(eq=False)
@@ -35,10 +35,9 @@ class Gains(Converted):
     @override
     def summary(self) -> str:
         there = self.gain[self.gain > 0.0]
-        clients = "1 client" if len(self.devices) == 1 else f"{len(self.devices)} clients"
         rows = "1 row" if len(self.time_s) == 1 else f"{len(self.time_s)} rows to {self.time_s[-1]:g} s"
         median = f"median {10.0 * np.log10(np.median(there)):.4g} dB" if len(there) else "no path"
-        return f"{clients}, {rows}, {median}"
+        return f"{clients_of(len(self.devices))}, {rows}, {median}"
 
     @override
     def use(self, file: str) -> str:

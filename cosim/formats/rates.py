@@ -15,7 +15,7 @@ from typing_extensions import override
 from cosim.clock.instants import LATEST_S
 from cosim.configuration import ConfigurationError
 from cosim.files.tables.table import LARGEST
-from cosim.formats.converted import ConvertedTable
+from cosim.formats.converted import ConvertedTable, clients_of
 
 _SAME = 1e-9
 """Share of a trace's length by which its end may be missed, beyond the rounding of its stamps."""
@@ -107,8 +107,7 @@ class Rates(ConvertedTable):
         lasts = f"{longest} s" if shortest == longest else f"{shortest} to {longest} s"
         mean_mbps = float(np.mean([steps.mean_bps for steps in each])) / 1e6
         median_mbps = float(np.median([steps.median_bps for steps in each])) / 1e6
-        clients = "1 client" if len(ends_s) == 1 else f"{len(ends_s)} clients"
-        return f"{clients}, {lasts}, mean {mean_mbps:.4g}, median {median_mbps:.4g} Mbit/s"
+        return f"{clients_of(len(each))}, {lasts}, mean {mean_mbps:.4g}, median {median_mbps:.4g} Mbit/s"
 
     @override
     def use(self, file: str) -> str:

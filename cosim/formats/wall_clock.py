@@ -13,6 +13,7 @@ milliseconds, it is refused. A form of one's own is that of Python's `strptime`,
 numbers.
 """
 
+import math
 import re
 
 import numpy as np
@@ -61,10 +62,10 @@ def stamps_ns(table: Table, column: str, time_format: str | None) -> NDArray[np.
         found, is_wrong = _parsed(names, time_format)
         table.check(column, is_wrong[names.which], f"is no time of the form {time_format}", _FIX)
         return found[names.which]
-    text = names.each[0]
+    text, first = names.each[0], number_of(names.each[0])
     is_a_date = len(text) == 14 and text.startswith(("19", "20"))  # 20191214110508, a number as well
-    if number_of(text) == number_of(text) and not is_a_date:
-        return _of_numbers(table, column, names, _unit_ns(table, column, number_of(text)))
+    if not math.isnan(first) and not is_a_date:
+        return _of_numbers(table, column, names, _unit_ns(table, column, first))
     return _recognised(table, column, names)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
-from cosim.formats.converted import ConvertedTable
+from cosim.formats.converted import ConvertedTable, clients_of
 
 
 class Stays(NamedTuple):
@@ -65,8 +65,7 @@ class Windows(ConvertedTable):
     @property
     @override
     def summary(self) -> str:
-        num = self.table["device"].nunique()
-        clients = "1 client" if num == 1 else f"{num} clients"
+        clients = clients_of(self.table["device"].nunique())
         of_s = self.table["to_s"] - self.table["from_s"]
         if "period_s" not in self.table:
             return f"{clients}, median window {np.median(of_s):.4g} s"

@@ -17,8 +17,8 @@ import docstring_parser
 from rich.table import Table
 
 from cosim.configuration import ConfigurationError, did_you_mean, draft
-from cosim.files.on_disk import shown
-from scenarios.command_line.arguments import first_word, one_value_of, parse
+from cosim.files.on_disk import shown, typed
+from scenarios.command_line.arguments import first_word, one_value_of, parse, with_options
 from scenarios.command_line.console import console
 from scenarios.command_line.modules import module_of
 
@@ -63,8 +63,8 @@ def convert(function: Callable[..., Any], files: list[str], options: Mapping[str
             f"{name}: returns {type(found).__name__}. Use return cosim.formats.Rates(frame), or another "
             "Converted of that room."
         )
-    written = shown(found.save(out))
-    console.print(f"{written}: {found.summary}. Use: {found.use(written)}", soft_wrap=True)
+    written = found.save(out)
+    console.print(f"{shown(written)}: {found.summary}. Use: {found.use(typed(written))}", soft_wrap=True)
 
 
 def formats() -> dict[str, Callable[..., Any]]:
@@ -125,8 +125,7 @@ def _options(function: Callable[..., Any], program: str, arguments: list[str]) -
     lines = [f"    {name}: {' '.join(described.get(name, '').split())}" for name in fields]
     kind.__doc__ = "\n".join(["Options of a format.", "", "Attributes:", *lines])
     about = "\n\n".join(filter(None, (said.short_description, said.long_description)))
-    options = "\n".join(f"  {option}  {what}" for option, what in ANYWHERE.items())
-    found = parse(kind, program, arguments, draft(kind, {}), f"{about}\n\nAnywhere:\n{options}")
+    found = parse(kind, program, arguments, draft(kind, {}), with_options(about, ANYWHERE))
     return attrs.asdict(found, recurse=False)
 
 

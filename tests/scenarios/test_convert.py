@@ -44,6 +44,7 @@ def test_it_ends_with_what_was_written_and_how_a_scenario_uses_it(cosim_, tmp_pa
         "trace.parquet: 1 client, 1 s, mean 12.03, median 12.03 Mbit/s. Use: --uplink.kind TracedLink "
         "--trace.file trace.parquet --trace.dealing.kind InTurns --trace.past-end.kind RepeatTrace",
     )
+    assert "--trace.file 'my trace.csv' " in cosim_("mahimahi", "lte.up", "--out", "my trace.csv")[1]
     words = out.partition("Use: ")[2].split()
     with pytest.raises(SystemExit) as ended:
         command_line.main(
