@@ -25,8 +25,8 @@ class Column(Values):
     The file is read when the configuration is made.
 
     Attributes:
-        file: A csv or Parquet file with a column device and others; required. [no source] column: Name of
-            the column, which has the unit of the field; required. [no source]
+        file: A csv or Parquet file with a column device and others; required. [no source]
+        column: Name of the column, which has the unit of the field; required. [no source]
     """
 
     file: str = ""
