@@ -18,7 +18,8 @@ trained parameters.
 Validation: tests/devices/test_measured_steps.py.
 """
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,31 +66,43 @@ class MeasuredSteps(Cycles):
         """Refuse a table of clients other than the system's, or without times."""
         rows = self._rows()
         rows.check_clients(ClientNames(0, sum(system.sizes())), once=True)
-        self._cycles(rows)
+        _measured(rows)
 
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
-        own = sim.rows(clients, self._of_block) * step.fraction
-        return own * step.batch_size if SAMPLE in self._rows().table.columns else own
+        return sim.rows(clients, self._of_block, step.batch_size) * step.fraction
 
-    def _of_block(self, draws: Draws, kind: str, block: int) -> NDArray[np.float64]:
-        """Cycles of a step or a sample, for a block of clients."""
-        rows = self._rows()
-        cycles = np.zeros(rows.table.num_rows)
-        cycles[rows.numbers] = self._cycles(rows)
-        return cycles[block * BLOCK : (block + 1) * BLOCK]
-
-    def _cycles(self, rows: DeviceRows) -> NDArray[np.float64]:
-        """Cycles of a step or a sample of each row, shape (rows,)."""
-        table, names = rows.table, [name for name in (STEP, SAMPLE) if name in rows.table.columns]
-        if len(names) != 1:
-            what = f"has {'both columns' if names else 'neither of the columns'} {STEP} and {SAMPLE}"
-            raise fault(
-                table.path, what, f"one column: {STEP} for a step, or {SAMPLE} for each of its samples"
-            )
-        for name in ("frequency_hz", *names):
-            table.check(name, table.numbers(name) == 0.0, "is not above 0", "a measured value")
-        return table.numbers("frequency_hz") * table.numbers(names[0])
+    def _of_block(self, draws: Draws, kind: str, block: int, batch_size: int) -> NDArray[np.float64]:
+        """Cycles of a step on a mini-batch, for a block of clients."""
+        measured = _measured(self._rows())
+        own = measured.cycles[block * BLOCK : (block + 1) * BLOCK]
+        return own * batch_size if measured.of_sample else own
 
     def _rows(self) -> DeviceRows:
         return table_of_devices(MeasuredSteps, self.file)
+
+
+class _Measured(NamedTuple):
+    """What a table says.
+
+    Attributes:
+        cycles: Cycles of a step, or of a sample of its mini-batch, of each client, shape (clients,).
+        of_sample: True if they are of a sample.
+    """
+
+    cycles: NDArray[np.float64]
+    of_sample: bool
+
+
+@lru_cache(maxsize=4)
+def _measured(rows: DeviceRows) -> _Measured:
+    """What a table with a row for each client says."""
+    table, names = rows.table, [name for name in (STEP, SAMPLE) if name in rows.table.columns]
+    if len(names) != 1:
+        what = f"has {'both columns' if names else 'neither of the columns'} {STEP} and {SAMPLE}"
+        raise fault(table.path, what, f"one column: {STEP} for a step, or {SAMPLE} for each of its samples")
+    for name in ("frequency_hz", *names):
+        table.check(name, table.numbers(name) == 0.0, "is not above 0", "a measured value")
+    cycles = np.zeros(table.num_rows)
+    cycles[rows.numbers] = table.numbers("frequency_hz") * table.numbers(names[0])
+    return _Measured(cycles, of_sample=names[0] == SAMPLE)

@@ -94,7 +94,7 @@ class PresenceWindows(Presence):
     def _periods_s(self, rows: DeviceRows) -> NDArray[np.float64] | None:
         """Period of the device of each row, shape (rows,); None means that windows do not repeat."""
         if PERIOD not in rows.table.columns:
-            return None if self.period_s is None else np.full(rows.table.num_rows, self.period_s)
+            return None if self.period_s is None else np.broadcast_to(self.period_s, rows.table.num_rows)
         if self.period_s is not None:
             rule = f"the table has a column {PERIOD}"
             raise refuse("PresenceWindows", PERIOD, self.period_s, rule, f"Use {PERIOD} = None.")

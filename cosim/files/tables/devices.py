@@ -47,6 +47,7 @@ class DeviceRows:
         self.numbers = np.array([_client(word) for word in each], dtype=np.int64)[which]
         instead = "a client's number, from 0, or its name, such as client-0003"
         table.check("device", self.numbers < 0, "is no client", instead)
+        self._each, self._first = np.unique(self.numbers, return_index=True)
 
     def by_client(self, clients: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values of the rows in the order of the clients, each of which has one row, shape (clients,).
@@ -59,7 +60,7 @@ class DeviceRows:
 
     def row_of(self, client: int) -> int:
         """The first row of a client, by its number."""
-        return int((self.numbers == client).argmax())
+        return int(self._first[np.searchsorted(self._each, client)])
 
     def check_clients(self, clients: Sequence[str], *, once: bool = False) -> None:
         """Refuse rows of others than these clients, and clients without a row.
@@ -75,9 +76,9 @@ class DeviceRows:
         self.table.check("device", ~np.isin(self.numbers, known), "is none of the system's clients", instead)
         if once:
             again = np.ones(len(self.numbers), dtype=bool)
-            again[np.unique(self.numbers, return_index=True)[1]] = False
+            again[self._first] = False
             self.table.check("device", again, "has a row already", "one row for each device")
-        missing = np.setdiff1d(known, self.numbers)
+        missing = np.setdiff1d(known, self._each)
         if len(missing):
             raise ConfigurationError(
                 f"{shown(self.table.path)}: has no row for {len(missing)} of {len(clients)} clients, "
