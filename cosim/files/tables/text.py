@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _BLOCK = 2**20
-"""Bytes that Arrow reads at a time."""
+"""Bytes that Arrow reads at a time, where no line is as long."""
 _WITHIN = re.compile(rb'[^,\n]"[^,\r\n]')
 """A quote within a field, where doubled ones are left out."""
 _GLUED = re.compile(rb'(?:^|[,\n])""[^",\r\n]')
@@ -63,7 +63,7 @@ def _split(body: bytes, num_columns: int) -> "list[pa.ChunkedArray] | None":
     try:
         found = arrow.read_csv(
             pa.BufferReader(body),
-            read_options=arrow.ReadOptions(column_names=names, block_size=max(_BLOCK, _longest(body))),
+            read_options=arrow.ReadOptions(column_names=names, block_size=_block_size(body)),
             convert_options=arrow.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
             ),
@@ -74,9 +74,12 @@ def _split(body: bytes, num_columns: int) -> "list[pa.ChunkedArray] | None":
     return found.columns if has_a_row_a_line else None
 
 
-def _longest(body: bytes) -> int:
-    """Bytes of the longest line, of which Arrow's blocks hold at least one."""
-    return max(map(len, body.split(b"\n"))) + 2 if len(body) > _BLOCK else 0
+def _block_size(body: bytes) -> int:
+    """Bytes that Arrow reads at a time, so that a line ends in each block."""
+    half = _BLOCK // 2
+    while any(body.find(b"\n", at, at + half) < 0 for at in range(0, len(body) - half, half)):
+        half *= 2
+    return 2 * half
 
 
 def _has_loose_quotes(body: bytes) -> bool:
