@@ -1,7 +1,8 @@
 """Arguments: what becomes of the words of a command.
 
 Options are made of a configuration's own classes, by tyro. Before that, options that stand anywhere are taken
-out, fields that are named by the end of their path get the whole path, and `none` is read in any spelling.
+out, fields that are named by the end of their path get the whole path, and `none`, `true` and `false` are
+read in any spelling.
 """
 
 import types
@@ -212,7 +213,7 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
     words, annotation = [], None
     for word in arguments:
         if not word.startswith("--"):
-            words.append(_with_none(word, annotation))
+            words.append(_as_asked(word, annotation))
             if typed:
                 typed[-1].words.append(words[-1])
             continue
@@ -228,9 +229,9 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
             if path == "timing_only" and "evaluation.kind" in annotations:
                 hint = " Use --evaluation.kind Never."  # it is an option of studies
             raise ConfigurationError(f"no option {name}.{hint} See --help.")
-        typed.append(Typed(name, path, [_with_none(value, annotation)] if equals else []))
+        typed.append(Typed(name, path, [_as_asked(value, annotation)] if equals else []))
         name = _option(path)
-        words.append(f"{name}={_with_none(value, annotation)}" if equals else name)
+        words.append(f"{name}={_as_asked(value, annotation)}" if equals else name)
     for config in () if {"-h", "--help"} & {*words} else configs:
         check_numbers(config, typed)
         check_closed(config, [one.path for one in typed], _option)
@@ -268,9 +269,11 @@ def _annotation(config: Any, path: str) -> Any:
     return annotation
 
 
-def _with_none(word: str, annotation: Any) -> str:
-    """The word, or `None` where that is meant."""
+def _as_asked(word: str, annotation: Any) -> str:
+    """The word, or `None`, `True` or `False` where that is meant."""
     choices = typing.get_args(annotation)
+    if annotation in (bool, bool | None) and word.lower() in ("true", "false"):
+        return word.capitalize()
     if word.lower() not in NONE:
         return word
     if types.NoneType in choices:

@@ -54,6 +54,15 @@ def test_it_ends_with_what_was_written_and_how_a_scenario_uses_it(cosim_, tmp_pa
     assert (tmp_path / "run" / "transfers.parquet").is_file()
 
 
+@pytest.mark.parametrize("word", ["true", "True"])
+def test_true_and_false_are_read_as_a_message_has_them(cosim_, tmp_path, word):
+    (tmp_path / "t.json").write_text('{"a": {"active": [0], "inactive": [3], "finish_time": 4}}')
+    code, _, err = cosim_("fedscale-availability", "t.json", "--out", "x.csv")
+    assert (code, "Give --repeats with true or false." in err) == (2, True)
+    code, out, _ = cosim_("fedscale-availability", "t.json", "--repeats", word, "--out", "x.csv")
+    assert (code, out.partition(". Use")[0]) == (0, "x.csv: 1 client, there 75 % of the time")
+
+
 def test_a_function_of_a_user_is_a_format(cosim_, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "my_format.py").write_text(
