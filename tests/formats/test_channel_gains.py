@@ -97,105 +97,65 @@ def test_the_command_converts_and_says_how_to_use_it(tmp_path, capsys):
 REFUSED = {
     "a loss for a gain": (
         {"pl": [[92.0, 101.0]]},
-        {"quantity": "power_db", "axes": "time client"},
+        {"quantity": "power_db"},
         "pl[0, 0]: 92 is a power gain above 0 dB, as power_db. Use quantity = path_loss_db",
     ),
     "a gain for a loss": (
         {"pl": [[-92.0, -101.0]]},
-        {"quantity": "path_loss_db", "axes": "time client"},
+        {"quantity": "path_loss_db"},
         "pl[0, 0]: -92 is a power gain above 0 dB, as path_loss_db. Use quantity = power_db",
     ),
-    "a loss for a power": (
-        {"pl": [[92.0, 101.0]]},
-        {"quantity": "power", "axes": "time client"},
-        "above 0 dB, as power. Use quantity = path_loss_db",
-    ),
+    "a loss for a power": ({"pl": [[92.0, 101.0]]}, {}, "above 0 dB, as power. Use quantity = path_loss_db"),
     "dB for powers": (
         {"p": [[-92.0, -101.0]]},
-        {"quantity": "power", "axes": "time client"},
+        {},
         "p[0, 0]: -92 is no power, which is 0 or above. Use quantity = power_db",
     ),
-    "dB for amplitudes": (
-        {"p": [[-92.0, -101.0]]},
-        {"quantity": "amplitude", "axes": "time client"},
-        "Use quantity = power_db",
-    ),
+    "dB for amplitudes": ({"p": [[-92.0, -101.0]]}, {"quantity": "amplitude"}, "Use quantity = power_db"),
     "real parts": (
         {"a": [[1e-4, -2e-4]]},
-        {"quantity": "amplitude", "axes": "time client"},
+        {"quantity": "amplitude"},
         "a[0, 1]: -0.0002 is no amplitude, which is 0 or above. Use quantity = amplitude, and complex",
     ),
     "powers for amplitudes": (
         {"p": [[1e-9, 1e-10]]},
-        {"quantity": "amplitude", "axes": "time client"},
+        {"quantity": "amplitude"},
         "at most a power gain of -180 dB, as amplitude. Use quantity = power,",
     ),
     "coefficients for powers": (
         {"a": [[1e-4 + 1j]]},
-        {"quantity": "power", "axes": "time client"},
+        {},
         "holds complex coefficients, and no power. Use quantity = amplitude",
     ),
     "strong coefficients": (
         {"a": [[1.0 + 1j]]},
-        {"quantity": "amplitude", "axes": "time client"},
+        {"quantity": "amplitude"},
         "a[0, 0]: 1.41421 is a power gain above 0 dB, as amplitude. Use gains relative",
     ),
-    "infinite power": (
-        {"p": [[math.inf]]},
-        {"quantity": "power", "axes": "time client"},
-        "p[0, 0]: inf is infinite. Use NaN",
-    ),
-    "no path": (
-        {"p": [[math.nan]]},
-        {"quantity": "power", "axes": "time client"},
-        "has no path anywhere. Use",
-    ),
-    "axes": (
-        {"p": [[1e-9]]},
-        {"quantity": "power", "axes": "time"},
-        "has shape (1, 1), and axes names 1: time. Use 2 names",
-    ),
-    "a word": ({"p": [[1e-9]]}, {"quantity": "power", "axes": "time clients"}, "Did you mean client? Use"),
-    "twice": (
-        {"p": [[1e-9]]},
-        {"quantity": "power", "axes": "time time"},
-        "time is there 2 times. Use it once",
-    ),
-    "two servers": (
-        {"p": [[1e-9, 1e-9]]},
-        {"quantity": "power", "axes": "client one"},
-        "axis one has length 2. Use",
-    ),
+    "infinite power": ({"p": [[math.inf]]}, {}, "p[0, 0]: inf is infinite. Use NaN"),
+    "no path": ({"p": [[math.nan]]}, {}, "has no path anywhere. Use"),
+    "axes": ({"p": [[1e-9]]}, {"axes": "time"}, "has shape (1, 1), and axes names 1: time. Use 2 names"),
+    "a word": ({"p": [[1e-9]]}, {"axes": "time clients"}, "Did you mean client? Use"),
+    "twice": ({"p": [[1e-9]]}, {"axes": "time time"}, "time is there 2 times. Use it once"),
+    "two servers": ({"p": [[1e-9, 1e-9]]}, {"axes": "client one"}, "axis one has length 2. Use"),
     "phases of powers": (
         {"p": [[1e-9]]},
-        {"quantity": "power", "axes": "client path", "paths": "phases"},
+        {"axes": "client path", "paths": "phases"},
         "which has no phases. Use paths = powers",
     ),
-    "two arrays": (
-        {"p": [[1e-9]], "q": [[1e-9]]},
-        {"quantity": "power", "axes": "time client"},
-        "has the arrays p, q. Use array =",
-    ),
-    "no times": (
-        {"p": [[1e-9], [1e-9]]},
-        {"quantity": "power", "axes": "time client"},
-        "has 2 rows and no array time_s. Use step_s =",
-    ),
+    "two arrays": ({"p": [[1e-9]], "q": [[1e-9]]}, {}, "has the arrays p, q. Use array ="),
+    "no times": ({"p": [[1e-9], [1e-9]]}, {}, "has 2 rows and no array time_s. Use step_s ="),
     "times twice": (
         {"p": [[1e-9]], "time_s": [0.0]},
-        {"quantity": "power", "axes": "time client", "step_s": 1.0},
+        {"step_s": 1.0},
         "step_s is given, too. Use step_s = None",
     ),
     "times back": (
         {"p": [[1e-9], [1e-9]], "time_s": [1.0, 1.0]},
-        {"quantity": "power", "axes": "time client"},
+        {},
         "time_s[1]: 1 is not after the one before. Use",
     ),
-    "no step": (
-        {"p": [[1e-9], [1e-9]]},
-        {"quantity": "power", "axes": "time client", "step_s": 0.0},
-        "step_s = 0: must be above 0. Use",
-    ),
+    "no step": ({"p": [[1e-9], [1e-9]]}, {"step_s": 0.0}, "step_s = 0: must be above 0. Use"),
 }
 
 
@@ -203,7 +163,7 @@ REFUSED = {
 def test_what_does_not_fit_is_refused_with_the_likely_reading(case, tmp_path):
     arrays, options, said = REFUSED[case]
     with pytest.raises(ConfigurationError, match=re.escape(said)) as error:
-        channel_gains(npz(tmp_path, **arrays), **options)
+        channel_gains(npz(tmp_path, **arrays), **{"quantity": "power", "axes": "time client"} | options)
     assert has_fix(str(error.value))
 
 
