@@ -29,7 +29,7 @@ from cosim.configuration.rules import short
 from cosim.files.on_disk import shown
 from cosim.files.tables.content import content_of
 from cosim.files.tables.faults import fault, unreadable
-from cosim.formats.text_lines import lines_of
+from cosim.formats.text_lines import Line, lines_of
 
 FASTEST_M_PER_S = 100.0
 """Speed beyond which places or speeds are in another unit: 360 km/h. [no source]"""
@@ -73,9 +73,9 @@ def setdest_tracks(path: Path) -> list[Track]:
         if text.startswith(("#", "$god_")):
             continue
         if found := _BEGINS.fullmatch(text):
-            begins.setdefault(int(found[1]), {})[found[2]] = float(found[3])
+            begins.setdefault(int(found[1]), {})[found[2]] = _finite(line, found[3])
         elif found := _MOVES.fullmatch(text):
-            at_s, x_m, y_m, m_per_s = (float(found[k]) for k in (1, 3, 4, 5))
+            at_s, x_m, y_m, m_per_s = (_finite(line, found[k]) for k in (1, 3, 4, 5))
             own = legs.setdefault(int(found[2]), [])
             if not 0.0 <= m_per_s <= FASTEST_M_PER_S:
                 raise line.fault(f"{m_per_s:g} m/s is {3.6 * m_per_s:g} km/h", "speeds in m/s")
@@ -97,6 +97,14 @@ def setdest_tracks(path: Path) -> list[Track]:
                 points.append((at_s + length_m / m_per_s, x_m, y_m))
         each.append(Track(str(node), points, [(0.0, math.inf)]))
     return each
+
+
+def _finite(line: Line, word: str) -> float:
+    """A number of a line, of which one such as 1e400 is refused."""
+    number = float(word)
+    if math.isinf(number):
+        raise line.fault(f"{short(word)} is no finite number", "times in s and places in m")
+    return number
 
 
 def _until(points: list[Point], at_s: float) -> list[Point]:

@@ -109,6 +109,13 @@ REFUSED = {
     "no beginning": ("setdest", NOWHERE, {}, "node 0 has no place to begin"),
     "tcl": ("setdest", SETDEST + "exec rm\n", {}, "row 10: 'exec rm' is no movement. Use"),
     "order": ("setdest", SETDEST.replace("at 3.0", "at 0.5"), {}, "row 9: 0.5 s is before the line above"),
+    "endless": ("setdest", SETDEST.replace("60.0 0", "1e400 0"), {}, "row 8: 1e400 is no finite number. Use"),
+    "nowhere": (
+        "setdest",
+        SETDEST.replace("X_ 30.0", "X_ 1e400"),
+        {},
+        "row 5: 1e400 is no finite number. Use",
+    ),
     "3D": ("bonnmotion", "0 1 2 3\n", {}, "row 1: has 4 numbers, and times and places in turn are 3"),
     "fast": ("bonnmotion", "0 0 0 1 5000 0\n", {}, "row 1: 5000 m/s at 0 s. Use places in m"),
     "back": ("bonnmotion", "1 0 0 1 0 0\n", {}, "row 1: 1 s is not after 1 s. Use"),
@@ -117,7 +124,7 @@ REFUSED = {
     "cut": ("sumo", fcd()[:200], {}, "cannot be read"),
     "other": ("sumo", "<routes/>", {}, "row 1: <routes> is no element of an FCD output. Use"),
     "no place": ("sumo", fcd().replace('x="30', 'z="30'), {}, "x is not there, and no number. Use"),
-    "far": ("bonnmotion", "0 9000 0\n", {}, "must"),
+    "far": ("bonnmotion", "0 9000 0\n", {}, "umi.distance_2d_m = 9000: must lie from 10 to 5000 m"),
     "step": ("bonnmotion", BONNMOTION, {"step_s": 0.0}, "step_s = 0: must be above 0"),
 }
 
