@@ -83,7 +83,7 @@ class MeasuredSteps(Cycles):
 
 
 class _Measured(NamedTuple):
-    """What a table says.
+    """Cycles of a table.
 
     Attributes:
         cycles: Cycles of a step, or of a sample of its mini-batch, of each client, shape (clients,).
@@ -96,7 +96,7 @@ class _Measured(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _measured(rows: DeviceRows) -> _Measured:
-    """What a table with a row for each client says."""
+    """The cycles of a table with a row for each client."""
     table, names = rows.table, [name for name in (STEP, SAMPLE) if name in rows.table.columns]
     if len(names) != 1:
         what = f"has {'both columns' if names else 'neither of the columns'} {STEP} and {SAMPLE}"
