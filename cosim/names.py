@@ -5,7 +5,7 @@ are the same client, and client 10,000 comes after client 9,999.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import overload
 
@@ -57,6 +57,10 @@ class ClientNames(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         numbers = range(self.first, self.first + self.num)[place]
         return client_name(numbers) if isinstance(numbers, int) else tuple(map(client_name, numbers))
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return map(client_name, range(self.first, self.first + self.num))
 
 
 @attrs.frozen(eq=False)

@@ -94,7 +94,7 @@ def is_short(start_s: Any, lasts_s: Any) -> Any:
 def any_is_short(start_s: Times, lasts_s: Times) -> bool:
     """True if one of several jobs is short; arguments as `is_short`."""
     near = lasts_s < NEVER_SHORT_S
-    return bool(near.any()) and bool(is_short(start_s[near], lasts_s[near]).any())
+    return bool(np.count_nonzero(near)) and bool(is_short(start_s[near], lasts_s[near]).any())
 
 
 def duration_between(start_s: float, end_s: float) -> float:

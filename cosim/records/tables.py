@@ -157,6 +157,8 @@ def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -
 
 def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
     """Words kept one by one, and words kept by columns."""
+    if many is not None and not singles:
+        return many
     place_of = {word: place for place, word in enumerate(dict.fromkeys(singles))}
     codes = np.array([place_of[word] for word in singles], dtype=np.int64)
     if many is None:

@@ -168,9 +168,8 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
     static_w = fleet.devices.static_power_w
     send_w = fleet.send_w[which] if tx_power_w is None else tx_power_w + static_w[which]
     uploads = link.uploads(places, trained_s, work.payload, job, tx_power_w)
-    if uploads is None or _has_short(trained_s, uploads):
+    if uploads is None or not _are_long(clients, "send", trained_s, uploads):
         return None
-    _check_order(clients, "send", trained_s, uploads)
     gives_up_s = (
         None if waiting.upload_deadline_s is None else deadline_after(trained_s, waiting.upload_deadline_s)
     )
@@ -212,26 +211,25 @@ def downloads_of(
     downlink.begin_round(len(clients), math.inf, places)
     opens_s = np.full(len(clients), now_s)
     downloads = downlink.uploads(places, opens_s, payload, job)
-    if downloads is None or _has_short(opens_s, downloads):
+    if downloads is None or not _are_long(clients, "receive", opens_s, downloads):
         return None
-    _check_order(clients, "receive", opens_s, downloads)
     return downloads
 
 
-def _has_short(opens_s: NDArray[np.float64], way: Uploads) -> bool:
-    """True if an upload or download is too short for the clock; by events it is refused when it happens."""
-    begins_s = opens_s if way.granted_s is None else way.granted_s
-    near = way.ends_s < begins_s + NEVER_SHORT_S
-    return bool(is_short(begins_s[near], way.ends_s[near] - begins_s[near]).any())
+def _are_long(clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads) -> bool:
+    """True if no upload or download is too short for the clock; by events it is refused when it happens.
 
-
-def _check_order(clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads) -> None:
-    """Refuse uploads or downloads that go back in time, as the clock does."""
-    begins_s = opens_s
+    Raises:
+        ConfigurationError: One goes back in time, as the clock says it.
+    """
+    begins_s, ends_s = opens_s if way.granted_s is None else way.granted_s, way.ends_s
     if way.granted_s is not None:
-        begins_s = way.granted_s
         _check_each(clients, "wait", lambda: begins_s - opens_s, begins_s >= opens_s)
-    _check_each(clients, activity, lambda: way.ends_s - begins_s, way.ends_s >= begins_s)
+    is_far = ends_s >= begins_s + NEVER_SHORT_S
+    if np.count_nonzero(is_far) == len(is_far):
+        return True
+    _check_each(clients, activity, lambda: ends_s - begins_s, ends_s >= begins_s)
+    return not is_short(begins_s[~is_far], ends_s[~is_far] - begins_s[~is_far]).any()
 
 
 def _check_each(

@@ -40,7 +40,7 @@ class RatesWay(Way):
         """By events where an upload may be too short for the clock, which then is refused."""
         rates_bps, bits = self._rates_bps(of.places, of.job, of.tx_power_w), int(of.payload.bits)
         is_fast = rates_bps * NEVER_SHORT_S > bits
-        if is_fast.any() and is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]).any():
+        if np.count_nonzero(is_fast) and is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]).any():
             return None
         return SteadyUploads(of.begins_s, bits, rates_bps)
 
