@@ -53,6 +53,7 @@ class _Import(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=4096)
 def is_ours(file: Path) -> bool:
     """True if a file is one of this project's."""
     return any(file.is_relative_to(ours) for ours in _OURS)

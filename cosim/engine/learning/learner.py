@@ -64,6 +64,7 @@ from cosim.engine.learning.evaluator import Evaluator
 from cosim.engine.learning.resolver import Resolver
 from cosim.engine.learning.slices import Slices
 from cosim.engine.learning.workers import MOST_WORKERS, Workers, num_cores, one_torch_thread
+from cosim.networks.fingerprint import once
 from cosim.networks.flops import TrainingFlops
 from cosim.networks.initial_model import InitialModel
 from cosim.networks.own_networks import OwnNetworks
@@ -150,8 +151,8 @@ class Learner:
         self.flops = TrainingFlops(self._network, self.shape, dataset)
         self.task = task_for(task, dataset)
         with one_torch_thread(), exact(device):
-            check_task(self.task, dataset)
-            self.manner = check_network(self._network, self.shape, dataset, self.task, device)
+            once(check_task, self.task, dataset)
+            self.manner = once(check_network, self._network, self.shape, dataset, self.task, device)
         self.workers = Workers(num_workers)
 
     @cached_property
