@@ -21,10 +21,12 @@ from itertools import pairwise
 from typing import Any
 
 import attrs
+import pandas as pd
 
 from cosim.configuration.words import in_words, parts_of, value_in_words
 from cosim.engine.store.results import Result
 from cosim.records.rows import Measure
+from cosim.studies.table import outcome_of, table_of, target_label
 
 Reading = Callable[[Result], float | None]
 """Reads a number off a run."""
@@ -99,6 +101,23 @@ def wrapped(name: str, width: int = 30, most_lines: int = 2) -> str:
 def seed_of(run: Result) -> Any:
     """The seed in a run's configuration; None without one."""
     return run.config.get("system", {}).get("seed")
+
+
+def runs_of(designs: Sequence[Design], targets: Sequence[float] = (), held: int = 1) -> pd.DataFrame:
+    """The counted runs as a table of runs, from which metrics are read (`analysis.samples`).
+
+    Args:
+        targets: Targets of the headline; without a headline there are none.
+        held: Evaluations in a row at which one must be reached to count.
+    """
+    targets = targets if headlines(designs) else ()
+    rows = []
+    for number, design in enumerate(designs):
+        own = {"design": number, "name": design.name, "base": design.name, "error": "", "folder": ""}
+        for run in design.counted:
+            counts = {"seed": int(seed_of(run) or 0)} | outcome_of(run, targets, held)
+            rows.append(own | counts | {"status": "complete"})  # what does not count is left out already
+    return table_of(rows, [target_label(target, held) for target in targets])
 
 
 def headlines(designs: Sequence[Design]) -> dict[str, Measure]:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from analysis.intervals.ranks import Ranking, Ranks, ranks
 from analysis.intervals.statistics import Interval
-from analysis.studies import TO_TARGET
+from analysis.metrics import TO_TARGET
 from cosim.units import prefixed
 
 COSTS = {
@@ -29,7 +29,7 @@ COSTS = {
     "energy_to_{}_j": ("joules", "J"),
 }
 """Column of a target -> what designs are ranked by, and its unit."""
-assert set(COSTS) == set(TO_TARGET)
+assert set(COSTS) == {cost.column for cost in TO_TARGET}
 
 
 @attrs.frozen(kw_only=True)

@@ -21,7 +21,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analysis.intervals.statistics import Interval
-from analysis.studies import Comparison, Metric, compared, diverged, metrics
+from analysis.metrics import Metric, metrics
+from analysis.samples import Sample, diverged
+from analysis.studies import Comparison, compared
 from cosim.configuration.words import column_in_words, field_in_words, value_in_words
 from cosim.units import prefixed
 
@@ -46,15 +48,14 @@ def by_design(runs: pd.DataFrame, chosen: Collection[str], reference: int | None
     head: list[str] = []
     for metric in (known[column] for column in chosen):
         own = [row for row in found if row.metric == metric.column]
-        values = {row.design: row.value if reference is None else row.difference for row in own}
-        shown = [value for value in values.values() if value is not None]
-        if not shown:
-            continue
         scale, label = scaled(metric, [row.value for row in own])
-        statistic = "" if reference is not None else _statistic(own)
-        head.append(f"{label}{statistic}")
-        for design, value in values.items():
-            cells[design, head[-1]] = "" if value is None else interval_in_words(value, scale)
+        if reference is None:
+            words = {row.design: value_in_cell(row.sample, scale) for row in own}
+        else:
+            words = {row.design: difference_in_cell(row, scale) for row in own}
+        if any(words.values()):
+            head.append(label)
+            cells |= {(design, label): said for design, said in words.items()}
     factors, of_design = factors_of(runs)
     rows = [[*own, *(cells.get((d, name), "") for name in head)] for d, own in of_design.items()]
     return Table([*factors, *head], rows, len(factors))
@@ -69,13 +70,10 @@ def by_metric(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> Ta
         own = [row for row in found if row.metric == metric.column]
         scale, label = scaled(metric, [row.value for row in own])
         for row in own:
-            name = f"{label}{_statistic(own)}" if row is own[0] else ""
-            value = interval_in_words(row.value, scale)
-            if metric.target and metric.column.startswith("reached"):
-                value = f"{value}: {row.statistic}"
-            against = "-" if row.difference is None else interval_in_words(row.difference, scale)
+            name = label if row is own[0] else ""
+            against = difference_in_cell(row, scale) or "-"
             against = f"{against}; {row.pairs}" if row.pairs else against
-            rows.append([name, *of_design[row.design], value, against])
+            rows.append([name, *of_design[row.design], value_in_cell(row.sample, scale), against])
     (name,) = runs.loc[runs["design"] == reference, "name"].unique()
     against = f"difference to {name}, seed by seed"
     return Table(["", *factors, "mean", against], rows, len(factors))
@@ -91,10 +89,16 @@ def frame(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> pd.Dat
             continue
         own = {"design": row.design, "name": row.name, **factors.loc[row.design].to_dict()}
         own |= {"metric": row.metric, "statistic": row.statistic, "num_runs": row.num_runs}
-        own |= {"num_diverged": int(num_diverged[row.design])}
+        own |= {"num_diverged": int(num_diverged[row.design]), "note": row.note}
         own |= {"value": row.value.estimate, "low": row.value.low, "high": row.value.high}
+        if row.sample.missed:
+            own["horizon"] = row.sample.horizon
+        if (median := row.sample.median) is not None:
+            own |= {"median": median.estimate, "median_low": median.low, "median_high": median.high}
         if (found := row.difference) is not None:
             own |= {"difference": found.estimate, "difference_low": found.low, "difference_high": found.high}
+            if math.isfinite(horizon := row.horizon):
+                own["difference_horizon"] = horizon
         rows.append(own | (row.pairs._asdict() if row.pairs else {}))
     return pd.DataFrame(rows)
 
@@ -129,6 +133,23 @@ def scaled(metric: Metric, values: Sequence[Interval]) -> tuple[float, str]:
     largest = max((abs(v.estimate) for v in values if math.isfinite(v.estimate)), default=0.0)
     scale, unit = prefixed(largest, metric.unit)
     return 1.0 / scale, f"{measure.words.removesuffix(f'({metric.unit})').strip()} ({unit})"
+
+
+def value_in_cell(sample: Sample, scale: float = 1.0) -> str:
+    """A mean with its interval, and where a run missed up to where it goes, and how many got there."""
+    value = interval_in_words(sample.value, scale)
+    if math.isnan(sample.value.estimate):
+        return value
+    up_to = sample.statistic.removeprefix("mean") if sample.missed else ""
+    return f"{value}{up_to}, {sample.note}" if sample.note else value
+
+
+def difference_in_cell(row: Comparison, scale: float = 1.0) -> str:
+    """A difference to the reference with its interval, and up to where it goes; empty where there is none."""
+    if (found := row.difference) is None:
+        return ""
+    up_to = f" up to {row.sample.metric.amount(row.horizon)}" if math.isfinite(row.horizon) else ""
+    return f"{interval_in_words(found, scale)}{up_to}"
 
 
 def interval_in_words(interval: Interval, scale: float = 1.0) -> str:
@@ -185,12 +206,6 @@ _LATEX = {
 
 def _escaped(text: str, signs: Mapping[str, str]) -> str:
     return "".join(signs.get(character, character) for character in " ".join(text.split()))
-
-
-def _statistic(own: Sequence[Comparison]) -> str:
-    """Name of the statistic that a metric's values are, where they are not means."""
-    told = {row.statistic for row in own if not row.metric.startswith("reached")} - {"mean"}
-    return "".join(f", {statistic}" for statistic in sorted(told))
 
 
 def _num_diverged(runs: pd.DataFrame) -> pd.Series:

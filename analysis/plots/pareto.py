@@ -7,10 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.designs import Design, headlines
+from analysis.designs import Design, headlines, runs_of
 from analysis.intervals.statistics import Interval
+from analysis.metrics import metrics
 from analysis.plots.style import COLOURS, FEWEST_RUNS, MARKERS, in_legend, legend_above
-from analysis.targets import ToTarget, common_horizon, to_target
+from analysis.samples import Sample, samples
+from cosim.studies.table import target_label
 
 MOST_NAMED = 8
 
@@ -19,38 +21,32 @@ class Point(NamedTuple):
     """Cost of a design up to a target, in time and in energy."""
 
     name: str
-    time_s: ToTarget
-    energy_j: ToTarget
+    time_s: Sample
+    energy_j: Sample
 
     @property
     def place(self) -> tuple[float, float]:
-        """Its two means."""
-        return self.time_s.restricted_mean.estimate, self.energy_j.restricted_mean.estimate
+        """Its two means; NaN where it has none."""
+        return self.time_s.value.estimate, self.energy_j.value.estimate
+
+    @property
+    def is_drawn(self) -> bool:
+        """True if it has both means."""
+        return all(map(math.isfinite, self.place))
 
 
 def points(designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
-    """Cost of each design up to a target; a run that missed counts as the horizon (`analysis.targets`).
+    """Cost of each design up to a target (`analysis.samples`); a design without an evaluation has none.
 
     Args:
         target: Of the headline, such as an accuracy of 0.8.
         held: Evaluations in a row at which it must be reached to count.
     """
-    counted = [design for design in designs if design.counted]
-    found: dict[str, list[tuple[list[float], list[float]]]] = {"time_s": [], "energy_j": []}
-    for column, of in found.items():
-        for design in counted:
-            reached = [run.at_target(target, held) for run in design.counted]
-            taken = [math.inf if at is None else float(getattr(at, column)) for at in reached]
-            lasted = [float(getattr(run.summary, column)) for run in design.counted]
-            of.append((taken, lasted))
-    horizons = {column: common_horizon(of) for column, of in found.items()}
-    return [
-        Point(
-            design.name,
-            *(to_target(found[column][number][0], horizons[column]) for column in ("time_s", "energy_j")),
-        )
-        for number, design in enumerate(counted)
-    ]
+    runs, label = runs_of(designs, (target,), held), target_label(target, held)
+    known = metrics(runs)
+    times_s = samples(runs, known[f"time_to_{label}_s"])
+    energies_j = samples(runs, known[f"energy_to_{label}_j"])
+    return [Point(found.name, found, energies_j[design]) for design, found in times_s.items()]
 
 
 def target_in_words(designs: Sequence[Design], target: float, held: int = 1) -> str:
@@ -84,9 +80,9 @@ def _about(interval: Interval) -> list[list[float]]:
 def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) -> list[Point]:
     """Time and energy to a target, with intervals of 95 %, and the front of designs that no other beats.
 
-    A hollow point has runs that missed; a design of which none reached the target is not drawn. Of many
-    designs eight are named and have intervals: the front, and the next. Fewer than three runs have no
-    interval.
+    A hollow point has runs that missed, so it would take more, and is no part of the front; a design of
+    which no run reached the target by its horizon is not drawn. Of many designs eight are named and have
+    intervals: the front, and the next. Fewer than three runs have no interval.
 
     Returns:
         All points, drawn or not.
@@ -95,19 +91,20 @@ def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) 
         ValueError: No run reached the target.
     """
     found = points(designs, target, held)
-    drawn = [point for point in found if point.time_s.num_reached]
+    drawn = [point for point in found if point.is_drawn]
     if not drawn:
         raise ValueError(f"target = {target:g}: no run reached it. Use a target that some run reached.")
-    kept = front([point.place for point in drawn])
+    known = [index for index, point in enumerate(drawn) if not point.time_s.missed]
+    kept = [known[index] for index in front([drawn[index].place for index in known])]
     named = list(range(len(drawn))) if len(drawn) <= MOST_NAMED else _named([p.place for p in drawn], kept)
     for index, point in enumerate(drawn):
-        x, y = point.time_s.restricted_mean, point.energy_j.restricted_mean
+        x, y = point.time_s.value, point.energy_j.value
         is_named = index in named
         place = named.index(index) if is_named else 0
         colour = COLOURS[place % len(COLOURS)] if is_named else "#b0b0b0"
-        missed = point.time_s.num_runs - point.time_s.num_reached
+        missed = point.time_s.missed
         has_interval = is_named and point.time_s.num_runs >= FEWEST_RUNS
-        words = f" ({point.time_s.num_reached} of {point.time_s.num_runs} reached)" if missed else ""
+        words = f" ({point.time_s.note})" if missed else ""
         axes.errorbar(
             [x.estimate],
             [y.estimate],
@@ -122,7 +119,7 @@ def pareto(axes: Axes, designs: Sequence[Design], target: float, held: int = 1) 
             label=in_legend(point.name + words) if is_named else None,
             zorder=3 if is_named else 2,
         )
-    steps = np.array([drawn[index].place for index in kept])
+    steps = np.array([drawn[index].place for index in kept] or np.empty((0, 2)))
     axes.step(steps[:, 0], steps[:, 1], where="post", color="#4a4a4a", linewidth=0.8, linestyle=":")
     words = target_in_words(designs, target, held)
     axes.set(xlabel=f"time to {words} (s)", ylabel=f"energy to {words} (J)")

@@ -1,13 +1,14 @@
 """Comparisons: what the designs' fields do, and what a target takes, as parts of a page.
 
 Scope: pictures over one field, that with most values, where it is a number in every design; lines for what
-else differs, six at most. What a run that missed a target counts as says `analysis.targets`.
+else differs, six at most. What a run that missed a target counts as says `analysis.samples`.
 
 Usage::
 
     values = to_targets(designs, (0.8, 0.9))
 """
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -22,6 +23,7 @@ from analysis.plots.style import FEWEST_RUNS
 from analysis.report.numbers import Estimate, measures_of, number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panel, picture
+from analysis.samples import Sample
 
 _MOST_PICTURES = 4
 
@@ -67,53 +69,55 @@ def to_targets(designs: Sequence[Design], targets: Sequence[float], held: int = 
 
 def _to_target(designs: Sequence[Design], target: float, held: int, place: int) -> dict[str, Any]:
     found = points(designs, target, held)
-    words, is_reached = target_in_words(designs, target, held), any(p.time_s.num_reached for p in found)
+    words, is_drawn = target_in_words(designs, target, held), any(point.is_drawn for point in found)
     rows = [
         [
             point.name,
-            str(point.time_s),
-            *(_interval(each.restricted_mean) for each in (point.time_s, point.energy_j)),
+            f"{point.time_s.reached_in_words} reached",
+            *(_up_to(each) for each in (point.time_s, point.energy_j)),
             *(_interval(each.median) for each in (point.time_s, point.energy_j)),
         ]
         for point in found
     ]
     header = ["design", "runs", "mean time (s)", "mean energy (J)", "median time (s)", "median energy (J)"]
-    horizon_s, horizon_j = found[0].time_s.horizon, found[0].energy_j.horizon
-    missed = any(point.time_s.num_reached < point.time_s.num_runs for point in found)
+    missed = any(point.time_s.missed for point in found)
     meaning = (
-        f" Means are restricted to a horizon that all designs share, {number(horizon_s)} s and "
-        f"{number(horizon_j)} J: a run that took longer, or missed, counts as having taken as much. "
+        " Where a run missed, it counts as having taken the least that such a run of its design lasted, as "
+        "do runs that took longer; so the mean itself is at least as large. "
         if missed
         else ""
     )
     return {
         "words": words,
-        "cannot_tell": [
-            (unit, number(of[0].horizon))
-            for unit, of in (("J", [p.energy_j for p in found]), ("s", [p.time_s for p in found]))
-            if missed and is_reached
-            if all(each.restricted_mean.estimate >= 0.999999 * each.horizon for each in of)
-        ],
+        "is_reached": any(point.time_s.num_reached for point in found),
         "figure": _time_and_energy(
             lambda axes: pareto(axes, designs, target, held), found, words, f"pareto{place}-"
         )
-        if is_reached
+        if is_drawn
         else None,
         "table": Table(f"To {words}, with 95 % intervals.{meaning} Medians need six runs.", header, rows),
     }
 
 
 def _time_and_energy(draw: Callable[[Axes], Any], found: Sequence[Point], words: str, prefix: str) -> Figure:
-    told = "; ".join(
-        f"{p.name}: {p.place[0]:.4g} s, {p.place[1]:.4g} J" for p in found if p.time_s.num_reached
-    )
+    told = "; ".join(f"{p.name}: {p.place[0]:.4g} s, {p.place[1]:.4g} J" for p in found if p.is_drawn)
     said = f"Energy over time to {words}. {told}."
     made = picture(draw, said=said, prefix=prefix, size=(7.0, 4.4))
     about = (
         f"Bars: 95 % intervals, from {FEWEST_RUNS} runs on. Dotted: designs that no other beats in both. "
-        "Hollow: some runs missed the target. Grey: designs that are not named."
+        "Hollow: some runs missed the target, so the design takes more. Grey: designs that are not named."
     )
     return Figure([made], f"To {words}. {about}", name=f"Time and energy to {words}")
+
+
+def _up_to(sample: Sample) -> Estimate | str:
+    """A mean, and up to where it goes where a run missed."""
+    found, words = _interval(sample.value), sample.statistic.removeprefix("mean").strip()
+    if math.isnan(sample.value.estimate):
+        return words
+    if not words:
+        return found
+    return f"{found} {words}" if isinstance(found, str) else found._replace(note=words)
 
 
 def _interval(interval: Interval | None) -> Estimate | str:

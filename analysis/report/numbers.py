@@ -43,10 +43,12 @@ class Estimate(NamedTuple):
     Attributes:
         value: The estimate.
         ends: Ends of the interval; None where all runs are equal.
+        note: What else a reader must know; may be empty.
     """
 
     value: str
     ends: tuple[str, str] | None
+    note: str = ""
 
 
 def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None = None) -> dict[str, Any]:

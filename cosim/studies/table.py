@@ -41,12 +41,15 @@ COLUMNS = {
     "bits_per_client": "float64",
     "received_bits_per_client": "float64",
     "last_version": "float64",
+    "latest_s": "float64",
+    "protocol": "str",
     "is_diverged": "bool",
 }
 """Columns of the table of runs; values that a run does not have are nan.
 
-Further columns are the scores of the last evaluation, as the tasks call them, four columns for each target,
-and the fields of the grid.
+`latest_s` is the instant at which the run's end stops the clock in any case, `protocol` the kind of its
+protocol. Further columns are the scores of the last evaluation, as the tasks call them, four columns for
+each target, and the fields of the grid.
 """
 MEASURES = "measures"
 """Key of an outcome that is no column: the meaning of its scores."""
@@ -146,7 +149,7 @@ def row_of(
     """
     fields = {f"field.{field}": json.dumps(_as_texts(value)) for field, value in values.items()}
     own = {"design": number, "name": name, "base": base, "seed": seed, "status": "waiting", "error": ""}
-    return own | {"folder": folder} | fields
+    return own | {"folder": folder, "protocol": ""} | fields
 
 
 def _as_texts(value: Any) -> Any:
@@ -187,8 +190,22 @@ def outcome_of(result: Result, targets: Sequence[float], held: int) -> dict[str,
     found = {name: summary[name] for name in summary if name in COLUMNS} | summary["scores"]
     if len(result.evaluations):
         found["last_version"] = float(result.evaluations["version"].iloc[-1])
+    system = result.config["system"]
+    found |= {"protocol": _kind(system.get("protocol"))} | _latest(system.get("end"))
     measures = {column: list(measure) for column, measure in result.summary.measures.items()}
     return found | taken(result, targets, held) | {MEASURES: measures}
+
+
+def _latest(end: Any) -> dict[str, float]:
+    """Instant at which an end stops the clock in any case, where it is one of ours that does."""
+    while isinstance(end, Mapping) and "at_the_latest" in end:
+        end = end["at_the_latest"]
+    return {"latest_s": float(end["duration_s"])} if _kind(end) == "AfterSeconds" else {}
+
+
+def _kind(part: Any) -> str:
+    """Kind of a part of a configuration."""
+    return str(part.get("kind", "")) if isinstance(part, Mapping) else ""
 
 
 def _is_diverged(row: Mapping[str, Any]) -> bool:

@@ -7,8 +7,8 @@ from typing import Literal
 import attrs
 from rich.table import Table
 
+from analysis.metrics import target_in_words
 from analysis.plots import drawing, overview
-from analysis.studies import target_in_words
 from cosim.engine.run.progress import say
 from cosim.engine.run.run import run
 from cosim.engine.run.targets import check_targets

@@ -15,7 +15,8 @@ import rich.table
 import tyro
 
 from analysis import tables
-from analysis.studies import Metric, metrics, reference_of
+from analysis.metrics import Metric, metrics
+from analysis.studies import reference_of
 from analysis.together import together
 from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.files.on_disk import as_text, replace, shown

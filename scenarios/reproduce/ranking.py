@@ -17,8 +17,9 @@ import pandas as pd
 
 import cosim
 from analysis.intervals.ranks import ENOUGH_SEEDS
+from analysis.metrics import metrics
 from analysis.rankings import COSTS, ranked
-from analysis.studies import to_targets
+from analysis.samples import samples
 from cosim.files.on_disk import place, replace
 from cosim.studies.study import Study
 from scenarios.command_line.console import console, save_picture, save_table
@@ -123,10 +124,12 @@ def tuned(options: Options, folder: Path) -> Designs:
     best: dict[tuple[str, str], tuple[tuple[float, float], Rates]] = {}
     for setting in settings:
         own = runs[runs["name"].str.startswith(f"{setting}: ")]
-        taken = to_targets(own, f"time_to_{options.label}_s")
+        own.attrs = runs.attrs
+        taken = samples(own, metrics(own)[f"time_to_{options.label}_s"])
+        horizon_s = min(sample.horizon for sample in taken.values())
         for design, (of, name, rates) in tried.items():
             if of == setting:
-                seconds = taken[int(numbers[design])].restricted_mean.estimate
+                seconds = float(taken[int(numbers[design])].up_to(horizon_s).mean())
                 score = (seconds, -float(accuracy[design]))
                 known = best.get((setting, name))
                 best[setting, name] = min(known, (score, rates)) if known else (score, rates)

@@ -10,8 +10,10 @@ from scipy import stats
 
 from analysis.intervals.medians import median_interval
 from analysis.intervals.shares import share_interval, wilson
-from analysis.studies import compared, is_tight, load, metrics, to_targets
-from analysis.targets import Pairs
+from analysis.metrics import metrics
+from analysis.pairs import Pairs
+from analysis.samples import samples
+from analysis.studies import compared, is_tight, load
 from cosim import ConfigurationError, Result
 
 TIMES_S = {0: [10.0, 12.0, 17.0], 1: [9.0, 11.5, 16.0]}
@@ -95,7 +97,7 @@ def test_scores_are_those_that_the_table_means_and_shares_stay_within_0_and_1():
 
 
 def test_a_design_in_which_a_seed_missed_its_target_stands_beside_the_others():
-    """Three seeds: means of min(T, horizon), where the horizon is what the run that missed lasted."""
+    """Three seeds: the mean of min(T, horizon), where the horizon is what the run that missed lasted."""
     found = {
         (r.design, r.metric): r for r in compared(reaching({0: [1.0, 2.0, math.nan], 1: [1.5, 1.0, 3.0]}))
     }
@@ -103,30 +105,33 @@ def test_a_design_in_which_a_seed_missed_its_target_stands_beside_the_others():
     assert missed.statistic == "mean up to 9 s"
     assert missed.value.estimate == pytest.approx(np.mean([1.0, 2.0, 9.0]), rel=1e-12)
     assert missed.value.high == 9.0
+    assert missed.note == "2 of 3"
+    assert (other.statistic, other.note, other.horizon) == ("mean", "", 9.0)
+    assert other.value.estimate == pytest.approx(np.mean([1.5, 1.0, 3.0]), rel=1e-12)
     assert other.difference.estimate == pytest.approx(np.mean([0.5, -1.0, -6.0]), rel=1e-12)
     assert other.pairs == Pairs(wins=2, losses=1, undecided=0)
     assert missed.pairs is None
     share = found[0, "reached_0.8"]
     assert share.statistic == "2 of 3 reached"
     assert (share.value.low, share.value.high) == (wilson(2, 3).low, wilson(2, 3).high)
-    assert found[0, "versions_to_0.8"].statistic == "mean up to 9"
+    assert found[0, "versions_to_0.8"].statistic == "mean up to 9 versions"
 
 
-def test_with_six_seeds_it_is_the_median():
+def test_with_six_seeds_there_is_a_median_besides():
     times_s = {0: [1.0, 2.0, 3.0, 4.0, 5.0, math.nan], 1: [1.0] * 5 + [2.0]}
     found = {(row.design, row.metric): row for row in compared(reaching(times_s))}
     own, wanted = found[0, "time_to_0.8_s"], median_interval([1.0, 2.0, 3.0, 4.0, 5.0, math.inf])
-    assert own.statistic == "median"
-    assert (own.value.low, own.value.estimate, own.value.high) == (wanted.low, 3.5, math.inf)
-    fewer = reaching(times_s).query("design == 0 or seed < 5")
-    fewer.attrs = reaching(times_s).attrs
-    assert {row.statistic for row in compared(fewer) if row.metric == "time_to_0.8_s"} == {"mean up to 9 s"}
+    assert own.statistic == "mean up to 9 s"
+    median = own.sample.median
+    assert (median.low, median.estimate, median.high) == (wanted.low, 3.5, math.inf)
+    assert found[0, "reached_0.8"].sample.median is None
 
 
 def test_what_nobody_reached_is_said_once():
-    found = compared(reaching({0: [math.nan] * 2, 1: [math.nan] * 2}))
-    assert {row.metric for row in found if "0.8" in row.metric} == {"reached_0.8"}
-    assert to_targets(reaching({0: [math.nan] * 2, 1: [math.nan] * 2}), "time_to_0.8_s")[1].horizon == 9.0
+    runs = reaching({0: [math.nan] * 2, 1: [math.nan] * 2})
+    assert {row.metric for row in compared(runs) if "0.8" in row.metric} == {"reached_0.8"}
+    found = samples(runs, metrics(runs)["time_to_0.8_s"])[1]
+    assert (found.horizon, found.note) == (9.0, "none by 9 s")
 
 
 def test_one_seed_has_no_interval_and_says_so():
@@ -150,7 +155,15 @@ def test_tight_is_a_half_width_of_at_most_a_share_of_the_mean(share):
 
 def test_load_reads_a_study_with_plain_values(tmp_path):
     (tmp_path / "study.json").write_text("{}")
-    table = runs(error="", folder="", base="base", last_version=9.0, received_bits_per_client=0.0).assign(
+    table = runs(
+        error="",
+        folder="",
+        base="base",
+        last_version=9.0,
+        received_bits_per_client=0.0,
+        latest_s=np.nan,
+        protocol="",
+    ).assign(
         is_diverged=False,
         **{"field.uplink.sharing.bandwidth_hz": [json.dumps(5e6)] * 3 + [json.dumps(1e7)] * 3},
     )

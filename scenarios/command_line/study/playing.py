@@ -6,7 +6,8 @@ from pathlib import Path
 
 from attrs import evolve
 
-from analysis.studies import MEASURES, is_tight, metrics, reference_of
+from analysis.metrics import MEASURES, TO_TARGET, metrics
+from analysis.studies import is_tight, reference_of
 from analysis.tables import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
@@ -21,6 +22,7 @@ from cosim.files.on_disk import place, shown, typed
 from cosim.networks.of_run import network_of
 from cosim.studies.designs import Design, check_typed
 from cosim.studies.study import Study
+from cosim.studies.table import target_label
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.study import Options, grid, systems
@@ -49,7 +51,8 @@ def play(
         if design.system is not None:
             network_of(design.system)
     data_dir = None if options.data_dir is None else place(options.data_dir)
-    precision = dict(share(option, found, data_dir) for option in options.precision)
+    labels = [target_label(target, study.held) for target in study.targets]
+    precision = dict(share(option, found, data_dir, labels) for option in options.precision)
     out = place(options.out) if options.out else next_free_folder("studies", title)
     most = options.max_seeds or (10 * options.seeds if precision else options.seeds)
     try:
@@ -130,12 +133,15 @@ def check_end(base: System, options: Options, found: Sequence[Design]) -> None:
     )
 
 
-def share(option: str, asked: Sequence[Design], data_dir: Path | None) -> tuple[str, float]:
+def share(
+    option: str, asked: Sequence[Design], data_dir: Path | None, labels: Sequence[str] = ()
+) -> tuple[str, float]:
     """Metric and share of a precision.
 
     Args:
         asked: The designs, whose tasks report metrics too, where they learn.
         data_dir: Folder of the data set's files. None means the usual places.
+        labels: Targets of the study, as columns call them.
 
     Raises:
         ConfigurationError: It is none, or of a metric that no design has.
@@ -145,7 +151,7 @@ def share(option: str, asked: Sequence[Design], data_dir: Path | None) -> tuple[
         part = float(text.removesuffix("%")) / (100.0 if text.endswith("%") else 1.0)
     except ValueError:
         part = 0.0
-    known = dict.fromkeys(MEASURES)
+    known = dict.fromkeys([*MEASURES, *(cost.column.format(label) for label in labels for cost in TO_TARGET)])
     if metric not in known:
         seen: list[object] = []
         for system in (own.system for own in asked if own.system is not None):
