@@ -113,11 +113,15 @@ def runs_of(designs: Sequence[Design], targets: Sequence[float] = (), held: int 
     targets = targets if headlines(designs) else ()
     rows = []
     for number, design in enumerate(designs):
-        own = {"design": number, "name": design.name, "base": design.name, "error": "", "folder": ""}
+        own = {"design": number, "name": design.name, "base": "", "error": "", "folder": ""}
         for run in design.counted:
             counts = {"seed": int(seed_of(run) or 0)} | outcome_of(run, targets, held)
             rows.append(own | counts | {"status": "complete"})  # what does not count is left out already
-    return table_of(rows, [target_label(target, held) for target in targets])
+    runs, fields = table_of(rows, [target_label(target, held) for target in targets]), telling(designs)
+    told = runs.attrs | {"fields": fields, "parts": parts_of(designs[0].fields)}
+    runs = runs.assign(**{name: [designs[n].fields.get(name) for n in runs["design"]] for name in fields})
+    runs.attrs = told
+    return runs
 
 
 def headlines(designs: Sequence[Design]) -> dict[str, Measure]:

@@ -59,12 +59,14 @@ class Metric(NamedTuple):
         measure: Its meaning.
         target: Label of the target that it belongs to, or None.
         in_all: Of what a target took, the column of what a run took in all; else None.
+        least: No value is below this; -inf for no such bound.
     """
 
     column: str
     measure: Measure
     target: str | None = None
     in_all: str | None = None
+    least: float = -math.inf
 
     @property
     def unit(self) -> str:
@@ -88,12 +90,20 @@ class Metric(NamedTuple):
         return "time_s" in (self.in_all, self.column)
 
     @property
+    def is_cost(self) -> bool:
+        """True if it is something that a run takes, which is never negative, and less of it is better."""
+        return not self.measure.is_share and self.least == 0.0
+
+    @property
+    def kind(self) -> str:
+        """One word for what a cost counts, such as energy."""
+        kinds = {"time_s": "time", "energy_j": "energy", "last_version": "versions"}
+        return kinds.get(self.in_all or self.column, "traffic")
+
+    @property
     def range(self) -> tuple[float, float]:
         """Values that it may have: shares from 0 to 1, costs from 0 on; other scores any."""
-        if self.measure.is_share:
-            return 0.0, 1.0
-        is_cost = self.in_all is not None or self.column in MEASURES
-        return (0.0 if is_cost else -math.inf), math.inf
+        return (0.0, 1.0) if self.measure.is_share else (self.least, math.inf)
 
     def amount(self, value: float) -> str:
         """A value in words, such as 584 ms."""
@@ -106,14 +116,15 @@ class Metric(NamedTuple):
 def metrics(runs: pd.DataFrame) -> dict[str, Metric]:
     """Metrics that runs can be compared by, by their columns."""
     scores = {name: Measure(*values) for name, values in runs.attrs.get("measures", {}).items()}
-    found = [Metric(column, measure) for column, measure in (MEASURES | scores).items()]
+    found = [Metric(column, measure, least=0.0) for column, measure in MEASURES.items()]
+    found += [Metric(column, measure) for column, measure in scores.items()]
     for label in runs.attrs.get("targets", ()):
         words = target_in_words(label)
         share = Measure(f"{words} reached", higher_is_better=True, is_share=True)
         found.append(Metric(REACHED.format(label), share, label))
         for cost in TO_TARGET:
             measure = Measure(cost.words.format(words), higher_is_better=False)
-            found.append(Metric(cost.column.format(label), measure, label, cost.in_all))
+            found.append(Metric(cost.column.format(label), measure, label, cost.in_all, least=0.0))
     return {metric.column: metric for metric in found}
 
 

@@ -157,7 +157,7 @@ class Sample:
         """Horizon of the difference to another design; infinite where no run of both missed."""
         return min(self.horizon, other.horizon)
 
-    def difference(self, other: "Sample") -> Interval | None:
+    def difference(self, other: "Sample", level: float = 0.95) -> Interval | None:
         """Mean difference to another design, on the same seeds, up to the horizon that they share.
 
         None with fewer than two shared seeds, where a number is lost, where one of both has none by the
@@ -167,7 +167,7 @@ class Sample:
         if len(shared) < 2 or self.has_none_by(horizon) or other.has_none_by(horizon):
             return None
         own, others = (of.up_to(horizon)[shared].to_numpy() for of in (self, other))
-        found = paired_difference(others, own)
+        found = paired_difference(others, own, level)
         least = self.metric.range[0]
         return cut(found, least - min(other.most, horizon), min(self.most, horizon) - least)
 

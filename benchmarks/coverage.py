@@ -6,6 +6,9 @@ runs flagged too noisy ("flag"), the coverage of all runs ("all") and that of th
     t             10 replications: means of 50 exponential values, or normal values
     shares        5 and 20 replications from 0 to 1: coverage of Student's t, how often its ends leave
                   0 to 1, coverage on the logit
+    times         2 to 20 times to a target of skewed laws: coverage of Student's t cut to what is possible,
+                  which reports show, of Hall's transformation, and of Student's t of logarithms carried over
+                  to the mean; in brackets their mean half widths, relative to the mean
     batch means   AR(1) of coefficient 0.9 that starts 20 standard deviations of its noise off; waiting in
                   M/M/1 at load 0.5 from an empty start
     ranks         12 designs on shared seeds, of which none is better: how often some are told apart
@@ -16,6 +19,7 @@ runs flagged too noisy ("flag"), the coverage of all runs ("all") and that of th
 The longest regenerative runs are repeated less often, since a load has --packets in all.
 
     python benchmarks/coverage.py
+    python benchmarks/coverage.py --times
     python benchmarks/coverage.py --replications 200 --packets 4e6
 """
 
@@ -29,10 +33,11 @@ from scipy.signal import lfilter
 from typing_extensions import override
 
 from analysis.intervals.batch_means import batch_means
+from analysis.intervals.bounded import mean_within
 from analysis.intervals.ranks import ranks
 from analysis.intervals.regenerative import cycles, regenerative
 from analysis.intervals.shares import share_interval
-from analysis.intervals.statistics import Interval, quantile, t_interval
+from analysis.intervals.statistics import Interval, mean_interval, quantile, t_interval
 from scenarios.validate.queue_arrays import waiting_s
 
 RATES_PER_S = (8.0, 2.0)
@@ -177,6 +182,65 @@ def print_shares(num_replications: int, rng: np.random.Generator) -> None:
         print(f"{name}  {'  '.join(cells)}", flush=True)
 
 
+Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+TIMES: dict[str, tuple[float, Draw]] = {
+    "lognormal, deviation 30 %": (1.0, lambda rng, shape: lognormal(rng, shape, 0.3)),
+    "lognormal, deviation 60 %": (1.0, lambda rng, shape: lognormal(rng, shape, 0.6)),
+    "lognormal, deviation 100 %": (1.0, lambda rng, shape: lognormal(rng, shape, 1.0)),
+    "1 and an exponential time": (2.0, lambda rng, shape: 1.0 + rng.standard_exponential(shape)),
+    "exponential": (1.0, lambda rng, shape: rng.standard_exponential(shape)),
+    "1 or 2, in 10 % late by 5": (2.0, lambda rng, shape: rng.integers(1, 3, shape) + 5.0 * late(rng, shape)),
+}
+"""Times to a target -> their mean, and how they are drawn."""
+SEEDS = (*range(2, 10), 10, 20)
+
+
+def lognormal(rng: np.random.Generator, shape: tuple[int, int], deviation: float) -> np.ndarray:
+    """Of mean 1 and a relative deviation."""
+    square = np.log(1.0 + deviation**2)
+    return rng.lognormal(-square / 2.0, np.sqrt(square), shape)
+
+
+def late(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """True in one of ten."""
+    return rng.random(shape) < 0.1
+
+
+def log_interval(values: np.ndarray) -> Interval:
+    """Student's t of logarithms of the mean, by the delta method: m exp(-+ t s / (m sqrt(n)))."""
+    found = t_interval(values)
+    reach = np.exp(found.half_width / found.estimate)
+    return Interval(
+        estimate=found.estimate, low=found.estimate / reach, high=found.estimate * reach, level=found.level
+    )
+
+
+def print_times(num_replications: int, rng: np.random.Generator) -> None:
+    """Print the coverage of intervals for the mean of skewed times, by the number of seeds."""
+    print("\ntimes                        seeds  Student's t, cut   Hall            of logarithms")
+    ways: list[Callable[[np.ndarray], Interval]] = [
+        lambda values: mean_within(values, 0.0, np.inf),
+        mean_interval,
+        log_interval,
+    ]
+    covered: dict[int, list[float]] = {}
+    for name, (truth, draw) in TIMES.items():
+        for num_seeds in SEEDS:
+            drawn = draw(rng, (num_replications, num_seeds))
+            cells = []
+            for way in ways:
+                found = [way(row) for row in drawn]
+                share = coverage(found, truth).covered
+                width = np.median([interval.half_width for interval in found]) / truth
+                cells.append(f"{100 * share:5.1f} ({width:5.2f})")
+                if way is ways[0]:
+                    covered.setdefault(num_seeds, []).append(share)
+            if num_seeds in (5, 10, 20):
+                print(f"{name:28s} {num_seeds:4d}   {'    '.join(cells)}", flush=True)
+    for num_seeds, shares in covered.items():
+        print(f"{num_seeds} seeds: {100 * min(shares):.0f} to {100 * max(shares):.0f} % (Student's t, cut)")
+
+
 def print_ranks(num_replications: int, rng: np.random.Generator) -> None:
     """12 designs of which none takes more than another, on shared seeds."""
     print("\nranks: studies in which some are told apart     2 seeds  5 seeds 10 seeds")
@@ -238,11 +302,16 @@ def main() -> None:
     )
     parser.add_argument("--replications", type=int, default=2000, help="runs of each setting, at most")
     parser.add_argument("--packets", type=float, default=4e7, help="packets of each load")
+    parser.add_argument("--times", action="store_true", help="print the coverage of times alone")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
+    if options.times:
+        print_times(10 * options.replications, rng)
+        return
     print_series(options.replications, rng)
     print_shares(10 * options.replications, np.random.default_rng(options.seed))
+    print_times(10 * options.replications, np.random.default_rng(options.seed))
     print_ranks(options.replications, np.random.default_rng(options.seed))
     print_regenerative(options.replications, int(options.packets), rng)
     error = np.sqrt(0.0475 / options.replications)

@@ -2,11 +2,13 @@
 
 Runs are evaluated at times of their own. Between two evaluations a run stands where its last one left it, so
 the mean is taken, at every time at which any run was evaluated, over what each run had reached by then. The
-axis begins where the last run was first evaluated and ends where the first run was last evaluated; outside of
-it some run says nothing.
+axis begins where the last run was first evaluated, since some run says nothing before, and ends where the
+last run ends. A run that ended earlier, at its target for instance, keeps its last value from then on; how
+many were still running stands beside each point.
 
 Scope and limitations: each interval holds for its own point, not for the whole curve at once. A curve whose
-values are not finite has no interval there.
+values are not finite has no interval there. Beyond the end of the first run the mean is of kept models, not
+of what further training would have made of them.
 
 Usage::
 
@@ -43,23 +45,23 @@ def mean_curve(
         most_points: Points at most, evenly chosen among all with both ends. None means all.
 
     Returns:
-        A row per point, columns `at`, `mean`, `low`, `high`; no row where the runs share no stretch of the
-        axis.
+        A row per point, columns `at`, `mean`, `low`, `high`, `num_running`; no row without runs, or with one
+        that was never evaluated.
     """
     read = [(np.asarray(at, dtype=float), np.asarray(values, dtype=float)) for at, values in curves]
     if not read or not all(len(at) for at, _ in read):
-        return pd.DataFrame(columns=["at", "mean", "low", "high"], dtype=float)
-    first, last = max(at[0] for at, _ in read), min(at[-1] for at, _ in read)
+        return pd.DataFrame(columns=["at", "mean", "low", "high", "num_running"], dtype=float)
     points = np.unique(np.concatenate([at for at, _ in read]))
-    points = points[(first <= points) & (points <= last)]
+    points = points[points >= max(at[0] for at, _ in read)]
     if most_points is not None and len(points) > most_points:
         points = points[np.unique(np.linspace(0, len(points) - 1, most_points).round().astype(int))]
     columns = [values[np.searchsorted(at, points, side="right") - 1] for at, values in read]
     reached = np.reshape(columns, (len(read), len(points)))
     mean = reached.mean(axis=0)
     ends = [_ends(values, is_share, level) for values in reached.T]
-    low, high = np.transpose(ends) if ends else ((), ())
-    return pd.DataFrame({"at": points, "mean": mean, "low": low, "high": high})
+    low, high = np.transpose(ends)
+    num_running = np.sum([at[-1] >= points for at, _ in read], axis=0)
+    return pd.DataFrame({"at": points, "mean": mean, "low": low, "high": high, "num_running": num_running})
 
 
 def _ends(values: np.ndarray, is_share: bool, level: float) -> tuple[float, float]:

@@ -42,7 +42,7 @@ class Curve(NamedTuple):
     """A score of one design over something.
 
     Attributes:
-        points: Columns at, mean, low, high.
+        points: Columns at, mean, low, high, num_running (`analysis.intervals.curves.mean_curve`).
         runs: What each run had, and where.
     """
 
@@ -138,6 +138,7 @@ def draw(axes: Axes, lines: Sequence[Curve], measure: Measure, over: str) -> Non
             at, factor * line.points["mean"], label=in_legend(line.name), drawstyle="steps-post", **looks
         )
         _spread(axes, line, factor, scale, looks["color"], with_bands=len(named) <= MOST_BANDS)
+        _still_running(axes, line, factor, scale, looks["color"], with_words=len(named) <= MOST_BANDS)
     axes.set(xlabel=words, ylabel=measure.label)
     axes.grid(alpha=0.3)
     axes.xaxis.set_major_locator(MaxNLocator(5))
@@ -173,6 +174,34 @@ def _spread(axes: Axes, line: Curve, factor: float, scale: float, colour: str, *
                 axes.plot(
                     at, [factor * values[where <= last].iloc[-1]], color=colour, marker="_", markersize=6
                 )
+
+
+def ends(line: Curve) -> pd.DataFrame:
+    """The points after which fewer runs were running, with how many are left; none at the end of the last."""
+    points = line.points.assign(left=line.points["num_running"].shift(-1))
+    return points[points["left"] < points["num_running"]]
+
+
+def _still_running(
+    axes: Axes, line: Curve, factor: float, scale: float, colour: str, *, with_words: bool
+) -> None:
+    """A tick where a run has ended and the line goes on, and how many are still running."""
+    found = ends(line)
+    at, mean = found["at"] / scale, factor * found["mean"]
+    if len(found):
+        axes.plot(at, mean, "|", color=colour, markersize=8, markeredgewidth=1.0, zorder=4)
+    for x, y, left in zip(at, mean, found["left"], strict=True) if with_words else ():
+        said = f"{left:.0f} of {len(line.runs)}"
+        place = {"xytext": (1.0, -8.0), "textcoords": "offset points"}
+        axes.annotate(said, (x, y), color=colour, fontsize=5.5, **place)
+
+
+def ended_in_words(lines: Sequence[Curve]) -> str:
+    """Caption about runs that ended before others of their design; nothing where none did."""
+    if not any(len(ends(line)) for line in lines):
+        return ""
+    words = ", and how many are still running" if min(len(lines), MOST_NAMED) <= MOST_BANDS else ""
+    return f"Ticks: a run has ended there, and keeps its last value from then on{words}."
 
 
 def spread_in_words(lines: Sequence[Curve]) -> str:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.asynchronous import by_client, speed_picture, staleness_picture, versions_picture
-from analysis.report.numbers import cell, in_small_units, is_share, number
+from analysis.report.cells import cell, in_small_units, is_share, number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panels_of
 from cosim.engine.store.results import Result

@@ -20,7 +20,8 @@ from analysis.intervals.statistics import Interval
 from analysis.plots.factor import MOST_LINES, factor, lines_of, numeric_fields
 from analysis.plots.pareto import Point, pareto, points, target_in_words
 from analysis.plots.style import FEWEST_RUNS
-from analysis.report.numbers import Estimate, measures_of, number
+from analysis.report.cells import Estimate, number
+from analysis.report.numbers import measures_of
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panel, picture
 from analysis.samples import Sample

@@ -13,8 +13,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.designs import Design, headlines
-from analysis.plots.model import AXES, MOST_NAMED, Curve, curves_of, draw, named_among, spread_in_words
-from analysis.report.numbers import number
+from analysis.plots.model import (
+    AXES,
+    MOST_NAMED,
+    Curve,
+    curves_of,
+    draw,
+    ended_in_words,
+    named_among,
+    spread_in_words,
+)
+from analysis.report.cells import number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panel, picture
 from cosim.records.rows import Measure
@@ -35,6 +44,7 @@ def learning(designs: Sequence[Design]) -> dict[str, Any]:
         found.append(
             {
                 "spread": spread_in_words(lines),
+                "ended": ended_in_words(lines),
                 "figure": Figure(pictures),
                 "num_designs": len(lines),
                 "points": [_points(line, measure) for line in lines[:_MOST_TABLES]],
@@ -61,8 +71,8 @@ def _points(line: Curve, measure: Measure) -> Table:
     step = -(-len(line.points) // _MOST_POINTS)
     chosen = sorted({*range(0, len(line.points), step), len(line.points) - 1})
     rows = []
-    for at, mean, low, high in line.points.iloc[chosen].itertuples(index=False, name=None):
+    for at, mean, low, high, num_running in line.points.iloc[chosen].itertuples(index=False, name=None):
         ends = f" [{number(factor * low)}, {number(factor * high)}]" if low < high else ""
-        rows.append([number(at), number(factor * mean) + ends])
+        rows.append([number(at), number(factor * mean) + ends, f"{num_running:.0f} of {len(line.runs)}"])
     which = "every point" if step == 1 else f"one in {step} points, and the last"
-    return Table(f"{line.name}: {which}", ["simulated time (s)", measure.label], rows)
+    return Table(f"{line.name}: {which}", ["simulated time (s)", measure.label, "still running"], rows)

@@ -17,7 +17,8 @@ from analysis.activities import in_words
 from analysis.designs import Design, Reading
 from analysis.fates import Fates
 from analysis.plots.bars import MOST_BARS, energy_parts, stacked
-from analysis.report.numbers import AllFates, cell, is_share, number
+from analysis.report.cells import cell, is_share, number
+from analysis.report.columns import AllFates
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import picture
 from cosim.engine.store.results import Result

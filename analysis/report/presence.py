@@ -14,7 +14,7 @@ from typing import Any
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.presence import presence_picture
 from analysis.plots.states import THERE, empty_percent, shares_of, states_picture
-from analysis.report.numbers import cell, is_share
+from analysis.report.cells import cell, is_share
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panels_of
 from cosim.engine.store.results import Result

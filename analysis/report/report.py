@@ -1,9 +1,10 @@
 """Report: runs, told on one page that opens from disk.
 
-What was asked, the table with intervals, the global model over time, energy and bits, what the fields do,
-what a target takes, which clients were there, how stale the updates of asynchronous servers were and whose,
-why a round took so long, what each client did when, what was sent and received, where the energy went, which
-clients were dropped and why, configuration and provenance. Runs become designs (`analysis.designs`), their
+What was found, what was asked, the table with intervals, the global model over time, energy and bits, what
+the fields do, what a target takes, which clients were there, how stale the updates of asynchronous servers
+were and whose, why a round took so long, what each client did when, what was sent and received, where the
+energy went, which clients were dropped and why, configuration and provenance. Runs become designs
+(`analysis.designs`), their
 rows fates and critical paths (`analysis.fates`, `analysis.critical_path`), these become the plain
 data of sections, and templates lay these out (`page`, `pictures`, `templates`).
 
@@ -28,6 +29,7 @@ from analysis.report.asked import asked
 from analysis.report.comparing import factors, to_targets
 from analysis.report.directions import both_ways
 from analysis.report.edge_rounds import edge_rounds
+from analysis.report.found import found
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
 from analysis.report.numbers import numbers
@@ -98,6 +100,7 @@ def report(
     against = next((own for own in designs if any(run is reference for run in own.runs)), None)
     fates = {id(run): Fates.of(run) for run in results}
     sections = [
+        Section("found", "What was found", found(designs, targets, held)),
         Section("asked", "What was asked", asked(designs, remarks)),
         Section("numbers", "The numbers", numbers(designs, fates, against)),
         Section("learning", "The global model over time, energy and bits", learning(designs)),

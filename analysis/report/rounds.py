@@ -19,7 +19,7 @@ from analysis.critical_path import CriticalPath
 from analysis.designs import Design, seed_of
 from analysis.plots.bars import MOST_BARS, stacked
 from analysis.plots.style import looks_of
-from analysis.report.numbers import Estimate, cell, number
+from analysis.report.cells import Estimate, cell, number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import picture
 from cosim.records.rows import DONE

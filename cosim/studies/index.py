@@ -81,7 +81,7 @@ def _is_known(run: str, known: Any) -> bool:
     """True if an outcome has a study's types, and does not say which run it belongs to."""
     if run == _TABLE:
         return isinstance(known, str)
-    texts, numbers = {"status": "", "error": ""}, dict(known["outcome"])
+    texts, numbers = {"status": "", "error": "", "protocol": ""}, dict(known["outcome"])
     texts |= {name: numbers.pop(name) for name in texts if name in numbers}
     for measure in numbers.pop("measures", {}).values():
         from_json(Measure, measure)

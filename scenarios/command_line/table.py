@@ -16,6 +16,7 @@ import tyro
 
 from analysis import tables
 from analysis.metrics import Metric, metrics
+from analysis.sentences import LEVEL, remark_on_seeds, sentences
 from analysis.studies import reference_of
 from analysis.together import together
 from cosim.configuration import ConfigurationError, did_you_mean
@@ -73,7 +74,7 @@ def table(paths: Sequence[Path], options: Options) -> int:
     chosen = columns(options.metric, known)
     remark(remarks)
     if options.format == "text" and options.out is None:
-        console.print(in_terminal(runs, chosen, reference))
+        in_words(runs, chosen, reference)
         return 0
     written = text(runs, chosen, reference, options)
     if options.out is None:
@@ -91,10 +92,20 @@ def text(runs: pd.DataFrame, chosen: Collection[str], reference: int, options: O
         return tables.frame(runs, chosen, reference).to_csv(index=False)
     if options.format == "text":
         with console.capture() as captured:
-            console.print(in_terminal(runs, chosen, reference))
+            in_words(runs, chosen, reference)
         return captured.get()
     found = tables.by_design(runs, chosen, reference if options.differences else None)
     return tables.latex(found) if options.format == "latex" else tables.markdown(found)
+
+
+def in_words(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> None:
+    """Print what was found, in sentences, and the table."""
+    if found := sentences(runs):
+        for words in (*found, LEVEL):
+            console.print(words, soft_wrap=True)
+    console.print(in_terminal(runs, chosen, reference))
+    if words := remark_on_seeds(runs):
+        console.print(words, soft_wrap=True)
 
 
 def in_terminal(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> rich.table.Table:

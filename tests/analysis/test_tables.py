@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.intervals.statistics import Interval
-from analysis.studies import compared, metrics
+from analysis.metrics import metrics
+from analysis.studies import compared
 from analysis.tables import Table, by_design, by_metric, factors_of, frame, interval_in_words, latex, markdown
 
 EXACTLY = {"float_precision": "round_trip"} if int(pd.__version__.split(".")[0]) < 3 else {}

@@ -27,7 +27,7 @@ from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.study import Options, grid, systems
 from scenarios.command_line.study.executor import pool
-from scenarios.command_line.table import in_terminal
+from scenarios.command_line.table import in_words as table_in_words
 from scenarios.command_line.targets import targets
 
 
@@ -77,7 +77,7 @@ def play(
     runs = together([out])
     reference = reference_of(runs)
     save_table(frame(runs, metrics(runs), reference), out / "table.csv")
-    console.print(in_terminal(runs, metrics(runs), reference))
+    table_in_words(runs, metrics(runs), reference)
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
         if (own["num_updates"] > 0).all() and (own["num_dropped"] == own["num_updates"]).all():
             console.print(f"{name}: every update was dropped. Use a longer wait.", soft_wrap=True)

@@ -30,10 +30,11 @@ def reached(curve: list[tuple[float, float]], at: float) -> float:
 @given(st.lists(CURVE, min_size=1, max_size=4))
 def test_every_point_is_the_mean_of_what_the_runs_had_reached(curves):
     found = mean_curve([tuple(zip(*curve, strict=True)) for curve in curves], is_share=True)
-    first, last = max(curve[0][0] for curve in curves), min(curve[-1][0] for curve in curves)
-    points = sorted({at for curve in curves for at, _ in curve if first <= at <= last})
+    first = max(curve[0][0] for curve in curves)
+    points = sorted({at for curve in curves for at, _ in curve if first <= at})
     assert list(found["at"]) == points
-    for at, mean, low, high in found.itertuples(index=False):
+    for at, mean, low, high, num_running in found.itertuples(index=False):
+        assert num_running == sum(at <= curve[-1][0] for curve in curves)
         values = [reached(curve, at) for curve in curves]
         assert mean == pytest.approx(np.mean(values), abs=1e-12)
         assert 0.0 <= low <= mean + 1e-12
@@ -43,10 +44,11 @@ def test_every_point_is_the_mean_of_what_the_runs_had_reached(curves):
 
 
 def test_by_hand():
-    """From 1 s, when the second run has begun, to 4 s, when the first has ended."""
+    """From 1 s, when the second run has begun, to 9 s; the first, which has ended at 4 s, keeps its value."""
     found = mean_curve([((0.0, 2.0, 4.0), (0.0, 4.0, 8.0)), ((1.0, 3.0, 9.0), (1.0, 2.0, 3.0))])
-    assert list(found["at"]) == [1.0, 2.0, 3.0, 4.0]
-    assert list(found["mean"]) == [0.5, 2.5, 3.0, 5.0]
+    assert list(found["at"]) == [1.0, 2.0, 3.0, 4.0, 9.0]
+    assert list(found["mean"]) == [0.5, 2.5, 3.0, 5.0, 5.5]
+    assert list(found["num_running"]) == [2, 2, 2, 2, 1]
     half = stats.t.ppf(0.975, 1) * np.std([8.0, 2.0], ddof=1) / np.sqrt(2.0)
     assert (found["low"][3], found["high"][3]) == pytest.approx((5.0 - half, 5.0 + half), rel=1e-12)
 
@@ -58,8 +60,10 @@ def test_few_points_keep_both_ends():
     assert (found["at"].iloc[0], found["at"].iloc[-1]) == (0.0, 999.0)
 
 
-def test_runs_that_share_no_time_have_no_mean_and_a_loss_that_is_not_finite_no_interval():
-    assert mean_curve([((0.0, 1.0), (1.0, 2.0)), ((2.0, 3.0), (1.0, 2.0))]).empty
+def test_runs_that_share_no_time_are_carried_on_and_a_loss_that_is_not_finite_has_no_interval():
+    found = mean_curve([((0.0, 1.0), (1.0, 2.0)), ((2.0, 3.0), (1.0, 2.0))])
+    assert (list(found["at"]), list(found["mean"])) == ([2.0, 3.0], [1.5, 2.0])
+    assert list(found["num_running"]) == [1, 1]
     assert mean_curve([]).empty
     (row,) = mean_curve([((0.0,), (1.0,)), ((0.0,), (np.inf,))]).itertuples(index=False)
     assert (row.mean, row.low, row.high) == (np.inf, np.inf, np.inf)

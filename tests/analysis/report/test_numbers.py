@@ -11,7 +11,7 @@ from scipy import stats
 
 import cosim
 from analysis.designs import designs_of
-from analysis.report.numbers import in_small_units
+from analysis.report.cells import in_small_units
 from analysis.report.report import report
 from cosim import (
     AfterRounds,
