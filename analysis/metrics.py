@@ -29,7 +29,7 @@ MEASURES = {
 
 
 class Cost(NamedTuple):
-    """What a target may take.
+    """Something that a target may take.
 
     Attributes:
         column: Column of the target, with a place for its label.

@@ -112,7 +112,7 @@ class Sample:
 
     @property
     def note(self) -> str:
-        """What stands beside its number, or in place of it; empty where there is nothing to say."""
+        """Words beside its number, or in place of it; empty where there is nothing to say."""
         if self.num_lost:
             return f"not finite in {self.num_lost} of {self.num_runs}"
         if self.missed and self.has_none_by(self.horizon):
@@ -121,7 +121,7 @@ class Sample:
 
     @property
     def statistic(self) -> str:
-        """What its value is, such as mean."""
+        """Name of what its value is, such as mean."""
         if self.metric.is_reached:
             return f"{self.reached_in_words} reached"
         if not self.missed:

@@ -82,7 +82,7 @@ class Order(NamedTuple):
 
 
 def sentences(runs: pd.DataFrame) -> list[str]:
-    """What the complete runs of a table found; none with one design, or one seed."""
+    """Findings of the complete runs of a table; none with one design, or one seed."""
     found = [words for setting in settings(runs) for words in _of_setting(runs, setting)]
     rest = len(found) - MOST
     return [*found[:MOST], f"{rest} further sentences follow from the differences."] if rest > 1 else found
@@ -97,7 +97,7 @@ def remark_on_seeds(runs: pd.DataFrame) -> str:
 
 
 def settings(runs: pd.DataFrame) -> list[Setting]:
-    """Designs in the groups that are compared: those that differ in one field that is no number, if any.
+    """Designs in the groups that are compared, by a field that is no number, if there is one.
 
     All designs are one group where there is no such field, or no other field besides.
     """

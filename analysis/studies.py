@@ -59,12 +59,12 @@ class Comparison:
 
     @property
     def statistic(self) -> str:
-        """What the value is, such as mean."""
+        """Name of what the value is, such as mean."""
         return self.sample.statistic
 
     @property
     def note(self) -> str:
-        """What a reader must know beside the value, such as 4 of 5."""
+        """Words that belong beside the value, such as 4 of 5."""
         return self.sample.note
 
     @property

@@ -1,4 +1,4 @@
-"""What was found, in sentences that hold, as a part of a page.
+"""Findings of a study, in sentences that hold, as a part of a page.
 
 Usage::
 

@@ -102,6 +102,8 @@ COLUMNS = {
     "checksums": "table -> SHA-256 of its file; one that has another is not what the run has written",
     "bits_per_client": "bits sent up to then, dropped uploads included, mean over clients",
     "received_bits_per_client": "bits received, what was cut included, mean over clients",
+    "latest_s": "instant at which the run's end stops the clock in any case; nan without one",
+    "protocol": "kind of its protocol, by whose rule versions are made",
     "kept_version": "version of the model whose weights the folder keeps; -1: none",
     "status": "complete, running, interrupted or failed; of a study's run also waiting",
     "num_global_rounds": "global rounds that have ended",

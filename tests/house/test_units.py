@@ -182,7 +182,9 @@ OTHER_UNIT = {
     "AtTarget.bits_per_client": "bits, and a mean over clients",
     "Summary.bits_per_client": "bits, and a mean over clients",
     "Summary.received_bits_per_client": "likewise",
-    "ToTarget.horizon": "that of what the runs took",
+    "Column.factor": "none: from a value to the number that is shown",
+    "Metric.least": "that of its values",
+    "Sample.latest": "that of what the runs took",
 }
 """Numbers that say their unit, though not by a suffix."""
 
