@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 
 from scenarios.validate.delays.laws import LAWS, laws_of
+from scenarios.validate.played import PlayedClock
 
 LEVEL = 0.95
 FIRST_SEED = 1000
@@ -28,8 +29,8 @@ FIRST_SEED = 1000
 def played(name: str, seed: int) -> list[tuple[str, str, bool, bool]]:
     """Of each number of a run: its name, method, whether it is flagged, and whether it covers."""
     law = LAWS[name]
-    theory, found = law.predict(), law.simulate(seed, law.shortest)
-    intervals = law.compare(found, LEVEL)
+    theory, found = law.predict(), law.simulate(PlayedClock(seed=seed, size=law.shortest))
+    intervals = {quantity: sample.interval(LEVEL) for quantity, sample in found.items()}
     return [
         (quantity, found[quantity].method, interval.too_noisy, interval.contains(theory[quantity]))
         for quantity, interval in intervals.items()
@@ -82,12 +83,12 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{'law':18s}{'quantity':40s}{'interval by':13s}  flag   all unfl.")
     with ProcessPoolExecutor(options.workers) as pool:
-        for law in laws_of(options.laws):
-            rows = coverage(law.name, options.replications, pool)
+        for name in laws_of(options.laws):
+            rows = coverage(name, options.replications, pool)
             if options.out is not None:
-                keep(rows, law.name, options.out)
+                keep(rows, name, options.out)
             for row in rows:
-                shares = (row[name] for name in ("flagged", "covered", "covered_unflagged"))
+                shares = (row[share] for share in ("flagged", "covered", "covered_unflagged"))
                 numbers = " ".join(f"{100.0 * float(str(share)):5.1f}" for share in shares)
                 print(f"{row['law']:18}{row['quantity']:40}{row['method']:13} {numbers}", flush=True)
     error = np.sqrt(LEVEL * (1.0 - LEVEL) / options.replications)

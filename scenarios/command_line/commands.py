@@ -43,6 +43,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim trace runs/a                    a run as a timeline for Perfetto
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
   cosim validate success-rate           simulation against theory; exit code 1 where they disagree
+  cosim validate mine.py:law            a formula of your own beside the clock
   cosim data                            data sets on this machine; cosim data get fashion-mnist: download one
   cosim data convert mahimahi lte.up --out trace.parquet    files of other tools; --help lists the formats
   cosim --version                       which cosim this is

@@ -2,6 +2,7 @@
 
 cosim list                   # scenarios
 cosim list validations       # or reproductions
+cosim list laws              # the laws that cosim validate delay-laws plays
 cosim list waiting           # the kinds of a part, which options and files name
 cosim list --all             # everything
 """
@@ -20,6 +21,7 @@ from scenarios.command_line.console import console
 
 QUESTIONS = {f"{room.noun}s": command for command, room in ROOMS.items()}
 """Section with questions -> the command that runs its entries."""
+LAWS = "laws"
 PACKAGES = "packages"
 PACKAGES_TITLE = "Packages: ports that an installed package brings along."
 
@@ -38,19 +40,25 @@ class Options:
 def main(arguments: list[str]) -> int:
     """Print what the arguments name; else the scenarios, and what else may be named."""
     name, rest = first_word(arguments)
-    known = [*QUESTIONS, *rooms(), PACKAGES]
+    known = [*QUESTIONS, LAWS, *rooms(), PACKAGES]
     if {"-h", "--help"} & {*arguments}:
         return usage("list", "[NAME]", Options(), ["--help"], __doc__ or "", known, {})
     options = parse(Options, "cosim list [NAME]", rest, Options()) if rest else Options()
     if name is not None and name not in known:
         raise ConfigurationError(f"nothing to list is called {name!r}.{_hint(name, known)}")
     for listed in known if options.all else [name or "scenarios"]:
-        console.print(of_questions(QUESTIONS[listed]) if listed in QUESTIONS else of_kinds(listed))
+        console.print(_table_of(listed))
     if name in rooms():
         console.print("\nOptions and files name a kind: cosim run quickstart --selection.kind Oort --help")
     if name is None and not options.all:
         console.print(f"\nMore: cosim list NAME, with {', '.join(known[1:])}; cosim list --all.")
     return 0
+
+
+def _table_of(listed: str) -> Table:
+    if listed in QUESTIONS:
+        return of_questions(QUESTIONS[listed])
+    return of_laws() if listed == LAWS else of_kinds(listed)
 
 
 def rooms() -> list[str]:
@@ -66,6 +74,21 @@ def of_questions(command: str) -> Table:
     table.add_column("question")
     for name, module in catalogue(command).items():
         table.add_row(f"cosim {command} {name}", question(module))
+    return table
+
+
+def of_laws() -> Table:
+    """Laws that are held against the clock, and how one of the user's own is."""
+    from scenarios.validate.delays.laws import (
+        LAWS as OURS,
+    )  # not before they are asked for: they load the engine
+
+    table = Table(show_edge=False)
+    table.add_column("command", no_wrap=True)
+    table.add_column("law")
+    for name, law in OURS.items():
+        table.add_row(f"cosim validate delay-laws --laws {name}", law.title)
+    table.add_row("cosim validate mine.py:law", "a law of your own (docs/own-laws.md)")
     return table
 
 

@@ -4,6 +4,14 @@ from cosim.configuration import ConfigurationError
 from scenarios.command_line.arguments import first_word, parse
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
 
+LAWS, OWN = "delay-laws", ("FILE.py:LAW", "MODULE:LAW")
+"""Validation that plays laws, and what a user's law is called."""
+
+
+def is_own(name: str) -> bool:
+    """True if a name is that of a user's law, such as mine.py:law or package.module:Barrier."""
+    return ":" in name or name.endswith(".py")
+
 
 def reproduce(arguments: list[str]) -> int:
     """`cosim reproduce`."""
@@ -17,14 +25,20 @@ def validate(arguments: list[str]) -> int:
 
 def _main(command: str, arguments: list[str]) -> int:
     name, rest = first_word(arguments)
-    known, noun = f"Known: {', '.join(catalogue(command))}", ROOMS[command].noun
+    own = OWN if command == "validate" else ()
+    known, noun = f"Known: {', '.join((*catalogue(command), *own))}", ROOMS[command].noun
     if name is None and arguments in ([], ["-h"], ["--help"]):
         print(f"usage: cosim {command} NAME [options]; --help after a name says which\n\n{known}")
         return 0
     if name is None:
         raise ConfigurationError(f"cosim {command}: needs a {noun}. Give it before any option. {known}.")
-    module = find(command, name)
-    options = parse(module.Options, f"cosim {command} {name}", rest, module.Options(), module.__doc__)
+    if own and is_own(name):
+        module = find(command, LAWS)
+        usual = module.of_own(name)
+    else:
+        module = find(command, name, own)
+        usual = module.Options()
+    options = parse(module.Options, f"cosim {command} {name}", rest, usual, module.__doc__)
     from analysis.plots import drawing  # not before there is something to draw
 
     with drawing():

@@ -12,6 +12,8 @@ import cosim
 from analysis.closed_forms.delays.processor_sharing import ProcessorSharing
 from analysis.closed_forms.delays.started_together import StartedTogether
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
+from analysis.laws.port import Clock, Law, Numbers
+from analysis.laws.samples import Exact, Sample, regenerating
 from cosim.clock.simulation import Event, Process, Simulation
 from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
@@ -21,9 +23,7 @@ from cosim.links.way import Way
 from cosim.names import ClientNames, client_name
 from cosim.records.rows import UP
 from cosim.units import linear_to_db
-from scenarios.validate.delays.law import Law, Numbers
 from scenarios.validate.delays.packets import Packets, poisson
-from scenarios.validate.delays.samples import Exact, Sample, regenerating
 
 BANDWIDTH_HZ, POWER_W = 1e6, 0.2
 NUM_UPLOADS = 120_000
@@ -53,10 +53,8 @@ def link_of(
 
 @attrs.frozen(kw_only=True)
 class SharedBand(Law):
-    """Processor sharing."""
+    """M/G/1 processor sharing."""
 
-    name: ClassVar[str] = "shared-band"
-    title: ClassVar[str] = "M/G/1 processor sharing"
     formula: ClassVar[str] = "E[T] = E[X] / (1 - rho), E[T / X] = 1 / (1 - rho) for any law of X"
     symbols: ClassVar[str] = (
         "T, the sojourn of an upload; X, its size: the time that it would take with the whole band; lambda "
@@ -105,18 +103,18 @@ class SharedBand(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Uploads of clients that come, send once and go, at 1 bit/s/Hz."""
         samples = dict[str, Sample]()
         for sizes, (law, _) in SIZES.items():
-            alone_s, uploads = self.uploads(law, seed, int(size * NUM_UPLOADS / len(SIZES)))
+            alone_s, uploads = self.uploads(law, clock, clock.num(NUM_UPLOADS / len(SIZES)))
             values = (uploads.sojourns_s, uploads.sojourns_s / alone_s)
             samples |= regenerating(uploads.found_empty, dict(zip(self.names(sizes), values, strict=True)))
         return samples
 
-    def uploads(self, law: cosim.queues.ServiceLaw, seed: int, num: int) -> tuple[np.ndarray, Packets]:
+    def uploads(self, law: cosim.queues.ServiceLaw, clock: Clock, num: int) -> tuple[np.ndarray, Packets]:
         """Times of uploads alone in s, shape (uploads,), and the uploads, as packets of messages."""
-        sim = Simulation(seed)
+        sim = Simulation(clock.seed)
         link = link_of(
             sim, cosim.radio.RedividedShares(bandwidth_hz=BANDWIDTH_HZ), (1.0,) * num, cosim.radio.NoFading()
         )
@@ -149,8 +147,6 @@ class SharedBand(Law):
 class Together(Law):
     """n uploads that start together."""
 
-    name: ClassVar[str] = "together"
-    title: ClassVar[str] = "n uploads that start together"
     formula: ClassVar[str] = "T_(k) = x_(1) + ... + x_(k) + (n - k) x_(k)"
     symbols: ClassVar[str] = (
         "n uploads; T_(k), the k-th end since the start; x_(1) <= ... <= x_(n), the times that they would "
@@ -186,9 +182,9 @@ class Together(Law):
         return {"fixed shares": self.named(len(self.snrs) * np.array(self.alone_s))}
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """One band."""
-        sim = Simulation(seed)
+        sim = Simulation(clock.seed)
         link = link_of(
             sim, cosim.radio.RedividedShares(bandwidth_hz=BANDWIDTH_HZ), self.snrs, cosim.radio.NoFading()
         )

@@ -11,20 +11,20 @@ from typing_extensions import override
 import cosim
 from analysis.closed_forms.delays.faded_upload import FadedUpload
 from analysis.closed_forms.delays.success_counts import SuccessCounts
+from analysis.laws.port import Clock, Law, Numbers
+from analysis.laws.samples import Independent, Sample, Trials
 from cosim.clock.simulation import Dropped, Process, Simulation
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.names import client_name
 from scenarios.validate.delays.bands import POWER_W, link_of
-from scenarios.validate.delays.law import Law, Numbers
 from scenarios.validate.delays.rounds import MODEL_BITS, NUM_ROUNDS, play, radio
-from scenarios.validate.delays.samples import Independent, Sample, Trials
 
 FADED = FadedUpload(payload_bits=MODEL_BITS, bandwidth_hz=MODEL_BITS, snr=3.0, deadline_s=0.7)
 REPEATED = FadedUpload(payload_bits=1e6, bandwidth_hz=1e6, snr=4.0, deadline_s=0.6)
 SNRS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-NO_TIME_S = 1e-9
-"""Training that takes none, since the laws are of uploads alone."""
+NO_TIME_S = 1e-6
+"""Training that takes hardly any, since the laws are of uploads alone."""
 NUM_MESSAGES = 20_000
 """Of a full run, each sent until it has arrived."""
 ARRIVED, SENDING, VARIANCE = "share that arrives", "mean time of sending (s)", "variance"
@@ -33,20 +33,18 @@ MIDDLE = (3, 4)
 """Counts that are not rare."""
 
 
-def faded(seed: int, num_rounds: int, upload: FadedUpload, snrs: tuple[float, ...]) -> cosim.Result:
+def faded(clock: Clock, num_rounds: int, upload: FadedUpload, snrs: tuple[float, ...]) -> cosim.Result:
     """Rounds of uploads over Rayleigh fading, each given up at the deadline."""
     fading = cosim.Rayleigh(num_antennas=upload.num_antennas, redrawn=cosim.radio.EveryEdgeRound())
     waiting = cosim.waiting.UploadDeadline(upload_deadline_s=upload.deadline_s)
     times_s, uplink = (NO_TIME_S,) * len(snrs), radio(upload.bandwidth_hz, snrs, fading)
-    return play(seed, num_rounds, times_s, None, waiting, uplink)
+    return play(clock, num_rounds, times_s, None, waiting, uplink)
 
 
 @attrs.frozen(kw_only=True)
 class FadedUploads(Law):
-    """Uploads over Rayleigh fading with a deadline."""
+    """Upload over Rayleigh fading, with deadline."""
 
-    name: ClassVar[str] = "faded-upload"
-    title: ClassVar[str] = "Upload over Rayleigh fading, with deadline"
     formula: ClassVar[str] = (
         "P(T <= D) = Q(M, x(D)), x(t) = (2^(b / (B t)) - 1) / s; E[min(T, D)] = int_0^D (1 - Q(M, x(t))) dt"
     )
@@ -96,12 +94,12 @@ class FadedUploads(Law):
         return {"the mean gain": mean_gain, "one antenna": one_antenna}
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Rounds of four clients."""
         samples = dict[str, Sample]()
         for theory in self.theories:
-            num_rounds = int(size * NUM_ROUNDS / len(self.theories) / 2.0)
-            uploads = faded(seed, num_rounds, theory, (theory.snr,) * 4).transfers
+            num_rounds = clock.num(NUM_ROUNDS / len(self.theories) / 2.0)
+            uploads = faded(clock, num_rounds, theory, (theory.snr,) * 4).transfers
             lasted_s = (uploads["end_s"] - uploads["start_s"]).to_numpy()
             arrived, sending = self.names(theory)
             samples |= {
@@ -113,10 +111,8 @@ class FadedUploads(Law):
 
 @attrs.frozen(kw_only=True)
 class Counts(Law):
-    """How many arrive."""
+    """Poisson-binomial success counts."""
 
-    name: ClassVar[str] = "success-counts"
-    title: ClassVar[str] = "Poisson-binomial success counts"
     formula: ClassVar[str] = "P(K = k) = [z^k] prod_i (1 - p_i + p_i z)"
     symbols: ClassVar[str] = (
         "K, how many uploads arrive; p_i, the probability that upload i does; [z^k], the coefficient of z^k"
@@ -154,9 +150,9 @@ class Counts(Law):
         return {"binomial of the mean": self.named(alike)}
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Rounds of clients at unequal SNRs."""
-        rounds = faded(seed, int(size * NUM_ROUNDS), self.upload, self.snrs).rounds
+        rounds = faded(clock, clock.num(NUM_ROUNDS), self.upload, self.snrs).rounds
         arrived = rounds.loc[rounds["level"] == "edge", "num_arrived"].to_numpy()
         samples: dict[str, Sample] = {
             f"share with {count}": Trials(values=arrived == count) for count in MIDDLE
@@ -168,8 +164,6 @@ class Counts(Law):
 class Retransmissions(Law):
     """Retransmission until success."""
 
-    name: ClassVar[str] = "retransmission"
-    title: ClassVar[str] = "Retransmission until success"
     formula: ClassVar[str] = "P(N = n) = (1 - p)^(n-1) p; E[N] = 1 / p; E[time] = E[min(T, D)] / p"
     symbols: ClassVar[str] = (
         "N, the number of attempts until one arrives; T, the time that an attempt needs; D, the deadline of "
@@ -203,13 +197,13 @@ class Retransmissions(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """A client on a band of its own that begins again as soon as it has given up."""
-        sim, theory = Simulation(seed), self.theory
+        sim, theory = Simulation(clock.seed), self.theory
         fading = cosim.Rayleigh(num_antennas=theory.num_antennas, redrawn=cosim.radio.EveryEdgeRound())
         link = link_of(sim, cosim.FixedShares(bandwidth_hz=theory.bandwidth_hz), (theory.snr,), fading)
         link.begin_round(1)
-        num_messages = int(size * NUM_MESSAGES)
+        num_messages = clock.num(NUM_MESSAGES)
         payload = Payload(theory.payload_bits / 32.0, theory.payload_bits)
         attempts, times_s = np.zeros(num_messages), np.zeros(num_messages)
 

@@ -12,12 +12,13 @@ from analysis.closed_forms.delays.impatience import Impatience
 from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.delays.priorities import TwoPriorities
 from analysis.closed_forms.sojourn import Sojourn
+from analysis.laws.port import Clock, Law, Numbers
+from analysis.laws.samples import Regenerating, Sample, regenerating
 from cosim.clock.simulation import Simulation
 from cosim.queues.message import Message
 from cosim.queues.station import Station
-from scenarios.validate.delays.law import STEADY, Law, Numbers
+from scenarios.validate.delays.conditions import STEADY
 from scenarios.validate.delays.packets import EMPTY, NUM_PACKETS, Packets, poisson
-from scenarios.validate.delays.samples import Regenerating, Sample, regenerating
 
 CLASSES = TwoPriorities(
     arrival_rates_per_s=(1.6, 0.8), mean_services_s=(0.125, 0.5), mean_square_services_s2=(0.03125, 0.5)
@@ -33,10 +34,12 @@ MESSAGES, PUBLIC = "mean wait of messages (s)", "mean wait of the public (s)"
 LOST, IDLE = "share lost", "share that finds it empty"
 
 
-def in_order(theory: TwoPriorities, discipline: cosim.queues.Discipline, seed: int, size: float) -> Packets:
-    """Messages, of class 1, and the public's packets, of class 2."""
+def in_order(
+    theory: TwoPriorities, discipline: cosim.queues.Discipline, clock: Clock, parts: int = 1
+) -> Packets:
+    """Messages, of class 1, and the public's packets, of class 2, in one of several parts of a run."""
     (own_per_s, public_per_s), (own_s, public_s) = theory.arrival_rates_per_s, theory.mean_services_s
-    sim, until_s = Simulation(seed), size * NUM_PACKETS / (own_per_s + public_per_s)
+    sim, until_s = Simulation(clock.seed), clock.size / parts * NUM_PACKETS / (own_per_s + public_per_s)
     station = Station(
         sim,
         "path",
@@ -53,10 +56,8 @@ def in_order(theory: TwoPriorities, discipline: cosim.queues.Discipline, seed: i
 
 @attrs.frozen(kw_only=True)
 class Priorities(Law):
-    """Two priorities."""
+    """M/G/1, two priorities."""
 
-    name: ClassVar[str] = "priorities"
-    title: ClassVar[str] = "M/G/1, two priorities"
     formula: ClassVar[str] = "E[W_1] = W_0 / (1 - rho_1); E[W_2] = W_0 / ((1 - rho_1) (1 - rho))"
     symbols: ClassVar[str] = CLASS_SYMBOLS
     conditions: ClassVar[str] = (
@@ -84,9 +85,9 @@ class Priorities(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Messages first."""
-        packets = in_order(self.theory, cosim.queues.MessagesFirst(), seed, size)
+        packets = in_order(self.theory, cosim.queues.MessagesFirst(), clock)
         classes = {MESSAGES: packets.of_messages, PUBLIC: ~packets.of_messages}
         return {
             name: Regenerating(found_empty=packets.begins(own), values=packets.waits_s[own])
@@ -96,10 +97,8 @@ class Priorities(Law):
 
 @attrs.frozen(kw_only=True)
 class Conservation(Law):
-    """The conservation law."""
+    """Conservation law."""
 
-    name: ClassVar[str] = "conservation"
-    title: ClassVar[str] = "Conservation law"
     formula: ClassVar[str] = "rho_1 E[W_1] + rho_2 E[W_2] = rho W_0 / (1 - rho) in any order"
     symbols: ClassVar[str] = CLASS_SYMBOLS
     conditions: ClassVar[str] = (
@@ -141,11 +140,11 @@ class Conservation(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """The same packets in each order; of each its wait by its class's load per packet."""
         total_per_s, samples = sum(self.theory.arrival_rates_per_s), dict[str, Sample]()
         for discipline in self.disciplines:
-            packets = in_order(self.theory, discipline, seed, size / len(self.disciplines))
+            packets = in_order(self.theory, discipline, clock, len(self.disciplines))
             mean_s = np.where(packets.of_messages, *self.theory.mean_services_s)
             values = {self.quantity(discipline): total_per_s * mean_s * packets.waits_s}
             samples |= regenerating(packets.found_empty, values)
@@ -154,10 +153,8 @@ class Conservation(Law):
 
 @attrs.frozen(kw_only=True)
 class Patience(Law):
-    """Impatience."""
+    """M/G/1 with patience D until service."""
 
-    name: ClassVar[str] = "patience"
-    title: ClassVar[str] = "M/G/1 with patience D until service"
     formula: ClassVar[str] = (
         "lost: (1 - rho) P(W > D) / (1 - rho P(W > D)); finds it empty: (1 - rho) / (1 - rho P(W > D))"
     )
@@ -195,10 +192,10 @@ class Patience(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Messages of one packet each, no other traffic; messages that are never done are lost."""
         rate_per_s = self.patient.arrival_rate_per_s
-        sim, until_s = Simulation(seed), size * NUM_PACKETS / rate_per_s
+        sim, until_s = Simulation(clock.seed), clock.size * NUM_PACKETS / rate_per_s
         service = cosim.queues.HyperExponential(
             weights=self.patient.weights, rates_per_s=self.patient.rates_per_s
         )

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import cosim
+from analysis.laws.port import Clock
 from cosim.clock.simulation import Process, Simulation
 from cosim.queues.station import Station
 
@@ -67,10 +68,10 @@ class Packets:
 
 
 def of_the_public(
-    seed: int, size: float, rate_per_s: float, service: cosim.queues.ServiceLaw, num_servers: int = 1
+    clock: Clock, rate_per_s: float, service: cosim.queues.ServiceLaw, num_servers: int = 1
 ) -> Packets:
     """Packets of the public at a station that starts empty."""
-    sim, until_s = Simulation(seed), size * NUM_PACKETS / rate_per_s
+    sim, until_s = Simulation(clock.seed), clock.size * NUM_PACKETS / rate_per_s
     station = Station(sim, "path", rate_per_s, service, EMPTY, num_servers=num_servers, keep_packets=True)
     sim.run(sim.spend("observer", "watch", 1.01 * until_s))
     return Packets.of(station, until_s)

@@ -1,21 +1,21 @@
 """Page: what `delay_laws` has found, law by law, as Markdown with one picture."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
+from analysis.laws.comparison import CLOSED_FORM, DISAGREES
+from analysis.laws.port import Law
 from cosim.files.on_disk import replace
 from cosim.files.tables.read import table_of
-from scenarios.validate.delays.law import Law
-from scenarios.validate.delays.laws import LAWS
+from scenarios.command_line.papers import is_own
 
-CLOSED_FORM = "closed form"
-"""The theory that is right."""
+PICTURE = (
+    "![The clock's interval of every number, over the closed form's, and wrong theories beside it](laws.png)"
+)
 INTRODUCTION = """\
 # Laws of delays
 
@@ -35,57 +35,76 @@ It ends with exit code 1 where a number does not agree or a wrong theory is not 
 together with 95 %. They are made from cycles between empty instants, batch means, independent values or
 counts; "exact" means that nothing is random, and that theory and clock differ by 1e-9 at most. *Coverage* is
 how often 95 % intervals contain the closed form's number, in independent runs that are shorter than these;
-`python benchmarks/delay_coverage.py` measures it. In formulae E is a mean, P a probability, t >= 0 a time.
+`python benchmarks/delay_coverage.py` measures it. *Power* is how surely a run as long as this contradicts a
+wrong theory. A formula of your own goes the same way: [Your formula beside the clock](own-laws.md). In formulae E is a mean, P a probability, t >= 0 a time.
+"""
+OF_OWN = """\
+# Laws beside the clock
 
-![The clock's interval of every number, over the closed form's, and wrong theories beside it](laws.png)
+The intervals hold all together with 95 %. *Power* is how surely a run of this length contradicts a wrong
+theory.
 """
 
 
-def page(points: pd.DataFrame, coverage: pd.DataFrame | None) -> str:
+def page(points: pd.DataFrame, laws: Mapping[str, Law], coverage: pd.DataFrame | None) -> str:
     """The page.
 
     Args:
         points: The rows of `delay_laws`.
+        laws: Name -> law.
         coverage: Rows of `benchmarks/delay_coverage.py`. None means none.
     """
     names = list(dict.fromkeys(points["law"]))
-    contents = "\n".join(f"{place}. {LAWS[name].title}" for place, name in enumerate(names, start=1))
-    sections = [_section(LAWS[name], points[points["law"] == name], coverage) for name in names]
-    return "\n".join([INTRODUCTION, contents, "", "\n".join(sections)])
+    contents = "\n".join(f"{place}. {laws[name].title}" for place, name in enumerate(names, start=1))
+    sections = [_section(name, laws[name], points[points["law"] == name], coverage) for name in names]
+    introduction = OF_OWN if any(map(is_own, names)) else INTRODUCTION
+    return "\n".join([introduction, PICTURE, "", contents, "", "\n".join(sections)])
 
 
-def _section(law: Law, points: pd.DataFrame, coverage: pd.DataFrame | None) -> str:
-    right = points[points["theory"] == CLOSED_FORM]
-    lines = [
-        f"## {law.title}",
-        "",
-        f"    {law.formula}",
-        "",
-        f"Symbols: {law.symbols}.",
-        "",
-        f"Conditions: {law.conditions}. Source: {law.source}.",
-        "",
-        f"Here: {'; '.join(_values(law))}. Closed form: `analysis/closed_forms/"
-        f"{law.module.replace('.', '/')}.py`. Command: `cosim validate delay-laws --laws {law.name}`.",
-        "",
-        "| quantity | closed form | clock | interval by | verdict | coverage of 95 % |",
-        "|---|---|---|---|---|---|",
-    ]
-    for row in right.to_dict("records"):
-        exact = row["method"] == "exact"
-        clock = f"{row['estimate']:.4f}" + ("" if exact else f" [{row['low']:.4f}, {row['high']:.4f}]")
-        cells = [row["quantity"], f"{row['predicted']:.4f}", clock, row["method"], row["verdict"]]
-        lines.append(f"| {' | '.join([*cells, _covered(law, row['quantity'], coverage)])} |")
+def _section(name: str, law: Law, points: pd.DataFrame, coverage: pd.DataFrame | None) -> str:
+    lines = [f"## {law.title}", "", *_said(name, law), *_numbers(name, points, coverage)]
     lines += ["", "Wrong theories, and the numbers with which they disagree:", ""]
     wrong = points[points["theory"] != CLOSED_FORM]
-    for name, own in wrong.groupby("theory", sort=False):
-        caught = own[own["verdict"] == "disagrees"]
+    for theory, own in wrong.groupby("theory", sort=False):
+        caught = own[own["verdict"] == DISAGREES]
         said = ", ".join(
             f"{quantity} {predicted:.4f}"
             for quantity, predicted in zip(caught["quantity"], caught["predicted"], strict=True)
         )
-        lines.append(f"- {name}: {said or 'none'} ({len(caught)} of {len(own)})")
+        power = f"power {100.0 * own['power'].max():.0f} %"
+        lines.append(f"- {theory}: {said or 'none'} ({len(caught)} of {len(own)}; {power})")
     return "\n".join([*lines, ""])
+
+
+def _said(name: str, law: Law) -> Iterator[str]:
+    """Paragraphs of what a law says of itself."""
+    if law.formula:
+        yield from (f"    {law.formula}", "")
+    if law.symbols:
+        yield from (f"Symbols: {law.symbols}.", "")
+    held = {"Conditions": law.conditions, "Source": law.source}
+    if said := " ".join(f"{word}: {text}." for word, text in held.items() if text):
+        yield from (said, "")
+    values = "; ".join(_values(law))
+    here = [f"Here: {values}."] if values else []
+    if law.module:
+        here.append(f"Closed form: `analysis/closed_forms/{law.module.replace('.', '/')}.py`.")
+    command = f"cosim validate {name}" if is_own(name) else f"cosim validate delay-laws --laws {name}"
+    yield from (" ".join([*here, f"Command: `{command}`."]), "")
+
+
+def _numbers(name: str, points: pd.DataFrame, coverage: pd.DataFrame | None) -> Iterator[str]:
+    """Table of the law's numbers."""
+    headings = ["quantity", "closed form", "clock", "interval by", "verdict"]
+    headings += [] if coverage is None else ["coverage of 95 %"]
+    yield f"| {' | '.join(headings)} |"
+    yield f"|{'---|' * len(headings)}"
+    for row in points[points["theory"] == CLOSED_FORM].to_dict("records"):
+        exact = row["method"] == "exact"
+        clock = f"{row['estimate']:.4f}" + ("" if exact else f" [{row['low']:.4f}, {row['high']:.4f}]")
+        cells = [row["quantity"], f"{row['predicted']:.4f}", clock, row["method"], row["verdict"]]
+        cells += [] if coverage is None else [_covered(name, row["quantity"], coverage)]
+        yield f"| {' | '.join(cells)} |"
 
 
 def _values(part: Any) -> Iterator[str]:
@@ -94,70 +113,33 @@ def _values(part: Any) -> Iterator[str]:
         value = getattr(part, field.name)
         each = value if isinstance(value, tuple) else (value,)
         if not any(map(attrs.has, map(type, each))):
-            yield f"{field.name} = {', '.join(f'{one:.6g}' for one in each)}"
+            yield f"{field.name} = {', '.join(map(_shown, each))}"
             continue
         for one in each:
             own = list(_values(one))
             yield "; ".join(own) if own else type(one).__name__
 
 
-def _covered(law: Law, quantity: str, coverage: pd.DataFrame | None) -> str:
-    if coverage is None:
-        return ""
-    own = coverage[(coverage["law"] == law.name) & (coverage["quantity"] == quantity)]
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
+
+
+def _covered(law: str, quantity: str, coverage: pd.DataFrame) -> str:
+    own = coverage[(coverage["law"] == law) & (coverage["quantity"] == quantity)]
     if own.empty:
         return ""
     row = own.iloc[0]
     return f"{100.0 * row['covered']:.1f} % of {row['num_runs']}"
 
 
-def drawn(points: pd.DataFrame) -> Figure:
-    """Every number's interval and its wrong theories, over the closed form's; told apart by marker."""
-    right = points[(points["theory"] == CLOSED_FORM) & (points["method"] != "exact")]
-    figure = Figure(figsize=(7.2, 1.0 + 0.19 * len(right)), layout="constrained")
-    axes = figure.subplots()
-    places = np.arange(len(right))[::-1]
-    theory = right["predicted"].to_numpy()
-    estimate, low, high = (right[name].to_numpy() / theory for name in ("estimate", "low", "high"))
-    errors = [estimate - low, high - estimate]
-    axes.axvline(1.0, color="#4a4a4a", linewidth=0.8)
-    look = {"fmt": "o", "markersize": 3.0, "capsize": 2.0, "elinewidth": 1.0, "color": "#0b3c5d"}
-    axes.errorbar(estimate, places, xerr=errors, label="clock, interval", **look)
-    wrong = points[(points["theory"] != CLOSED_FORM) & (points["method"] != "exact")]
-    merged = wrong.merge(
-        right[["law", "quantity", "predicted"]], on=["law", "quantity"], suffixes=("", "_right")
-    )
-    place_of = {(row.law, row.quantity): place for row, place in zip(right.itertuples(), places, strict=True)}
-    at = [place_of[law, quantity] for law, quantity in zip(merged["law"], merged["quantity"], strict=True)]
-    ratio = merged["predicted"] / merged["predicted_right"]
-    axes.plot(ratio, at, "x", markersize=4.0, color="#d1495b", label="wrong theory")
-    axes.set_yticks(places, _labels(right["law"].tolist(), right["quantity"].tolist()), fontsize=6)
-    shown = np.append(ratio, [0.1, 5.0])
-    axes.set(
-        xscale="log",
-        xlim=(0.95 * shown.min(), 1.05 * shown.max()),
-        xlabel="over the closed form's number",
-    )
-    axes.set_xticks([0.1, 0.2, 0.5, 1.0, 2.0, 5.0], ["0.1", "0.2", "0.5", "1", "2", "5"])
-    axes.minorticks_off()
-    axes.set_ylim(-1.0, len(right))
-    axes.grid(alpha=0.3, axis="x")
-    axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, 1.04), ncols=2, frameon=False)
-    return figure
-
-
-def _labels(names: Sequence[str], quantities: Sequence[str]) -> list[str]:
-    return [f"{LAWS[name].title}: {quantity}" for name, quantity in zip(names, quantities, strict=True)]
-
-
-def save_page(points: pd.DataFrame, coverage: str | None, path: Path) -> None:
+def save_page(points: pd.DataFrame, laws: Mapping[str, Law], coverage: str | None, path: Path) -> None:
     """Write the page, whole or not at all.
 
     Raises:
         ConfigurationError: The table of coverage cannot be read.
     """
     covered = None if coverage is None else _coverage_of(Path(coverage))
-    text = page(points, covered)
+    text = page(points, laws, covered)
     replace(path, lambda partial: partial.write_text(text, encoding="utf-8"))
 
 

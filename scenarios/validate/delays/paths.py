@@ -12,9 +12,11 @@ import cosim
 from analysis.closed_forms.delays.age import Age
 from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.delays.tandem import Tandem
+from analysis.laws.port import Clock, Law, Numbers
+from analysis.laws.samples import Sample, Series, regenerating
 from cosim.clock.simulation import Event, Simulation
 from cosim.queues.station import Station
-from scenarios.validate.delays.law import STEADY, Law, Numbers
+from scenarios.validate.delays.conditions import STEADY
 from scenarios.validate.delays.packets import (
     EMPTY,
     NUM_PACKETS,
@@ -25,7 +27,6 @@ from scenarios.validate.delays.packets import (
     poisson,
     values_and_tail,
 )
-from scenarios.validate.delays.samples import Remembering, Sample, regenerating
 
 SOJOURN, AGE = "mean sojourn (s)", "mean age (s)"
 TANDEM = Tandem(arrival_rate_per_s=2.0, service_rates_per_s=(3.2, 4.0))
@@ -36,8 +37,6 @@ AGES = Age(arrival_rate_per_s=1.0, service_rate_per_s=2.0)
 class TwoStations(Law):
     """Tandem M/M/1."""
 
-    name: ClassVar[str] = "tandem"
-    title: ClassVar[str] = "Tandem M/M/1"
     formula: ClassVar[str] = (
         "E[T] = 1 / a_1 + 1 / a_2; P(T > t) = (a_2 exp(-a_1 t) - a_1 exp(-a_2 t)) / (a_2 - a_1), "
         "a_i = mu_i - lambda"
@@ -75,10 +74,10 @@ class TwoStations(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Messages that go on to a second station as soon as they have left the first."""
         rate_per_s = self.theory.arrival_rate_per_s
-        sim, until_s = Simulation(seed), size * NUM_PACKETS / (2.0 * rate_per_s)
+        sim, until_s = Simulation(clock.seed), clock.size * NUM_PACKETS / (2.0 * rate_per_s)
         first, second = (
             Station(
                 sim, f"stop-{place}", 0.0, cosim.queues.Exponential(rate_per_s=rate), EMPTY, keep_packets=True
@@ -102,10 +101,8 @@ class TwoStations(Law):
 
 @attrs.frozen(kw_only=True)
 class AgeOfUpdates(Law):
-    """Age, first come first served."""
+    """Age of updates through M/M/1."""
 
-    name: ClassVar[str] = "age"
-    title: ClassVar[str] = "Age of updates through M/M/1"
     formula: ClassVar[str] = "E[age] = (1 / mu) (1 + 1 / rho + rho^2 / (1 - rho))"
     symbols: ClassVar[str] = (
         "age, the time since the newest update that has come was made, averaged over time; lambda updates "
@@ -138,11 +135,11 @@ class AgeOfUpdates(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """The public's packets are updates; the mean age in each of many windows."""
         service = cosim.queues.Exponential(rate_per_s=self.theory.service_rate_per_s)
-        packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
-        return {AGE: Remembering(values=mean_ages_s(packets.arrivals_s, packets.departures_s))}
+        packets = of_the_public(clock, self.theory.arrival_rate_per_s, service)
+        return {AGE: Series(values=mean_ages_s(packets.arrivals_s, packets.departures_s))}
 
 
 def mean_ages_s(made_s: Array, come_s: Array, per_window: int = 20) -> Array:

@@ -11,9 +11,10 @@ from analysis.closed_forms.delays.equal_services import EqualServices
 from analysis.closed_forms.delays.many_servers import ManyServers
 from analysis.closed_forms.pollaczek_khinchine import PollaczekKhinchine
 from analysis.closed_forms.sojourn import Sojourn
-from scenarios.validate.delays.law import STEADY, Law, Numbers
+from analysis.laws.port import Clock, Law, Numbers
+from analysis.laws.samples import Sample, regenerating
+from scenarios.validate.delays.conditions import STEADY
 from scenarios.validate.delays.packets import mean_and_tail, of_the_public, values_and_tail
-from scenarios.validate.delays.samples import Sample, regenerating
 
 WAIT, SOJOURN = "mean wait (s)", "mean sojourn (s)"
 MM1 = ManyServers(arrival_rate_per_s=2.0, service_rate_per_s=3.0)
@@ -26,8 +27,6 @@ MM3 = ManyServers(arrival_rate_per_s=2.1, service_rate_per_s=1.0, num_servers=3)
 class OneServer(Law):
     """M/M/1."""
 
-    name: ClassVar[str] = "mm1"
-    title: ClassVar[str] = "M/M/1"
     formula: ClassVar[str] = "P(T > t) = exp(-(mu - lambda) t)"
     symbols: ClassVar[str] = (
         "T, the sojourn, from arrival to departure; lambda arrivals and mu services a second; "
@@ -53,10 +52,10 @@ class OneServer(Law):
         return {"waiting for sojourn": waits}
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """The public at a station."""
         service = cosim.queues.Exponential(rate_per_s=self.theory.service_rate_per_s)
-        packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
+        packets = of_the_public(clock, self.theory.arrival_rate_per_s, service)
         return regenerating(packets.found_empty, values_and_tail(SOJOURN, packets.sojourns_s, self.times_s))
 
 
@@ -64,8 +63,6 @@ class OneServer(Law):
 class EqualLengths(Law):
     """M/D/1."""
 
-    name: ClassVar[str] = "md1"
-    title: ClassVar[str] = "M/D/1"
     formula: ClassVar[str] = (
         "E[W] = rho D / (2 (1 - rho)); P(W <= t) = (1 - rho) sum_{k <= t/D} (-u_k)^k exp(u_k) / k!, "
         "u_k = lambda (t - k D)"
@@ -96,19 +93,17 @@ class EqualLengths(Law):
         return {"M/M/1 of that mean": waits}
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """The public at a station."""
         service = cosim.queues.Deterministic(duration_s=self.theory.service_s)
-        packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
+        packets = of_the_public(clock, self.theory.arrival_rate_per_s, service)
         return regenerating(packets.found_empty, values_and_tail(WAIT, packets.waits_s, self.times_s))
 
 
 @attrs.frozen(kw_only=True)
 class AnyLengths(Law):
-    """M/G/1, with hyper-exponential services."""
+    """M/G/1."""
 
-    name: ClassVar[str] = "mg1"
-    title: ClassVar[str] = "M/G/1"
     formula: ClassVar[str] = (
         "E[W] = lambda E[B^2] / (2 (1 - rho)); for M/H2/1 P(T > t) = p_1 exp(s_1 t) + p_2 exp(s_2 t)"
     )
@@ -166,12 +161,12 @@ class AnyLengths(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """The public at a station."""
         service = cosim.queues.HyperExponential(
             weights=self.theory.weights, rates_per_s=self.theory.rates_per_s
         )
-        packets = of_the_public(seed, size, self.theory.arrival_rate_per_s, service)
+        packets = of_the_public(clock, self.theory.arrival_rate_per_s, service)
         values = {**values_and_tail(SOJOURN, packets.sojourns_s, self.times_s), WAIT: packets.waits_s}
         return regenerating(packets.found_empty, {name: values[name] for name in self.predict()})
 
@@ -180,8 +175,6 @@ class AnyLengths(Law):
 class SeveralServers(Law):
     """M/M/c."""
 
-    name: ClassVar[str] = "mmc"
-    title: ClassVar[str] = "M/M/c"
     formula: ClassVar[str] = (
         "E[W] = C / (c mu - lambda); P(W > t) = C exp(-(c mu - lambda) t); C = B_c / (1 - rho (1 - B_c)), "
         "B_k = a B_{k-1} / (k + a B_{k-1}), B_0 = 1, a = lambda / mu"
@@ -221,9 +214,9 @@ class SeveralServers(Law):
         return {"one server, c times as fast": self.numbers(fast), "a queue for each": self.numbers(alone)}
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """The public at a station of several servers."""
         service = cosim.queues.Exponential(rate_per_s=self.theory.service_rate_per_s)
         rate_per_s, num_servers = self.theory.arrival_rate_per_s, self.theory.num_servers
-        packets = of_the_public(seed, size, rate_per_s, service, num_servers)
+        packets = of_the_public(clock, rate_per_s, service, num_servers)
         return regenerating(packets.found_empty, values_and_tail(WAIT, packets.waits_s, self.times_s))

@@ -8,9 +8,9 @@ from typing_extensions import override
 
 import cosim
 from analysis.closed_forms.delays.barriers import EqualClients, UnequalClients
+from analysis.laws.port import Clock, Law, Numbers
+from analysis.laws.samples import Independent, Sample
 from cosim.units import linear_to_db
-from scenarios.validate.delays.law import Law, Numbers
-from scenarios.validate.delays.samples import Independent, Sample
 
 NUM_ROUNDS = 4_000
 """Edge rounds of a full run."""
@@ -21,7 +21,7 @@ UNEQUAL = UnequalClients(means_s=(0.4, 0.6, 1.0, 1.5, 3.0), shift_s=0.25)
 
 
 def play(
-    seed: int,
+    clock: Clock,
     num_rounds: int,
     means_s: tuple[float, ...],
     training_time: cosim.devices.TrainingTime | None,
@@ -32,11 +32,10 @@ def play(
     each = cosim.PerClient(values=tuple(STEP_CYCLES / mean_s for mean_s in means_s))
     steps = cosim.SameSteps(num_local_steps=1)
     training = cosim.EdgeTraining(num_edge_rounds=1, steps=steps, waiting=waiting)
-    return cosim.run(
+    return clock.play(
         cosim.System(
             num_cells=1,
             num_clients=len(means_s),
-            seed=seed,
             model=MODEL,
             data=cosim.data.Synthetic(split=cosim.data.Iid()),
             cycles=cosim.devices.CyclesPerStep(step_cycles=STEP_CYCLES),
@@ -59,21 +58,21 @@ def radio(upload_hz: float, snrs: tuple[float, ...], fading: cosim.radio.Fading)
 
 
 def durations_s(
-    seed: int, size: float, means_s: tuple[float, ...], shift_s: float, waiting: cosim.waiting.Waiting
+    clock: Clock, parts: int, means_s: tuple[float, ...], shift_s: float, waiting: cosim.waiting.Waiting
 ) -> Independent:
     """How long rounds last whose clients compute for exponential times and upload for the shift."""
     uplink = radio(MODEL_BITS / shift_s, (1.0,) * len(means_s), cosim.radio.NoFading())
-    result = play(seed, int(size * NUM_ROUNDS), means_s, cosim.devices.ExponentialTime(), waiting, uplink)
+    result = play(
+        clock, clock.num(NUM_ROUNDS / parts), means_s, cosim.devices.ExponentialTime(), waiting, uplink
+    )
     rounds = result.rounds[result.rounds["level"] == "edge"]
     return Independent(values=(rounds["end_s"] - rounds["start_s"]).to_numpy())
 
 
 @attrs.frozen(kw_only=True)
 class Barrier(Law):
-    """The barrier and the first K of n."""
+    """Barrier, and first K of n."""
 
-    name: ClassVar[str] = "barrier"
-    title: ClassVar[str] = "Barrier, and first K of n"
     formula: ClassVar[str] = "E[T_(k)] = d + m (H_n - H_(n-k))"
     symbols: ClassVar[str] = (
         "T_(k), the time until the first k of n updates have come; m, the mean time of computing; d, the "
@@ -113,13 +112,13 @@ class Barrier(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Rounds that wait for the first, or for all."""
         means_s = (self.theory.mean_s,) * self.theory.num_clients
         return {
             self.quantity(num): durations_s(
-                seed,
-                size / len(self.firsts),
+                clock,
+                len(self.firsts),
                 means_s,
                 self.theory.shift_s,
                 cosim.waiting.FirstK(num_updates=num) if num < len(means_s) else cosim.WaitForAll(),
@@ -130,10 +129,8 @@ class Barrier(Law):
 
 @attrs.frozen(kw_only=True)
 class UnequalBarrier(Law):
-    """The barrier of unequal clients."""
+    """Barrier of unequal clients."""
 
-    name: ClassVar[str] = "unequal-barrier"
-    title: ClassVar[str] = "Barrier of unequal clients"
     formula: ClassVar[str] = (
         "E[T_(n)] = d + sum_S (-1)^(|S|+1) / sum_(i in S) r_i; E[T_(1)] = d + 1 / sum_i r_i"
     )
@@ -168,10 +165,10 @@ class UnequalBarrier(Law):
         }
 
     @override
-    def simulate(self, seed: int, size: float) -> Mapping[str, Sample]:
+    def simulate(self, clock: Clock) -> Mapping[str, Sample]:
         """Rounds that wait for the first, and for all."""
         means_s, shift_s = self.theory.means_s, self.theory.shift_s
         return {
-            "first (s)": durations_s(seed, size / 2.0, means_s, shift_s, cosim.waiting.FirstK(num_updates=1)),
-            "last (s)": durations_s(seed, size / 2.0, means_s, shift_s, cosim.WaitForAll()),
+            "first (s)": durations_s(clock, 2, means_s, shift_s, cosim.waiting.FirstK(num_updates=1)),
+            "last (s)": durations_s(clock, 2, means_s, shift_s, cosim.WaitForAll()),
         }

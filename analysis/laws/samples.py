@@ -1,4 +1,16 @@
-"""Samples: what a law's scenario gives, each with the interval that suits how its values hang together."""
+"""Samples: values that a law's scenario gives, with the interval that suits how they depend on each other.
+
+| kind | values | interval |
+|---|---|---|
+| `Series` | of a series that remembers its past, in order: rounds, packets, windows of time | batch means |
+| `Regenerating` | of packets of a system that forgets its past when it is empty | cycles |
+| `Independent` | independent of each other, of any law | t, corrected for skewness |
+| `Trials` | independent, true or false | binomial, exact |
+| `Exact` | one number in which nothing is random | 1e-9 |
+
+If in doubt use `Series`: it measures how long the series remembers, and is flagged as too noisy where the run
+is too short for that.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -11,12 +23,28 @@ from typing_extensions import override
 
 from analysis.intervals.batch_means import batch_means
 from analysis.intervals.regenerative import cycles, regenerative
-from analysis.intervals.statistics import Interval, binomial, mean_interval
+from analysis.intervals.statistics import Interval, binomial, mean_interval, sample
 
 EXACTLY = 1e-9
 """Largest relative difference of what nothing is random in."""
 FEWEST = 200
 """Independent values of an interval that is not flagged. [no source]"""
+
+
+def _numbers(values: ArrayLike) -> NDArray[np.float64]:
+    return sample(values, "values", least=1)
+
+
+def _yes_or_no(values: ArrayLike) -> NDArray[np.bool_]:
+    """Values of which each is true or false.
+
+    Raises:
+        ValueError: One is something else.
+    """
+    found = _numbers(values)
+    if not np.isin(found, (0.0, 1.0)).all():
+        raise ValueError("Trials: a value is neither true nor false. Use Independent or Series for numbers.")
+    return found.astype(bool)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -45,7 +73,7 @@ class Regenerating(Sample):
 
     method: ClassVar[str] = "cycles"
     found_empty: NDArray[np.bool_]
-    values: NDArray[np.float64] = attrs.field(converter=lambda values: np.asarray(values, dtype=float))
+    values: NDArray[np.float64] = attrs.field(converter=_numbers)
 
     @override
     def interval(self, level: float) -> Interval:
@@ -56,11 +84,11 @@ class Regenerating(Sample):
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Remembering(Sample):
+class Series(Sample):
     """Values of a series that remembers its past, shape (observations,)."""
 
     method: ClassVar[str] = "batch means"
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] = attrs.field(converter=_numbers)
 
     @override
     def interval(self, level: float) -> Interval:
@@ -73,7 +101,7 @@ class Independent(Sample):
     """Independent values, shape (values,), of any law."""
 
     method: ClassVar[str] = "independent"
-    values: NDArray[np.float64]
+    values: NDArray[np.float64] = attrs.field(converter=_numbers)
 
     @override
     def interval(self, level: float) -> Interval:
@@ -90,7 +118,7 @@ class Trials(Sample):
     """Independent yeses and noes, shape (trials,)."""
 
     method: ClassVar[str] = "binomial"
-    values: NDArray[np.bool_]
+    values: NDArray[np.bool_] = attrs.field(converter=_yes_or_no)
 
     @override
     def interval(self, level: float) -> Interval:
