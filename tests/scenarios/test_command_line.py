@@ -121,7 +121,7 @@ def test_list_all_names_everything_with_its_question(cosim: Call) -> None:
     assert kinds <= {*re.findall(r"^ +(\w+) +│", output, flags=re.MULTILINE)}
     for command in ROOMS:
         for name in catalogue(command):
-            (line,) = [line for line in output.splitlines() if f"cosim {command} {name} " in line]
+            (line,) = re.findall(rf"^.*cosim {command} {name} +│.*$", output, flags=re.MULTILINE)
             question = (find(command, name).__doc__ or "").partition("\n")[0]
             assert question in line
             assert len(question) > 20
