@@ -36,8 +36,8 @@ together with 95 %. They are made from cycles between empty instants, batch mean
 counts; "exact" means that nothing is random, and that theory and clock differ by 1e-9 at most. *Coverage* is
 how often 95 % intervals contain the closed form's number, in independent runs that are shorter than these;
 `python benchmarks/delay_coverage.py` measures it. *Power* is how surely a run as long as this contradicts a
-wrong theory. A formula of your own goes the same way: [Your formula beside the clock](own-laws.md). In formulae E
-is a mean, P a probability, t >= 0 a time.
+wrong theory. A formula of your own goes the same way: [Your formula beside the clock](own-laws.md). In
+formulae E is a mean, P a probability, t >= 0 a time.
 """
 OF_OWN = """\
 # Laws beside the clock
