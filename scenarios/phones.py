@@ -37,7 +37,9 @@ def system() -> System:
         num_clients=60,
         model="relu-64-32-10",
         data=Digits(),
-        devices=Mixture(share=2 / 3, some=phones(), others=sensors()),
+        devices=Mixture(
+            share=2 / 3, some=phones(), some_name="phone", others=sensors(), others_name="sensor"
+        ),
         cycles=CyclesPerStep(step_cycles=1e9),
         downlink=Broadcast(bandwidth_hz=200e3, fading=fading),
         uplink=Radio(sharing=FixedShares(bandwidth_hz=1e6), fading=fading),

@@ -198,6 +198,10 @@ class Dataset:
             return len(self.train_x) * self.num_classes
         return len(self.train_y)
 
+    def labels_of(self, samples: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Labels of training samples of a set with classes, shape (samples,)."""
+        return samples % self.num_classes if self.train_y is None else self.train_y[samples]
+
     @property
     def num_targets(self) -> int:
         """Number of classes, or of quantities of a sample."""

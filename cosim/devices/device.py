@@ -104,6 +104,7 @@ class Device(DeviceNumbers[float]):
         training_time: Actual duration of its trainings; None means as planned.
         presence: Times when it is there; None means always.
         battery: Its store of energy; None means unlimited.
+        kind: Name of its kind in a population of several, by which reports group clients; None means no name.
     """
 
     processor: Processor | None = None
@@ -111,6 +112,7 @@ class Device(DeviceNumbers[float]):
     training_time: TrainingTime | None = None
     presence: Presence | None = None
     battery: Battery | None = None
+    kind: str | None = None
 
     @cached_property
     def train_w(self) -> float:
@@ -122,7 +124,7 @@ class Device(DeviceNumbers[float]):
 
 
 PARTS = tuple(attribute.name for attribute in attrs.fields(Device) if attribute.name not in NUMBERS)
-"""Names of the parts of a device."""
+"""Names of the parts of a device, and of its kind."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -137,6 +139,7 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
         training_time: Actual duration of trainings, likewise.
         presence: Times when they are there, likewise.
         battery: Stores of energy, likewise.
+        kind: Names of their kinds, one for all, or one for each; None means no names.
     """
 
     processor: Processor | Sequence[Processor | None] | None = None
@@ -144,12 +147,15 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
     training_time: TrainingTime | Sequence[TrainingTime | None] | None = None
     presence: Presence | Sequence[Presence | None] | None = None
     battery: Battery | Sequence[Battery | None] | None = None
+    kind: Sequence[str | None] | None = None
 
     def __init_subclass__(cls) -> NoReturn:
         raise _is_data(cls, DeviceArrays)
 
     def __attrs_post_init__(self) -> None:
         num = len(self)
+        if isinstance(self.kind, str):
+            object.__setattr__(self, "kind", [self.kind] * num)
         for name in NUMBERS:
             value = np.asarray(getattr(self, name), dtype=float)
             if not value.ndim:  # zeros that are never written take no memory

@@ -1,9 +1,10 @@
 """Device table: one row for each device, as measured or as another program has made them.
 
-Columns are `device`, a client's number or name, and the numbers of a `Device`, by their names, and the fields
-of `Battery` with the prefix `battery_`. A table must have `frequency_hz`, `capacitance_j_per_hz2` and
-`tx_power_w`; others, such as `static_power_w`, have their defaults if there is no column. An empty cell means
-unlimited in a column of a number that may be infinite; a device without `battery_capacity_j` has no battery.
+Columns are `device`, a client's number or name, the numbers of a `Device`, by their names, the fields of
+`Battery` with the prefix `battery_`, and `kind`, the name of a device's kind, by which reports group clients.
+A table must have `frequency_hz`, `capacitance_j_per_hz2` and `tx_power_w`; others, such as `static_power_w`,
+have their defaults if there is no column. An empty cell means unlimited in a column of a number that may be
+infinite; a device without `battery_capacity_j` has no battery.
 Other columns are ignored, such as `distance_m` (`TableTopology`) and `snr_db` (`Column`), unless a name is so
 close to one of these that it seems to be misspelled.
 
@@ -38,6 +39,8 @@ from cosim.names import ClientNames
 
 BATTERY = "battery_"
 """Prefix of the names of a battery's numbers."""
+KIND = "kind"
+"""Column of the names of kinds."""
 OTHERS = ("device", "distance_m", "snr_db")
 """Columns that other built-in parts read."""
 
@@ -68,7 +71,7 @@ class DeviceTable(Devices):
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         rows = table_of_devices(DeviceTable, self.file)
         of_batteries = [BATTERY + attribute.name for attribute in attrs.fields(Battery)]
-        self._check_columns(rows, [*NUMBERS, *of_batteries])
+        self._check_columns(rows, [*NUMBERS, *of_batteries, KIND])
         clients = ClientNames(0, sum(cell_sizes))
         columns = {}
         for attribute in attrs.fields(DeviceNumbers):
@@ -80,6 +83,7 @@ class DeviceTable(Devices):
                 rows.table.hold_against(name, values, partial(attribute.validator, None, attribute))
         return DeviceArrays(
             **columns,
+            kind=_kinds(rows, clients),
             processor=self.processor,
             power_control=self.power_control,
             training_time=self.training_time,
@@ -100,6 +104,14 @@ class DeviceTable(Devices):
                 raise ConfigurationError(
                     f"{place(rows.table.path, column=column)}: {what} Use {close[0]}, or another name."
                 )
+
+
+def _kinds(rows: DeviceRows, clients: ClientNames) -> Sequence[str] | None:
+    """Name of each client's kind; None if the table names none."""
+    if KIND not in rows.table.columns:
+        return None
+    each, which = rows.table.names(KIND)
+    return [each[place] for place in rows.by_client(clients, which).tolist()]
 
 
 def _batteries(rows: DeviceRows, clients: ClientNames) -> list[Battery | None] | None:

@@ -8,7 +8,11 @@ Usage::
 
     phones = DrawnDevices(tx_power=SamePower(power_w=0.2), presence=OnOff())
     sensors = DrawnDevices(tx_power=SamePower(power_w=0.01))
-    System(devices=Mixture(share=0.3, some=phones, others=sensors))
+    System(
+        devices=Mixture(
+            share=0.3, some=phones, some_name="phone", others=sensors, others_name="sensor"
+        )
+    )
 
 Scope and limitations: data do not depend on the kind. A `DeviceTable` inside a mixture has a row for every
 client.
@@ -25,11 +29,14 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, knob, part, parts_of
+from cosim.configuration import between, knob, not_empty, part, parts_of, refuse
 from cosim.devices.device import NUMBERS, PARTS, DeviceArrays
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.port import Devices
 from cosim.names import ClientNames
+
+SOME, OTHERS = "some", "others"
+"""Names of the two kinds, unless they are given."""
 
 
 @part
@@ -44,12 +51,16 @@ class Mixture(Devices):
             others. [no source]
         some: The first kind.
         others: The second kind.
+        some_name: Name of the first kind, by which reports group clients; a mixture within names its own.
+        others_name: Name of the second kind, likewise.
     """
 
     share: float = knob(between(0.0, 1.0), default=0.5)
     is_exact: bool = True
     some: Devices = DrawnDevices()
     others: Devices = DrawnDevices()
+    some_name: str = knob(not_empty, default=SOME)
+    others_name: str = knob(not_empty, default=OTHERS)
 
     @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
@@ -59,7 +70,18 @@ class Mixture(Devices):
             name: _chosen(is_one, *(getattr(kind, name) for kind in (one, other)))
             for name in (*NUMBERS, *PARTS)
         }
+        self._check_names(one, other)
+        names = np.where(is_one, self.some_name, self.others_name).tolist()
+        columns["kind"] = [own or name for own, name in zip(columns["kind"] or names, names, strict=True)]
         return DeviceArrays(**columns)
+
+    def _check_names(self, one: DeviceArrays, other: DeviceArrays) -> None:
+        """Refuse a name for clients that all have one."""
+        for field, usual, kind in (("some_name", SOME, one), ("others_name", OTHERS, other)):
+            name = getattr(self, field)
+            if name != usual and all(kind.each("kind")):
+                rule = "has no effect, since all these devices have names of their kinds"
+                raise refuse("Mixture", field, name, rule, "Leave it out.")
 
     def are_some(self, sim: Simulation, num_clients: int) -> NDArray[np.bool_]:
         """True for each client of the first kind, shape (clients,)."""

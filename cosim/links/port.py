@@ -224,6 +224,13 @@ class CellLink(Forms):
         """True if an upload that is closed changes no other, so that each may be given up."""
         return self.form not in ("together", "machine")
 
+    def mean_snr(self) -> NDArray[np.float64] | None:
+        """SNR of each client of the cell at its highest power, before fading, linear, shape (clients,).
+
+        It is asked before the clock starts, for the table of clients. None means that there is none.
+        """
+        return None
+
     @property
     def known(self) -> KnownLink | None:
         """Knowledge of the link beforehand; None means nothing is known."""

@@ -1,6 +1,8 @@
 """Radio link: the channels of the clients of a cell, and what is known of them beforehand."""
 
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -31,6 +33,15 @@ class RadioLink(CellLink, KnownLink):
         self._band, self._mean_snr, self._fading, self._errors = band, mean_snr, fading, errors
         self.num_at_once = band.num_at_once
         self.rows = Rows(cell.tx_power_w, self.met_by, self._met_alone)
+
+    @override
+    def mean_snr(self) -> NDArray[np.float64] | None:
+        """SNR of each client in the whole band in the first job; None if the band has no width beforehand."""
+        with suppress(NotImplementedError):
+            whole_hz = math.nan if self._mean_snr.form == "flat" else self._band.share_hz(1)
+            found = self._mean_snr.snr_in(slice(None), self._powers_w, 1.0, whole_hz, Job.of_round(1, 0, 1))
+            return np.broadcast_to(np.asarray(found, dtype=float), self._powers_w.shape)
+        return None
 
     @property
     @override

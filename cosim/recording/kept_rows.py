@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from cosim.recording.many_rows import ManyRows
+from cosim.records.client_sums import ClientSums
 from cosim.records.columns import ENDS, Columns
 from cosim.records.rows import (
     Allotment,
@@ -74,6 +75,7 @@ class KeptRows:
     Attributes:
         num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
         many: Rows that are kept many at a time.
+        client_sums: Sums of each client, told by rounds that keep no rows of theirs; None if all keep them.
     """
 
     def __init__(self) -> None:
@@ -98,6 +100,7 @@ class KeptRows:
         }
         self.num_arrived = 0
         self.many = ManyRows()
+        self.client_sums: ClientSums | None = None
         self._ended: list[_Ended] = []
         self._num_handed_over = 0
         self._open_rounds: dict[object, float] = {}

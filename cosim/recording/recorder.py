@@ -20,6 +20,7 @@ from cosim.recording.recording import NOTHING_ELSE, Recording
 from cosim.recording.round_rows import RoundRows
 from cosim.recording.round_tally import RoundTally, tally_of_rest
 from cosim.recording.told_round import RoundOf, ToldRound
+from cosim.records.client_sums import ClientSums
 from cosim.records.rows import NO_JOB, Fate, Span, Transfer
 
 if TYPE_CHECKING:
@@ -44,12 +45,14 @@ class Recorder(KeptRows):
         self.history = History(num) if num else None
         self.rest = None if recording.rest is None else recording.rest(clock, self._insert)
         self._tallied = recording.tallied
+        if self._tallied:
+            self.client_sums = ClientSums(self._tallied[-1].which.stop)
         self._tallies_rest = False  # until the first edge round with a tally
 
     @property
     def keeps_tallies(self) -> bool:
         """True if it keeps a tally of each edge round on arrays, and no rows of clients."""
-        return bool(self._tallied)
+        return self.client_sums is not None
 
     # One client or server.
 
@@ -106,9 +109,10 @@ class Recorder(KeptRows):
         """Begin an edge round, which ends its clients' rest; returns the object that is told its events."""
         rest = self.rest
         rested = None if rest is None else rest.begin_many(of.clients.which, of.start_s)
-        if self._tallied:
+        if self.client_sums is not None:
             self._tallies_rest = True
-            return RoundTally(of, self.history, {} if rested is None else rested.sums())
+            rest_sums = {} if rested is None else rested.sums(self.client_sums)
+            return RoundTally(of, self.history, self.client_sums, rest_sums)
         if rested is not None:
             self.many.add_rest(rested)
         return RoundRows(of, self.history)
@@ -129,13 +133,13 @@ class Recorder(KeptRows):
         if self.rest is None:
             return
         self._insert(self.rest.close(now_s))
-        if not self._tallies_rest:
+        if self.client_sums is None or not self._tallies_rest:
             self.many.add_rest(self.rest.begin_many(slice(0, len(self.rest.names)), now_s))
             return
         for edge, which in self._tallied:
             rested = self.rest.begin_many(which, now_s)
             start_s = min(rested.since_s.min(), now_s)
-            self.record(tally_of_rest(edge, start_s, now_s, rested.sums()))
+            self.record(tally_of_rest(edge, start_s, now_s, rested.sums(self.client_sums)))
 
     def rest_j(self, now_s: float) -> float:
         """Energy of all clients at rest up to now."""

@@ -8,11 +8,12 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.recording.told_round import Carried, Ended, RoundOf, Spent, ToldRound
-from cosim.records.rows import NO_ROUND, UP, Tally
+from cosim.records.rows import BY_CLIENT, END_OF_RUN, NO_ROUND, UP, WAIT, Tally
 
 if TYPE_CHECKING:
     from cosim.recording.history import History
     from cosim.recording.kept_rows import KeptRows
+    from cosim.records.client_sums import ClientSums
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "max": 1.0}
 """Quantiles of the time of an upload."""
@@ -27,13 +28,17 @@ class RoundTally(ToldRound):
     """Tally of one edge round.
 
     Args:
+        clients: Sums of each client, to which its part is added.
         rest: Sums over its clients' rest before it.
     """
 
-    __slots__ = ("_sums",)
+    __slots__ = ("_clients", "_sums")
 
-    def __init__(self, of: RoundOf, history: "History | None", rest: Mapping[str, float]) -> None:
+    def __init__(
+        self, of: RoundOf, history: "History | None", clients: "ClientSums", rest: Mapping[str, float]
+    ) -> None:
         super().__init__(of, history)
+        self._clients = clients
         self._sums = _NOTHING | _UPLOADS | dict(rest)
 
     @override
@@ -43,13 +48,21 @@ class RoundTally(ToldRound):
     @override
     def _add_spent(self, spent: Spent) -> None:
         lasts_s = spent.cut.lasts_s(spent.from_s, spent.to_s)
+        energy_j, which = spent.power_w * lasts_s, self.of.clients.which
         self._sums[f"{spent.activity}_s"] += lasts_s.sum()
-        self._sums[f"{spent.activity}_j"] += (spent.power_w * lasts_s).sum()
+        self._sums[f"{spent.activity}_j"] += energy_j.sum()
+        self._clients.add("energy_j", which, energy_j)
+        if spent.activity == WAIT:
+            self._clients.add("wait_s", which, lasts_s)
 
     @override
     def _add_carried(self, carried: Carried) -> None:
         _, direction, opens_s, way, bits, cut = carried
-        sent_bits = (bits - way.bits_left(cut.at_s)).sum()
+        each_bits = bits - way.bits_left(cut.at_s)
+        sent_bits = each_bits.sum()
+        self._clients.add(
+            "sent_bits" if direction == UP else "received_bits", self.of.clients.which, each_bits
+        )
         if direction != UP:
             self._sums["received_bits"] += sent_bits
             return
@@ -64,7 +77,15 @@ class RoundTally(ToldRound):
 
     @override
     def _add_ended(self, ended: Ended) -> None:
-        self._sums["num_arrived"] = int(ended.counts.sum())
+        _, _, _, has_arrived, cut = ended
+        self._sums["num_arrived"] = int(has_arrived.sum())
+        which, is_lost = self.of.clients.which, ~has_arrived
+        self._clients.add("num_arrived", which, has_arrived)
+        if cut.is_given_up is not None:
+            self._clients.add("num_late", which, is_lost & cut.is_given_up)
+            is_lost &= ~cut.is_given_up
+        if cut.reason != END_OF_RUN:
+            self._clients.add("num_left" if cut.reason in BY_CLIENT else "num_late", which, is_lost)
 
     def at(self, now_s: float) -> Tally:
         """Tally of a round that ends now."""

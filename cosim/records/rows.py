@@ -21,6 +21,15 @@ END_OF_RUN = "end of the run"
 LEFT = "left"
 """Outcome of a job that a client left."""
 
+EMPTY, SPENT = "battery empty", "energy budget"
+"""Outcomes of an activity that an empty battery ended, and of a job whose energy budget was spent."""
+
+BY_CLIENT = (LEFT, EMPTY, SPENT)
+"""Outcomes of jobs that end with their client; any other that is not done is its server's or a deadline's."""
+
+WAIT = "wait"
+"""Activity of a client until its upload or download is granted."""
+
 REST = ("idle", "sleep", "empty")
 """Activities of a client between its others, if devices take power then."""
 
@@ -201,6 +210,39 @@ class Version(NamedTuple):
     num_in_flight: int
 
 
+class ClientTotals(NamedTuple):
+    """One client of a run: its device, place and samples, and sums over its rows.
+
+    A job that ended before the end of the run has arrived, was late (cut off or dropped by a server or a
+    deadline), or left (the client went away, its battery was empty, or its energy budget was spent). Energy
+    is all that it took, at rest and in jobs still open, too; `wait_s` is the time until its uploads and
+    downloads were granted.
+
+    A quantity that a run has not is no column of its table: `kind` unless a device has one
+    (`cosim.devices.Mixture`); `snr_db` unless a link has one, which is the SNR before fading in the whole
+    band, at the highest power, in the first job; the numbers of samples and of distinct labels among them, at
+    the end of the run, unless something is learned, and of labels unless they are classes.
+    """
+
+    client: str
+    edge: str
+    kind: str
+    frequency_hz: float
+    tx_power_w: float
+    distance_m: float
+    snr_db: float
+    num_samples: int
+    num_labels: int
+    energy_j: float
+    wait_s: float
+    sent_bits: float
+    received_bits: float
+    num_jobs: int
+    num_arrived: int
+    num_late: int
+    num_left: int
+
+
 class Measure(NamedTuple):
     """Meaning of a value that a task reports.
 
@@ -334,4 +376,4 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
     raise ValueError(f"{where} is {value!r:.40}")
 
 
-Row = Span | Transfer | Fate | Allotment | Round | Tally | Version | Applied | Evaluation
+Row = Span | Transfer | Fate | Allotment | Round | Tally | Version | Applied | ClientTotals | Evaluation

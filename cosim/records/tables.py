@@ -25,6 +25,7 @@ from cosim.records.job_costs import COLUMNS
 from cosim.records.rows import (
     Allotment,
     Applied,
+    ClientTotals,
     Evaluation,
     Fate,
     Round,
@@ -48,8 +49,11 @@ TABLES: dict[str, type[Row]] = {
     "tallies": Tally,
     "versions": Version,
     "updates": Applied,
+    "clients": ClientTotals,
     "evaluations": Evaluation,
 }
+GROWING = tuple(name for name in TABLES if name not in ("clients", "evaluations"))
+"""Tables whose rows are written as the run goes; the others are made whenever a run is saved."""
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
 _ORDER = {
     "spans": ["node", "start_s", "end_s"],
@@ -66,6 +70,9 @@ _ORDER = {
 
 AT_EVALUATIONS = ("energy_j", "bits_per_client")
 """Further columns of the evaluations: totals of all clients up to then."""
+
+MAY_LACK = {"clients": ("kind", "snr_db", "num_samples", "num_labels")}
+"""Columns that a table has only where a run has their quantity."""
 
 
 def file_of(folder: Path, name: str) -> Path:
@@ -209,7 +216,9 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
         raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
     scores = tuple(found)[2:-2] if name == "evaluations" else ()
     beside = {"evaluations": AT_EVALUATIONS, "updates": COLUMNS}.get(name, ())
+    lacks = [column for column in MAY_LACK.get(name, ()) if column not in found]
     wanted = {**_dtypes(name, scores), **dict.fromkeys(beside, "float64")}
+    wanted = {column: dtype for column, dtype in wanted.items() if column not in lacks}
     if list(found) != list(wanted):
         raise ValueError(f"its columns are {', '.join(found) or 'none':.200}; must be {', '.join(wanted)}")
     for column, dtype in found.items():

@@ -159,8 +159,28 @@ def test_a_client_is_what_it_would_be_among_its_own_kind():
     mixture = Mixture(share=0.3, some=PHONES, others=SENSORS)
     mixed, is_phone = mixture.of_clients(sim, sizes), mixture.are_some(sim, 10)
     pure = [kind.of_clients(Simulation(seed=3), sizes) for kind in (SENSORS, PHONES)]
-    assert list(mixed) == [pure[is_one][place] for place, is_one in enumerate(is_phone.astype(int))]
+    expected = [pure[is_one][place] for place, is_one in enumerate(is_phone.astype(int))]
+    assert [attrs.evolve(device, kind=None) for device in mixed] == expected
+    assert [device.kind == "some" for device in mixed] == is_phone.tolist()
     assert list(mixed[2:5]) == list(mixed)[2:5]
+
+
+def test_kinds_have_names():
+    """Those of a mixture within stay, and a name that would say nothing is refused."""
+    inner = Mixture(share=0.5, some=PHONES, some_name="phone", others=SENSORS, others_name="sensor")
+    devices = Mixture(share=0.25, some_name="camera", others=inner).of_clients(Simulation(seed=3), (16,))
+    assert Counter(device.kind for device in devices)["camera"] == 4
+    assert {device.kind for device in devices} == {"camera", "phone", "sensor"}
+    wrong = Mixture(others=inner, others_name="all else")
+    with pytest.raises(ConfigurationError, match=r"Mixture\.others_name = .*has no effect.*Leave it out\."):
+        wrong.of_clients(Simulation(seed=3), (16,))
+
+
+def test_a_table_of_devices_may_name_kinds(tmp_path):
+    rows = ["device,frequency_hz,capacitance_j_per_hz2,tx_power_w,kind", "1,2e9,1e-28,0.2,sensor"]
+    (tmp_path / "a.csv").write_text("\n".join([*rows, "0,1e9,1e-28,0.2,phone"]))
+    devices = DeviceTable(file=str(tmp_path / "a.csv")).of_clients(Simulation(seed=3), (2,))
+    assert [device.kind for device in devices] == ["phone", "sensor"]
 
 
 def test_a_mixture_comes_back_from_its_file_and_keeps_the_laws():

@@ -24,6 +24,7 @@ from cosim.clock.instants import deadline_after, duration_between, instant_after
 from cosim.devices.battery import Battery
 from cosim.engine.clients.cause import Cause
 from cosim.names import client_name
+from cosim.records.rows import EMPTY
 from cosim.units import ENERGY_ROUNDING
 
 if TYPE_CHECKING:
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 Turned = Callable[[str, bool, float], None]
 """Hears of a client, whether it is there from now on, and the instant."""
-
-EMPTY = "battery empty"
-"""The outcome of what an empty battery has ended."""
 
 
 class Charge(Cause):

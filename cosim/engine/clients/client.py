@@ -18,12 +18,9 @@ from cosim.jobs.client_jobs import SomeClients
 from cosim.links.upload import Upload
 from cosim.names import client_name, codec_of, personal_of
 from cosim.protocols.assignment import Assignment
-from cosim.records.rows import DONE, DOWN, UP, Fate, Transfer
+from cosim.records.rows import DONE, DOWN, SPENT, UP, Fate, Transfer
 from cosim.units import ENERGY_ROUNDING
 from cosim.values.pending import PendingState, PendingUpdate
-
-SPENT = "energy budget"
-"""Outcome of a job that stops where its energy is spent."""
 
 
 @attrs.define(kw_only=True, eq=False)

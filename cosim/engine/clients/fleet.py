@@ -63,6 +63,10 @@ class Fleet:
             found = self._made[number] = self._client(number)
         return found
 
+    def samples_of(self, number: int) -> NDArray[np.int64]:
+        """Samples that a client has at this instant, by its number."""
+        return self._samples_now(number)
+
     def _client(self, number: int) -> Client:
         there = None if self.availabilities is None else self.availabilities[number]
         return Client(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from cosim.clock.event_clock import Clock
     from cosim.devices.device import DeviceArrays
     from cosim.jobs.job import Places
+    from cosim.records.client_sums import ClientSums
 
 
 class Rested(NamedTuple):
@@ -54,13 +55,19 @@ class Rested(NamedTuple):
     rest: "Rest"
     has_ended: bool = True
 
-    def sums(self) -> dict[str, float]:
-        """Times and energies of idling and sleep that are not written down yet, as a `Tally` names them."""
+    def sums(self, clients: "ClientSums") -> dict[str, float]:
+        """Times and energies of idling and sleep that are not written down yet, as a `Tally` names them.
+
+        Args:
+            clients: Sums of each client of the run, to which its energies are added.
+        """
         since_s, until_s = self.since_s, self.until_s
         asleep_s, idle_j, sleep_j = self.rest.stretches(self.numbers, since_s, until_s)
         idle_s = np.maximum(asleep_s - since_s, 0.0)
         if self.is_idled.any():
             idle_s, idle_j = (np.where(self.is_idled, 0.0, of) for of in (idle_s, idle_j))
+        for each_j in (idle_j, sleep_j):
+            clients.add("energy_j", self.numbers, each_j)
         return {
             "idle_s": idle_s.sum(),
             "sleep_s": np.maximum(until_s - asleep_s, 0.0).sum(),

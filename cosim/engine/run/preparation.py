@@ -12,6 +12,7 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, check_reloads
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
+from cosim.engine.clients.described import Described
 from cosim.engine.clients.rest import rest_rows
 from cosim.engine.learning.loading import Loaded, load
 from cosim.engine.rounds.round_clock import RoundClock
@@ -107,7 +108,16 @@ def prepare(
     needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
     origin |= _how_learned(system, learner, first, samples, options)
     digest = Digest(ground.sim.recorder) if options.out is not None and system.evaluation.learns else None
-    writer = _writer(system, ground.sim, learner, config, origin, known, digest, options, while_played)
+    described = Described(cells.fleet, cells.each, samples.dataset if system.evaluation.learns else None)
+    rows = RowGroups(
+        ground.sim.recorder,
+        system.num_clients,
+        options.out,
+        options.group_rows,
+        digest,
+        described.columns,
+    )
+    writer = _writer(system, ground.sim, rows, learner, config, origin, known, digest, options, while_played)
     nodes = system, ground.sim, cells, learner, samples.dataset, writer.heard
     cloud = cloud_of(*nodes, known, digest)
     if options.out is not None:
@@ -178,6 +188,7 @@ def _learner(
 def _writer(
     system: System,
     sim: Simulation,
+    rows: RowGroups,
     learner: "Learner",
     config: dict[str, Any],
     origin: dict[str, Any],
@@ -193,7 +204,6 @@ def _writer(
     if options.progress:
         show = while_played.enter_context(progress_of(options.title))
         listener = shown_and_heard(show, system.end, listener)
-    rows = RowGroups(sim.recorder, system.num_clients, options.out, options.group_rows, digest)
     while_played.callback(rows.discard)
     every, keep = options.checkpoint_every, options.keep
     return RunWriter(rows, sim, learner, config, known, listener, every, keep, column, digest, origin)

@@ -1,11 +1,11 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates` and `evaluations` as
-Parquet (`cosim.records.tables`), and, where something is learned, `checkpoint.npz`. Every file is written
-whole or not at all, tables as the run goes (`cosim.engine.store.row_groups`). The summary keeps the checksum
-of each table's file (`cosim.files.on_disk.checksum`), so that one that has changed since is not taken for
-what the run has written.
+`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates`, `clients` and
+`evaluations` as Parquet (`cosim.records.tables`), and, where something is learned, `checkpoint.npz`. Every
+file is written whole or not at all, tables as the run goes (`cosim.engine.store.row_groups`). The summary
+keeps the checksum of each table's file (`cosim.files.on_disk.checksum`), so that one that has changed since
+is not taken for what the run has written.
 
 Usage::
 
@@ -161,6 +161,11 @@ class Result:
         With `sent_bits` and `energy_j` of the client's job, or of all jobs of the cell's.
         """
         return self.tables["updates"]
+
+    @property
+    def clients(self) -> "pd.DataFrame":
+        """One row per client (`records.ClientTotals`), in the order of their numbers."""
+        return self.tables["clients"]
 
     @property
     def evaluations(self) -> "pd.DataFrame":

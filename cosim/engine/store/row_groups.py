@@ -2,7 +2,7 @@
 
 Usage::
 
-    rows = RowGroups(sim.recorder, num_clients=30, folder=folder)
+    rows = RowGroups(sim.recorder, num_clients=30, folder=folder, described=described)
     ...
     rows.gather()  # when the global model has a new version
     ...
@@ -10,7 +10,7 @@ Usage::
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +22,13 @@ from cosim.files.interrupts import interrupts_deferred
 from cosim.files.on_disk import write_json
 from cosim.recording.digest import Digest
 from cosim.recording.kept_rows import KeptRows
+from cosim.records.client_sums import ClientSums
 from cosim.records.columns import ENDS, Columns
 from cosim.records.job_costs import JobCosts
 from cosim.records.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
 from cosim.records.tables import (
     AT_EVALUATIONS,
+    GROWING,
     TABLES,
     Tables,
     arrow_of,
@@ -49,6 +51,7 @@ class RowGroups:
 
     Args:
         folder: Where they are written. None means that they stay in memory.
+        described: Gives the columns of the table of clients that are no sums. None means that there are none.
         group_rows: About how many rows of all tables together make a group of whole stretches.
         digest: Digest of the rows, told before any are forgotten. None means that none is kept.
     """
@@ -60,10 +63,12 @@ class RowGroups:
         folder: Path | None = None,
         group_rows: int = GROUP_ROWS,
         digest: Digest | None = None,
+        described: Callable[[], Columns] | None = None,
     ) -> None:
         self._kept, self._num_clients, self.folder = kept, num_clients, folder
         self._group_rows, self._digest = group_rows, digest
         self._totals, self._costs = Totals(), JobCosts()
+        self._sums, self._described = kept.client_sums or ClientSums(num_clients), described or dict
         self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
         self._files = {} if folder is None else {name: TableFile(file_of(folder, name)) for name in TABLES}
         self._failure: BaseException | None = None
@@ -92,6 +97,7 @@ class RowGroups:
         if self._failure is not None:
             raise self._failure
         columns, totals, _ = self._read()
+        columns["clients"] = self._described() | self._sums.after(columns).columns()
         evaluations = self._kept.evaluations
         spent = totals.at_evaluations
         found = (
@@ -124,6 +130,7 @@ class RowGroups:
         with interrupts_deferred():
             try:
                 tables, self._totals, self._costs = self._read(until_s)
+                self._sums.add_rows(tables)
                 for name, columns in tables.items():
                     if len(columns[ENDS[TABLES[name]]]):
                         if self._files:
@@ -142,8 +149,7 @@ class RowGroups:
         group = self._kept.group(until_s)
         tables = {
             name: columns_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
-            for name, kind in TABLES.items()
-            if name != "evaluations"
+            for name, kind in ((name, TABLES[name]) for name in GROWING)
         }
         found, costs = self._costs.after(tables)
         tables["updates"] |= found

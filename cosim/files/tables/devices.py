@@ -5,6 +5,7 @@ That is a client's number, from 0, or its name, such as `client-0003`. Rows come
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ from cosim.files.tables.once import once
 from cosim.files.tables.read import named_file, table_of
 from cosim.files.tables.table import Table
 from cosim.names import by_number, client_name, client_number
+
+V = TypeVar("V", np.float64, np.int64)
+"""Type of the numbers of a column."""
 
 
 def table_of_devices(owner: type, file: str) -> "DeviceRows":
@@ -49,7 +53,7 @@ class DeviceRows:
         table.check("device", self.numbers < 0, "is no client", instead)
         self._each, self._first = np.unique(self.numbers, return_index=True)
 
-    def by_client(self, clients: Sequence[str], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def by_client(self, clients: Sequence[str], values: NDArray[V]) -> NDArray[V]:
         """Values of the rows in the order of the clients, each of which has one row, shape (clients,).
 
         Raises:

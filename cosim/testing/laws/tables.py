@@ -12,7 +12,7 @@ from cosim.configuration import from_dict
 from cosim.devices.device import DeviceArrays
 from cosim.engine.store.results import Result
 from cosim.names import by_number, client_name
-from cosim.records.rows import DONE, NO_JOB, NO_ROUND, REST
+from cosim.records.rows import BY_CLIENT, DONE, END_OF_RUN, NO_JOB, NO_ROUND, REST, UP, WAIT
 from cosim.records.summary import COMPLETE
 from cosim.system import System
 
@@ -225,6 +225,34 @@ def versions_age_what_is_in_flight(result: Result) -> None:
     )
 
 
+def clients_add_up(result: Result) -> None:
+    """The sums of each client are those of its spans, transfers and ended jobs."""
+    if len(result.tallies):
+        return
+    own, spans, transfers, fates = result.clients, result.spans, result.transfers, result.fates
+    fates = fates[fates["outcome"] != END_OF_RUN]
+    arrived, left = (fates["outcome"].isin(words) for words in ((DONE,), BY_CLIENT))
+    waits, ups = spans[spans["activity"] == WAIT], transfers["direction"] == UP
+    for column, rows, node, amount in (
+        ("energy_j", spans, "node", spans["energy_j"]),
+        ("wait_s", waits, "node", waits["end_s"] - waits["start_s"]),
+        ("sent_bits", transfers, "client", transfers["sent_bits"].where(ups, 0.0)),
+        ("received_bits", transfers, "client", transfers["sent_bits"].mask(ups, 0.0)),
+        ("num_jobs", fates, "client", pd.Series(1, fates.index)),
+        ("num_arrived", fates, "client", arrived),
+        ("num_left", fates, "client", left),
+        ("num_late", fates, "client", ~(arrived | left)),
+    ):
+        sums = amount.groupby(rows[node]).sum().reindex(own["client"], fill_value=0).to_numpy(dtype=float)
+        all_fit(
+            own,
+            np.isclose(own[column], sums, rtol=1e-9, atol=0.0),
+            "clients",
+            f"{column} must be the sum of the rows of a client",
+            "rows that are changed after they were recorded",
+        )
+
+
 def _arrived(result: Result) -> pd.DataFrame:
     """Uploads that have arrived, without uploads that a server may leave out.
 
@@ -250,6 +278,7 @@ LAWS: tuple[Law, ...] = (
     jobs_tell_all,
     updates_are_applied_once,
     versions_age_what_is_in_flight,
+    clients_add_up,
 )
 """Laws of the tables of one run."""
 
@@ -268,6 +297,7 @@ def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: b
         "rounds",
         "versions",
         "updates",
+        "clients",
         *(("evaluations",) if learned else ()),
     ):
         ours, theirs = getattr(one, name), getattr(other, name)

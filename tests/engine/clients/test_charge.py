@@ -9,8 +9,9 @@ from device_worlds import WORLDS, asynchronous, timed
 import cosim
 from cosim.configuration import ConfigurationError
 from cosim.devices.battery import Battery
-from cosim.engine.clients.charge import EMPTY, Charge
+from cosim.engine.clients.charge import Charge
 from cosim.engine.clients.rest import Rest
+from cosim.records.rows import EMPTY
 from cosim.testing import check_system, small_system
 from cosim.testing.laws.tables import LAWS
 
