@@ -49,10 +49,6 @@ class ClientNames(Sequence[str]):
     def __len__(self) -> int:
         return self.num
 
-    @override
-    def __iter__(self) -> Iterator[str]:
-        return map(client_name, range(self.first, self.first + self.num))
-
     @overload
     def __getitem__(self, place: int) -> str: ...
     @overload

@@ -75,7 +75,7 @@ class KeptRows:
     Attributes:
         num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
         many: Rows that are kept many at a time.
-        client_sums: Sums of each client, told by rounds that keep no rows of theirs; None if all keep them.
+        client_sums: Sums of each client, if rounds on arrays keep no rows of clients; None if they keep them.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ Laws of runs (`check_system`):
 - *jobs*: client and number name one job, done if its upload has arrived, and its activities lie within it;
 - *updates*: what an asynchronous server applies has arrived, and is applied once, as stale as versions say,
   with the weight that the table has;
-- *clients*: the sums of each are those of its spans, transfers and jobs;
+- *clients*: each one's sums are its spans, transfers and jobs, added up;
 - *cells*: each trains, with one seed or another, in as many versions as there are cells;
 - *weights*: what is learned is finite;
 - *both clocks*: systems that can run on arrays have the same tables there, bit for bit, as by events;

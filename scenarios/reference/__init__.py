@@ -19,7 +19,18 @@ import cosim
 from cosim.configuration import is_configuration, kinds_of
 from cosim.configuration.forms import is_base
 from cosim.records import job_costs
-from cosim.records.rows import Allotment, Applied, Evaluation, Fate, Round, Span, Tally, Transfer, Version
+from cosim.records.rows import (
+    Allotment,
+    Applied,
+    ClientTotals,
+    Evaluation,
+    Fate,
+    Round,
+    Span,
+    Tally,
+    Transfer,
+    Version,
+)
 from cosim.records.summary import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
@@ -243,6 +254,7 @@ def _tables_of_a_run() -> Iterator[str]:
         ("tallies.parquet", Tally),
         ("versions.parquet", Version),
         ("updates.parquet", Applied),
+        ("clients.parquet", ClientTotals),
         ("evaluations.parquet", Evaluation),
         ("summary.json", Summary),
     ):

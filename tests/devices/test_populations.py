@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 
 import attrs
 import numpy as np
@@ -166,7 +167,7 @@ def test_a_client_is_what_it_would_be_among_its_own_kind():
 
 
 def test_kinds_have_names():
-    """Those of a mixture within stay, and a name that would say nothing is refused."""
+    """Names within a mixture stay, and a name that would say nothing is refused."""
     inner = Mixture(share=0.5, some=PHONES, some_name="phone", others=SENSORS, others_name="sensor")
     devices = Mixture(share=0.25, some_name="camera", others=inner).of_clients(Simulation(seed=3), (16,))
     assert Counter(device.kind for device in devices)["camera"] == 4

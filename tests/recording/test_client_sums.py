@@ -111,7 +111,7 @@ def test_sums_are_the_rows_by_hand(name, clock):
 
 
 def test_every_kind_of_sum_occurs():
-    """What the systems do not do, they cannot test."""
+    """A sum that is zero in all systems would test nothing."""
     found = [cosim.run(system, num_workers=1).clients for system in SYSTEMS.values()]
     for column in ("energy_j", "wait_s", "sent_bits", "received_bits", "num_arrived", "num_late", "num_left"):
         assert any((own[column] > 0).any() for own in found), column

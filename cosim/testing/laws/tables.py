@@ -226,7 +226,7 @@ def versions_age_what_is_in_flight(result: Result) -> None:
 
 
 def clients_add_up(result: Result) -> None:
-    """The sums of each client are those of its spans, transfers and ended jobs."""
+    """The sums of each client are its spans, transfers and ended jobs, added up."""
     if len(result.tallies):
         return
     own, spans, transfers, fates = result.clients, result.spans, result.transfers, result.fates
