@@ -1,6 +1,6 @@
-"""Described clients: what the table of clients says of each besides its sums (`cosim.records.ClientTotals`).
+"""Described clients: what their table says of each besides its sums (`cosim.records.rows.ClientTotals`).
 
-Validation: tests/engine/clients/test_described.py.
+Validation: tests/recording/test_client_sums.py.
 """
 
 from collections.abc import Callable, Sequence
