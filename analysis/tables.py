@@ -1,7 +1,8 @@
 """Tables of designs, to look at and to paste: factors as columns, means with intervals, units in the head.
 
 Numbers have four digits. In a table to look at, units take the prefix of the largest number of their column,
-and shares are per cent; in `frame` all is as in files.
+factors that span too much for one each have their own, and shares are per cent; in `frame` all is as in
+files.
 
 Scope and limitations: LaTeX needs the package booktabs, and text encoded in UTF-8.
 
@@ -24,7 +25,7 @@ from analysis.intervals.statistics import Interval
 from analysis.metrics import Metric, metrics
 from analysis.samples import Sample, diverged
 from analysis.studies import Comparison, compared
-from cosim.configuration.words import column_in_words, field_in_words, value_in_words
+from cosim.configuration.words import field_in_words, numbers_in_words, value_in_words
 from cosim.units import prefixed
 
 
@@ -234,8 +235,8 @@ def _factor(
     if not all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
         cells = ["" if _is_missing(value) else value_in_words(field, value) for value in values]
         return field_in_words(field, fields, parts), cells
-    scale, head = column_in_words(field, known, fields, parts)
-    return head, ["" if _is_missing(v) else value_in_words("", v / scale) for v in values]
+    column = numbers_in_words(field, known, fields, parts)
+    return column.head, ["" if _is_missing(value) else column.shown(value) for value in values]
 
 
 def _is_missing(value: Any) -> bool:

@@ -51,6 +51,7 @@ from cosim.protocols.hist import Hist
 from cosim.protocols.port import Protocol
 from cosim.radio.radio import Radio
 from cosim.records.shown import in_a_line, table
+from cosim.records.tables import SEEDS
 from cosim.schedules.port import check_schedules
 from cosim.tasks.port import Task
 from cosim.topology.port import Topology, even_cells
@@ -58,7 +59,7 @@ from cosim.topology.port import Topology, even_cells
 
 def _fits_tables(seed: Any) -> Broken | None:
     """A seed that tables can hold as a whole number of 64 bits."""
-    return None if seed < 2**63 else Broken("must be below 2**63", "Use a smaller one, such as 1.")
+    return None if seed < SEEDS else Broken("must be below 2**63", "Use a smaller one, such as 1.")
 
 
 @part

@@ -41,7 +41,10 @@ SUFFIXES = {
 """Name suffix to printed unit; longer suffixes first, because the first match wins."""
 
 _PREFIXED = ("Hz", "bit", "bit/s", "s", "W", "J")
-_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_PREFIXES = (
+    *((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")),
+    *((1e-3, "m"), (1e-6, "µ"), (1e-9, "n")),
+)
 
 
 ROUNDING = 2.0**-49

@@ -9,14 +9,12 @@ from analysis.designs import Design, Reading, said, telling
 from analysis.intervals.shares import share_interval
 from analysis.intervals.statistics import t_interval
 from analysis.plots.style import COLOURS, FEWEST_RUNS, in_legend, legend_above, style
-from cosim.configuration.words import column_in_words, field_in_words, parts_of, value_in_words
+from cosim.configuration.words import numbers_in_words, parts_of
 
 MOST_LINES = 6
 DIVERGED = "training has diverged"
 _BESIDE = 0.012
 """How far lines stand beside each other, as part of the axis."""
-_LEAST_IN_UNIT = 1e-3
-"""Of the unit of an axis; where there are smaller values, each has a unit of its own."""
 _PART_OF_WIDTH = 0.75
 """How much of a figure's width its axis has, at least."""
 _LETTER = 0.62
@@ -73,11 +71,8 @@ def factor(
     lines = lines_of(designs, field)
     values = sorted({float(design.fields[field]) for design in designs})
     fields, parts = telling(designs), parts_of(designs[0].fields)
-    scale, words = column_in_words(field, values, fields, parts)
-    labels = [f"{value / scale:g}" for value in values]
-    if 0.0 < values[0] < _LEAST_IN_UNIT * scale:
-        words = field_in_words(field, fields, parts)
-        labels = [value_in_words(field, float(f"{value:g}")) for value in values]
+    column = numbers_in_words(field, values, fields, parts)
+    words, scale, labels = column.head, column.scale, [column.shown(float(f"{v:g}")) for v in values]
     drawn = list(lines.items())[:MOST_LINES]
     values = [value / scale for value in values]
     is_logarithmic = values[0] > 0.0 and values[-1] / values[0] >= 16.0

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.plots import COLOURS
+from cosim.files.on_disk import as_text
 
 DARK_COLOURS = dict(
     zip(
@@ -122,7 +123,7 @@ def page(sections: Sequence[Section], *, title: str = "Report") -> str:
 
 def plain(value: object) -> object:
     """The value as a text that can be written in UTF-8; what is no text stays."""
-    return value.encode("utf-8", "backslashreplace").decode("utf-8") if type(value) is str else value
+    return as_text(value) if type(value) is str else value
 
 
 def pieces(value: object) -> list[str]:

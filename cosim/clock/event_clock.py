@@ -7,6 +7,7 @@ used.
 import math
 import sys
 from bisect import bisect_right
+from collections.abc import Callable
 from heapq import heappush
 from typing import Any
 
@@ -30,6 +31,7 @@ class Clock(simpy.Environment):
 
     def __init__(self) -> None:
         super().__init__(0.0)
+        self._num_in_background = 0
         last = simpy.Event(self)
         last._ok, last._value = True, None
         last.callbacks.append(self._end)  # type: ignore[union-attr]
@@ -57,6 +59,31 @@ class Clock(simpy.Environment):
         self.schedule_at(event, NORMAL, time_s)
         return event
 
+    def call_at(self, time_s: float, call: Callable[[], None], *, in_background: bool) -> None:
+        """Call at an instant.
+
+        Args:
+            in_background: True if it keeps no run going: a run in which only such calls are left is stuck.
+
+        Raises:
+            Deadlock: At a call in the background, after which only others are left.
+        """
+        self._num_in_background += in_background
+
+        def made(_: simpy.Event) -> None:
+            self._num_in_background -= in_background
+            call()
+            if in_background and len(self._queue) == self._num_in_background + 1:  # the end of time
+                raise self._stuck()
+
+        self.at(time_s).callbacks.append(made)  # type: ignore[union-attr]
+
+    def _stuck(self) -> Deadlock:
+        return Deadlock(
+            f"{STUCK} A link whose rate stays 0, or a part that waits for an event which never comes, is "
+            "the usual reason. Use end = AfterSeconds, or a rate above 0."
+        )
+
     def _end(self, _last: simpy.Event) -> None:
         """Stop a run that has not ended.
 
@@ -65,10 +92,7 @@ class Clock(simpy.Environment):
             ConfigurationError: None is scheduled before the end of the clock.
         """
         if self.peek() == math.inf:
-            raise Deadlock(
-                f"{STUCK} A link whose rate stays 0, or a part that waits for an event which never comes, is "
-                "the usual reason. Use end = AfterSeconds, or a rate above 0."
-            )
+            raise self._stuck()
         raise ConfigurationError(
             f"the run is not over at {LATEST_S:g} s (32 years), after which the clock cannot tell "
             "microseconds apart. The usual reason is a time or a rate in other units than s, Hz and "

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 from typing_extensions import override
 
-from cosim.configuration import Port, at_least, between, knob, part, positive
+from cosim.configuration import Port, a_share, at_least, knob, part, positive
 from cosim.units import least_whole
 
 
@@ -25,7 +25,7 @@ class KeptShare(Kept):
         share: Share of the values of an update. [no source]
     """
 
-    share: float = knob(positive, between(0.0, 1.0), default=0.01)
+    share: float = knob(positive, a_share, default=0.01)
 
     @override
     def num(self, num_values: float) -> int:

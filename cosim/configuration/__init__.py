@@ -36,6 +36,7 @@ from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, op
 from cosim.configuration.port import Port, apart, check_fit, parts_of
 from cosim.configuration.rules import (
     ConfigurationError,
+    a_share,
     at_least,
     below,
     between,
@@ -57,6 +58,7 @@ __all__ = [
     "Lack",
     "Port",
     "Word",
+    "a_share",
     "apart",
     "asks_in",
     "at_least",

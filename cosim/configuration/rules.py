@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import attrs
 from typing_extensions import override
@@ -40,6 +40,14 @@ class ConfigurationError(ValueError):
     def __str__(self) -> str:
         return self.message
 
+    def of_field(self, field: str) -> Self:
+        """The same error, of a field, as Class.field, where it has named none."""
+        if self.field is None:
+            self.field = field
+            if self.args == (self.message,):
+                self.args = self.message, field
+        return self
+
 
 def positive(value: Any) -> str | None:
     """Above zero, for a number or for each of a tuple."""
@@ -76,6 +84,13 @@ def between(least: float, most: float) -> Rule:
     return lambda value: (
         None if all(least <= v <= most for v in _each(value)) else f"must lie from {least:g} to {most:g}"
     )
+
+
+def a_share(value: Any) -> str | Broken | None:
+    """From 0 to 1, for a share or a probability; a percentage is told as what it says."""
+    broken, wrong = between(0.0, 1.0)(value), max(_each(value))
+    is_percentage = broken is not None and min(_each(value)) >= 0.0 and wrong <= 100.0
+    return Broken(str(broken), f"Use {wrong / 100.0:g} for {wrong:g} %.") if is_percentage else broken
 
 
 def one_or_range(value: Any) -> str | None:

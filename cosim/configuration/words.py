@@ -17,7 +17,7 @@ Validation: tests/configuration/test_words.py.
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from cosim.units import SUFFIXES, prefixed, quantity, unit_of
 
@@ -30,6 +30,8 @@ _LEANING = ("after", "every", "lasting", "until", "within")
 _LED = (*_LEANING, "per", "largest", "smallest", "least", "most", "path", "rule")
 """Words that say of what they are only behind the class of the part."""
 _LONGEST = 32
+_LEAST_IN_UNIT = 1e-3
+"""Of the unit of a column; where there are smaller values, each has a unit of its own."""
 
 
 def in_words(
@@ -85,13 +87,37 @@ def value_in_words(field: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def column_in_words(
-    field: str, values: Sequence[Any], fields: Collection[str] = (), parts: Mapping[str, str] | None = None
-) -> tuple[float, str]:
-    """How many of the plain unit a column of numbers is shown in, and its head, such as "bandwidth (MHz)"."""
+class NumbersInWords(NamedTuple):
+    """A column of numbers in words.
+
+    Attributes:
+        head: Its head, such as "bandwidth (MHz)"; without a unit where each number has its own.
+        scale: Number of plain units in the unit that suits the largest.
+        unit: Plain unit where each number has a prefix of its own, else none.
+    """
+
+    head: str
+    scale: float
+    unit: str = ""
+
+    def shown(self, value: float) -> str:
+        """A number as its cell has it."""
+        return quantity(value, self.unit) if self.unit else quantity(value / self.scale, "")
+
+
+def numbers_in_words(
+    field: str, values: Sequence[float], fields: Collection[str] = (), parts: Mapping[str, str] | None = None
+) -> NumbersInWords:
+    """A column of numbers of a field, in one unit, or each in its own where they span too much for one.
+
+    So 1 Hz to 1 THz are read one by one.
+    """
     words, unit = field_in_words(field, fields, parts), unit_of(_last(field))
-    scale, unit = prefixed(max(map(abs, values), default=0.0), unit)
-    return scale, f"{words} ({unit})" if unit else words
+    sizes = [abs(value) for value in values if value]
+    scale, of_largest = prefixed(max(sizes, default=0.0), unit)
+    if unit and sizes and min(sizes) < _LEAST_IN_UNIT * scale:
+        return NumbersInWords(words, scale, unit)
+    return NumbersInWords(f"{words} ({of_largest})" if unit else words, scale)
 
 
 def parts_of(config: Mapping[str, Any], path: str = "") -> dict[str, str]:

@@ -7,7 +7,7 @@ Usage::
 Scope and limitations: charging is constant, all the time, without losses, and a battery does not age.
 """
 
-from cosim.configuration import between, knob, not_negative, part, positive, refuse
+from cosim.configuration import a_share, knob, not_negative, part, positive, refuse
 
 
 @part
@@ -23,9 +23,9 @@ class Battery:
     """
 
     capacity_j: float = knob(positive, default=1000.0)
-    initial_share: float = knob(between(0.0, 1.0), default=1.0)
+    initial_share: float = knob(a_share, default=1.0)
     charge_w: float = knob(not_negative, default=0.0)
-    returns_at_share: float = knob(positive, between(0.0, 1.0), default=0.1)
+    returns_at_share: float = knob(positive, a_share, default=0.1)
 
     def __attrs_post_init__(self) -> None:
         if not (self.initial_share or self.charge_w):

@@ -14,6 +14,7 @@ from cosim.configuration import part
 from cosim.configuration.client_values import Values
 from cosim.configuration.rules import Broken, Rule
 from cosim.files.tables.devices import table_of_devices
+from cosim.files.tables.faults import reads
 from cosim.files.tables.table import LARGEST, Table
 from cosim.names import ClientNames
 
@@ -34,6 +35,7 @@ class Column(Values):
 
     @property
     @override
+    @reads("file")
     def numbers(self) -> tuple[float, ...]:
         return tuple(self._table.numbers(self.column, least=-LARGEST).tolist())
 
@@ -42,10 +44,12 @@ class Column(Values):
         found = rule(self.numbers)
         if found is None:
             return None
-        row = next(row for row, number in enumerate(self.numbers) if rule((number,)) is not None)
-        said = found.rule if isinstance(found, Broken) else found
+        row, said = next(
+            (row, said) for row, number in enumerate(self.numbers) if (said := rule((number,))) is not None
+        )
         place = self._table.place(row, self.column)
-        return Broken(f"{place}: {self.numbers[row]:g} {said}", f"Use another value in {place}.")
+        said, fix = said if isinstance(said, Broken) else (said, f"Use another value in {place}.")
+        return Broken(f"{place}: {self.numbers[row]:g} {said}", fix)
 
     @property
     def _table(self) -> Table:
@@ -61,6 +65,7 @@ class Column(Values):
         self.of_clients(system.sizes())
 
     @override
+    @reads("file")
     def of_clients(self, cell_sizes: Sequence[int]) -> list[list[float]]:
         rows = table_of_devices(Column, self.file)
         own = rows.by_client(ClientNames(0, sum(cell_sizes)), np.array(self.numbers)).tolist()

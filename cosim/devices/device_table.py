@@ -34,7 +34,7 @@ from cosim.devices.presence import Presence
 from cosim.devices.processor import Processor
 from cosim.devices.training_time import TrainingTime
 from cosim.files.tables.devices import DeviceRows, table_of_devices
-from cosim.files.tables.faults import place
+from cosim.files.tables.faults import place, reads
 from cosim.names import ClientNames
 
 BATTERY = "battery_"
@@ -68,6 +68,7 @@ class DeviceTable(Devices):
         return (self.file,)
 
     @override
+    @reads("file")
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         rows = table_of_devices(DeviceTable, self.file)
         of_batteries = [BATTERY + attribute.name for attribute in attrs.fields(Battery)]

@@ -30,7 +30,7 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import part
 from cosim.devices.cycles import Cycles, LocalStep
 from cosim.files.tables.devices import DeviceRows, table_of_devices
-from cosim.files.tables.faults import fault
+from cosim.files.tables.faults import fault, reads
 from cosim.names import ClientNames
 
 STEP, SAMPLE = "step_s", "sample_s"
@@ -62,6 +62,7 @@ class MeasuredSteps(Cycles):
         return (self.file,)
 
     @override
+    @reads("file")
     def fit(self, system: Any) -> None:
         """Refuse a table of clients other than the system's, or without times."""
         rows = self._rows()

@@ -29,7 +29,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
-from cosim.configuration import between, knob, not_empty, part, parts_of, refuse
+from cosim.configuration import a_share, knob, not_empty, part, parts_of, refuse
 from cosim.devices.device import NUMBERS, PARTS, DeviceArrays
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.port import Devices
@@ -55,7 +55,7 @@ class Mixture(Devices):
         others_name: Name of the second kind, likewise.
     """
 
-    share: float = knob(between(0.0, 1.0), default=0.5)
+    share: float = knob(a_share, default=0.5)
     is_exact: bool = True
     some: Devices = DrawnDevices()
     others: Devices = DrawnDevices()

@@ -31,6 +31,7 @@ from cosim.configuration import knob, lasting, part, refuse
 from cosim.devices.presence import Presence, Window
 from cosim.files.on_disk import shown
 from cosim.files.tables.devices import DeviceRows, table_of_devices
+from cosim.files.tables.faults import reads
 from cosim.names import by_number
 
 PERIOD, SHORTEST_S = "period_s", 1e-9
@@ -58,6 +59,7 @@ class PresenceWindows(Presence):
         return (self.file,)
 
     @override
+    @reads("file")
     def check(self, clients: Sequence[str]) -> None:
         """Refuse a table of other clients, or with windows longer than their period."""
         rows = table_of_devices(PresenceWindows, self.file)
@@ -69,6 +71,7 @@ class PresenceWindows(Presence):
             rows.table.check("to_s", beyond, "is above the period", "a longer period, or none")
 
     @override
+    @reads("file")
     def remarks(self) -> tuple[str, ...]:
         table = table_of_devices(PresenceWindows, self.file).table
         lasts_s = table.numbers("to_s", most=math.inf) - table.numbers("from_s")

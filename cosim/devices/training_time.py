@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Port, between, knob, part, positive, refuse
+from cosim.configuration import Port, a_share, between, knob, part, positive, refuse
 from cosim.jobs.job import Job
 
 
@@ -91,7 +91,7 @@ class HyperExponentialTime(DrawnTime):
         busy_factor: Mean time on a busy device, in mean times on an idle one. [no source]
     """
 
-    busy_probability: float = knob(positive, between(0.0, 1.0), default=0.5)
+    busy_probability: float = knob(positive, a_share, default=0.5)
     busy_factor: float = knob(positive, default=4.0)
 
     def __attrs_post_init__(self) -> None:

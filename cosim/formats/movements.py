@@ -23,7 +23,7 @@ from cosim.formats.windows import Stays, Windows
 from cosim.radio.propagation.large_scale import LargeScale
 from cosim.radio.propagation.pathloss import Environment
 
-Layout = Literal["setdest", "bonnmotion", "sumo"]
+Layout = Literal["setdest", "bonnmotion", "bonnmotion-3d", "sumo"]
 
 
 def moving_gains(
@@ -47,7 +47,7 @@ def moving_gains(
 
     Args:
         file: The movements.
-        layout: Layout of the file: setdest, bonnmotion (.movements), or sumo (an FCD output).
+        layout: Layout of the file: setdest, bonnmotion (.movements), bonnmotion-3d, or sumo (an FCD output).
         base_x_m: Place of the base station.
         base_y_m: Place of the base station.
         lasts_s: Length of the trace.

@@ -129,6 +129,8 @@ class CarriedUploads(Uploads):
         carrier: Their rates, shape (participants,).
     """
 
+    takes_time = True
+
     def __init__(self, begins_s: NDArray[np.float64], bits: float, carrier: Carrier) -> None:
         self._begins_s, self._bits, self._carrier = begins_s, bits, carrier
         self.ends_s = carrier.end_s(begins_s, bits)
@@ -146,6 +148,8 @@ class SteadyUploads(CarriedUploads):
         begins_s: Start of each, shape (participants,).
         rate_bps: Rate of each, shape (participants,).
     """
+
+    takes_time = False  # at an infinite rate
 
     def __init__(self, begins_s: NDArray[np.float64], bits: float, rate_bps: NDArray[np.float64]) -> None:
         super().__init__(begins_s, bits, Steady(rate_bps))

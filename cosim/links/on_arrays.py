@@ -23,6 +23,8 @@ class MachineUploads(Uploads):
         until_s: Latest end of the round; uploads that would end later never do.
     """
 
+    takes_time = True
+
     def __init__(
         self, make: Callable[[], Machine], begins_s: NDArray[np.float64], bits: float, until_s: float
     ) -> None:

@@ -92,6 +92,7 @@ class MachineUpload(Upload):
         stopped_bits: Bits that were left when it was stopped; None if it was not.
     """
 
+    takes_time = True
     stopped_bits: float | None = None
 
     def __init__(self, way: OnClock, sim: Simulation, number: int, bits: float, has_turns: bool) -> None:

@@ -1,6 +1,7 @@
 """Upload: an upload on a clock, and the uploads of an edge round as arrays. A download is one, too."""
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +17,11 @@ class Upload(ABC):
         granted: Event when the client may begin to send; None means at once.
         turn_over: Event when the client must stop and wait for `granted` again, another event by then; None
             means that it may send to the end. It is read when the client begins to send.
+        takes_time: True if bits always take time, so that an end at the instant of the begin is a duration
+            that is too short for the clock; set in the class.
     """
 
+    takes_time: ClassVar[bool] = False
     done: Event
     granted: Event | None = None
     turn_over: Event | None = None
@@ -37,8 +41,10 @@ class Uploads(ABC):
     Attributes:
         granted_s: Instant at which each client may begin to send; None means at once.
         ends_s: Instant at which all of it has arrived.
+        takes_time: As of `Upload`.
     """
 
+    takes_time: ClassVar[bool] = False
     granted_s: NDArray[np.float64] | None = None
     ends_s: NDArray[np.float64]
 

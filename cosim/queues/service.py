@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import Port, at_least, between, knob, part, positive, refuse
+from cosim.configuration import Port, a_share, at_least, knob, part, positive, refuse
 from cosim.files.on_disk import located
+from cosim.files.tables.faults import reads
 from cosim.files.tables.lines import numbers_above_0
 
 Durations = NDArray[np.float64]
@@ -58,7 +59,7 @@ class HyperExponential(ServiceLaw):
         rates_per_s: Rates mu_1 and mu_2 of the stages, the faster first. [VHFL, Section V-E]
     """
 
-    weights: tuple[float, float] = knob(between(0.0, 1.0), default=(0.5, 0.5))
+    weights: tuple[float, float] = knob(a_share, default=(0.5, 0.5))
     rates_per_s: tuple[float, float] = knob(positive, default=(8.0, 2.0))
 
     def __attrs_post_init__(self) -> None:
@@ -197,6 +198,7 @@ class Empirical(ServiceLaw):
         return (self.path,)
 
     @cached_property
+    @reads("path")
     def durations_s(self) -> Durations:
         """The durations of the file, read-only, shape (rows,)."""
         return numbers_above_0(located(self.path), "seconds")

@@ -38,6 +38,7 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
 from cosim.files.on_disk import shown
 from cosim.files.tables.arrays import Arrays
+from cosim.files.tables.faults import reads
 from cosim.files.tables.once import once
 from cosim.files.tables.read import named_file
 from cosim.files.tables.table import LARGEST
@@ -74,6 +75,7 @@ class GainTrace(Fading):
         return (self.file,)
 
     @override
+    @reads("file")
     def check(self, clients: Sequence[str]) -> None:
         """Refuse a number of clients other than the file's."""
         where, time_s, gain = self._read()
@@ -102,6 +104,7 @@ class GainTrace(Fading):
         gain, numbers = self._read().gain, [by_number(client)[1] for client in clients]
         return gain[block[0] % len(gain), numbers].sum(axis=-1)
 
+    @reads("file")
     def _read(self) -> "Gains":
         return once(_gains, named_file(GainTrace, self.file, (".npz",)))
 

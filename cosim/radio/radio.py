@@ -13,7 +13,7 @@ from typing import ClassVar
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import Lack, between, knob, part, refuse
+from cosim.configuration import Lack, a_share, between, knob, part, refuse
 from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.links.port import Cell, Link
 from cosim.radio.by_band import links_of
@@ -49,7 +49,7 @@ class Radio(Link):
     link: Propagation = GivenSnr()
     fading: Fading = Rayleigh()
     csi_error_db: float = knob(between(0.0, 100.0), default=0.0)
-    outage_probability: float = knob(between(0.0, 1.0), default=0.0)
+    outage_probability: float = knob(a_share, default=0.0)
 
     def __attrs_post_init__(self) -> None:
         if not self.sharing.needs_exact_channels:

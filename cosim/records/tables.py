@@ -54,6 +54,8 @@ TABLES: dict[str, type[Row]] = {
 }
 GROWING = tuple(name for name in TABLES if name not in ("clients", "evaluations"))
 """Tables whose rows are written as the run goes; the others are made whenever a run is saved."""
+SEEDS = 2**63
+"""Number of seeds, from 0 on, that a table can hold, whose whole numbers have 64 bits."""
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
 _ORDER = {
     "spans": ["node", "start_s", "end_s"],

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import at_least, between, knob, not_negative, part, positive
+from cosim.configuration import a_share, at_least, between, knob, not_negative, part, positive
 from cosim.configuration.going_together import LOSSES_ASKED
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.by_client import ByClient
@@ -84,9 +84,9 @@ class Oort(SomeClients):
     pacer_step_s: float = knob(not_negative, default=0.2)
     pacer_rounds: int = knob(at_least(1), default=20)
     slowness_penalty: float = knob(not_negative, default=2.0)
-    exploration: float = knob(between(0.0, 1.0), default=0.9)
+    exploration: float = knob(a_share, default=0.9)
     exploration_decay: float = knob(between(0.0, 1.0), default=0.98)
-    least_exploration: float = knob(between(0.0, 1.0), default=0.2)
+    least_exploration: float = knob(a_share, default=0.2)
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:

@@ -50,6 +50,7 @@ from cosim.files.interrupts import interrupts_kept
 from cosim.files.on_disk import place
 from cosim.files.sources import sources_of
 from cosim.records.shown import in_a_line, table
+from cosim.records.tables import SEEDS
 from cosim.studies.designs import (
     Design,
     Grid,
@@ -117,7 +118,7 @@ class Study:
                 fix = f"Use seeds={len(value)} of System(seed={value[0]!r:.80})."
             rule = "must be at least 1" if type(value) is int else rule
             raise ConfigurationError(f"Study.{name} = {shown(value)}: {rule}. {fix}", f"Study.{name}")
-        if self.first_seed + self.seeds > 2**63:
+        if self.first_seed + self.seeds > SEEDS:
             raise ConfigurationError(
                 f"Study.seeds = {self.seeds}: from {self.first_seed} on, the last is not below 2**63. Use "
                 "System(seed=1).",

@@ -16,7 +16,7 @@ from attrs import evolve
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.configuration.words import in_words
 from cosim.engine.store.checkpoint import FILE as CHECKPOINT
-from cosim.engine.store.versions import Version, listed, versions_of
+from cosim.engine.store.versions import Version, listed, others_of
 from cosim.files.folders import create_folder
 from cosim.files.on_disk import read_json, shown, write_json
 from cosim.files.sources import Sources, check_sources
@@ -83,14 +83,11 @@ def check_one_version(folder: Path) -> None:
     kept = [
         run for run in sorted(folder.glob("runs/[!.]*")) if (run / CHECKPOINT).exists() or _is_complete(run)
     ]
-    here = Version.here()
-    mixed = [run for run in kept if versions_of([run]).keys() - {here}]
-    if mixed:
-        others = versions_of(mixed)
-        del others[here]  # which may have resumed some
+    if mixed := [run for run in kept if others_of([run])]:
         what = f"{len(mixed)} of its {in_words('num_runs', len(kept))} are of other code of cosim"
+        here = Version.here().words
         raise ConfigurationError(
-            f"{shown(folder)}: {what} ({listed(others)}), and this is {here.words}. Use a new --out, or "
+            f"{shown(folder)}: {what} ({listed(others_of(mixed))}), and this is {here}. Use a new --out, or "
             f"remove {shown(folder / 'runs')} to run all of them again."
         )
 

@@ -21,7 +21,7 @@ from cosim.files.on_disk import as_text, checksum, read_json, shown
 from cosim.files.parquet_files import parquet_file
 from cosim.files.room import check_parquet
 from cosim.records.rows import Measure, are_sound
-from cosim.records.tables import dtype_of
+from cosim.records.tables import SEEDS, dtype_of
 from cosim.studies.index import Index
 from cosim.studies.names import names_of, shared_parts
 from cosim.studies.reference import reference_of
@@ -107,6 +107,11 @@ def _rebuilt(folder: Path, index: Index) -> pd.DataFrame:
         for number, ((base, system), way) in enumerate(ways):
             values = dict(zip(grid, way, strict=True))
             first = int(system["seed"])
+            if first + int(asked["seeds"]) > SEEDS:
+                raise ConfigurationError(
+                    f"{shown(folder / ASKED)}: its last seed is not below 2**63, and no table holds it. Use "
+                    "another folder, for a study from a smaller seed on."
+                )
             seeds = {*range(first, first + int(asked["seeds"])), *(s for n, s in there if n == number)}
             for seed in seeds:
                 run = run_folder(number, seed)
@@ -116,6 +121,8 @@ def _rebuilt(folder: Path, index: Index) -> pd.DataFrame:
         labels = [target_label(target, held) for target in targets]
         reference = reference_of(asked["systems"], grid)
         return table_of(rows, labels, shared_parts(asked["systems"]), reference)
+    except ConfigurationError:
+        raise
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise ConfigurationError(
             f"{shown(folder / ASKED)}: damaged ({error}). Remove it and give the command of the study "

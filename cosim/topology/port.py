@@ -18,12 +18,26 @@ Scope and limitations: one tier of edge servers; clients do not move, and belong
 edge server is nearer. The backhaul is a fixed delay and a rate, without queueing.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, knob, not_negative, part, positive, refuse
+
+
+class Source(NamedTuple):
+    """Origin of the distance of a client, for errors.
+
+    Attributes:
+        place: Place in a file, or fields with their values.
+        field: Field, as Class.field.
+    """
+
+    place: str
+    field: str
 
 
 @part
@@ -57,12 +71,13 @@ class Topology(Port):
         inner, outer = self.min_distance_m**2, self.cell_radius_m**2
         return np.sqrt(inner + (outer - inner) * sim.of_clients(clients, "position", pairs)[:, 0])
 
-    def source_of(self, client: str) -> str:
-        """Place in a file, or fields, that give the distance of a client, for messages."""
+    def source_of(self, client: str) -> Source:
+        """Source of the distance of a client, for errors."""
         name = type(self).__name__
         if type(self).distances_m is not Topology.distances_m:
-            return f"{name}.distances_m"
-        return f"{name}.min_distance_m = {self.min_distance_m:g} and cell_radius_m = {self.cell_radius_m:g}"
+            return Source(f"{name}.distances_m", f"{name}.distances_m")
+        ends = f"min_distance_m = {self.min_distance_m:g} and cell_radius_m = {self.cell_radius_m:g}"
+        return Source(f"{name}.{ends}", f"{name}.cell_radius_m")
 
     def backhaul_s(self, bits: float) -> float:
         """Time that a message takes between an edge server and the cloud."""

@@ -13,8 +13,9 @@ from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import part, refuse
 from cosim.files.tables.devices import table_of_devices
+from cosim.files.tables.faults import reads
 from cosim.names import by_number
-from cosim.topology.port import Topology
+from cosim.topology.port import Source, Topology
 
 
 @part
@@ -39,6 +40,7 @@ class TableTopology(Topology):
         return (self.file,)
 
     @override
+    @reads("file")
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         rows = table_of_devices(TableTopology, self.file)
         found = rows.table.numbers("distance_m", least=-math.inf)
@@ -46,6 +48,7 @@ class TableTopology(Topology):
         return rows.by_client(clients, found)
 
     @override
-    def source_of(self, client: str) -> str:
+    def source_of(self, client: str) -> Source:
         rows = table_of_devices(TableTopology, self.file)
-        return rows.table.place(rows.row_of(by_number(client)[1]), "distance_m")
+        place = rows.table.place(rows.row_of(by_number(client)[1]), "distance_m")
+        return Source(place, f"{type(self).__name__}.file")

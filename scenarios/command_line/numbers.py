@@ -61,6 +61,8 @@ def check_numbers(config: Any, typed: Sequence[Typed]) -> None:
                 if usual is None or usual is attrs.NOTHING:
                     in_unit = f"Give it in {unit}." if unit else "Give another one."
                     fix = "Leave it out." if usual is None else in_unit
+                if word.endswith("%") and number is float and _is(float, word[:-1]):
+                    fix = f"Use {float(word[:-1]) / 100.0:g}."
                 rule = f"must be {type_name(attribute.type)}"
                 raise ConfigurationError(f"{option} {word}: {rule}. {fix}")
         many = typing.get_origin(attribute.type) is tuple

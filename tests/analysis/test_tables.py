@@ -122,6 +122,14 @@ def test_factors_are_columns_with_their_units_in_the_head():
     assert factors_of(one)[0] == ["design"]
 
 
+def test_factors_that_span_too_much_for_one_unit_each_have_their_own():
+    found = runs()
+    found.loc[found["base"] == "A", "x.bandwidth_hz"] = [1.0, 1.0, 1e12, 1e12]
+    head, cells = factors_of(found)
+    assert head == ["design", "bandwidth"]
+    assert [own[-1] for own in cells.values()] == ["1 Hz", "1 THz", "500 kHz", "2 MHz"]
+
+
 def test_cells_are_the_numbers_of_compared_in_the_unit_of_the_head():
     found = by_design(runs(), ["time_s", "energy_j", "dropped_share"])
     assert found.head[2:] == ["simulated time (ms)", "energy (kJ)", "dropped updates (%)"]

@@ -1,5 +1,7 @@
 """A job that the clock hardly tells from nothing, so late does it begin, is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import worlds
@@ -63,10 +65,24 @@ def test_an_upload_and_a_download_of_less_than_a_thousand_steps(clock, name, lin
     assert cosim.run(late(**{name: faster(link, lasts_s / 0.2)}), clock=clock).summary.num_updates == 4
 
 
+def traced(folder: Path) -> cosim.Link:
+    """1 Tbit/s, along a course."""
+    path = folder / "rates.csv"
+    path.write_text("time_s,device,rate_bps\n0,0,1e12\n0,1,1e12\n")
+    return cosim.links.TracedLink(
+        trace=cosim.links.RateTrace(file=str(path), past_end=cosim.links.HoldLast())
+    )
+
+
 @pytest.mark.parametrize("clock", ["events", "arrays"])
-def test_an_upload_of_less_than_a_step_is_told_from_one_that_takes_no_time(clock):
+@pytest.mark.parametrize("link", [faster(STRAIGHT, 1e12), faster(REDIVIDED, 1e12), None])
+def test_an_upload_of_less_than_a_step_is_told_from_one_that_takes_no_time(clock, link, tmp_path):
     with pytest.raises(ConfigurationError, match=r"client-000\d would send for .* less than a thousand st"):
-        cosim.run(late(uplink=faster(STRAIGHT, 1e12)), clock=clock)
+        cosim.run(late(uplink=link or traced(tmp_path)), clock=clock)
+
+
+@pytest.mark.parametrize("clock", ["events", "arrays"])
+def test_an_upload_that_takes_no_time_is_played(clock):
     assert cosim.run(late(uplink=cosim.links.Instantaneous()), clock=clock).summary.num_updates == 4
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import cosim
 from cosim.configuration import (
     ConfigurationError,
+    a_share,
     at_least,
     between,
     from_dict,
@@ -47,6 +48,13 @@ class Band:
 
     bandwidth_hz: float = knob(positive, default=20e6)
     shares: tuple[float, ...] = knob(not_empty, between(0.0, 1.0), default=(1.0,))
+
+
+@part
+class Portion:
+    """A share."""
+
+    portion: float = knob(a_share, default=1.0)
 
 
 @part
@@ -221,6 +229,18 @@ def test_whole_numbers_become_floats_in_tuples_too():
         (
             lambda: Band(shares=(0.5, 1.5)),
             "Band.shares = (0.5, 1.5): must lie from 0 to 1. Use the default, (1.0,).",
+        ),
+        (
+            lambda: Portion(portion=80.0),
+            "Portion.portion = 80: must lie from 0 to 1. Use 0.8 for 80 %.",
+        ),
+        (
+            lambda: Portion(portion=101.0),
+            "Portion.portion = 101: must lie from 0 to 1. Use the default, 1.",
+        ),
+        (
+            lambda: Portion(portion=-5.0),
+            "Portion.portion = -5: must lie from 0 to 1. Use the default, 1.",
         ),
         (
             lambda: Required(rate_bps=math.inf, num_cells=1),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosim.configuration.words import column_in_words, field_in_words, in_words, parts_of
+from cosim.configuration.words import field_in_words, in_words, numbers_in_words, parts_of
 from cosim.units import prefixed, quantity
 
 pytestmark = pytest.mark.quick
@@ -71,11 +71,24 @@ def test_parts_are_found_in_files_and_path_by_path():
     assert parts_of(WAITING) == parts_of({f"{path}.kind": "Deadline"}) == {path: "Deadline"}
 
 
-def test_a_column_has_one_unit():
-    assert column_in_words("uplink.sharing.bandwidth_hz", [5e5, 2e6]) == (1e6, "bandwidth (MHz)")
-    parts = {"waiting": "Deadline"}
-    assert column_in_words("waiting.deadline_s", [0.02, 0.06], parts=parts) == (1e-3, "deadline (ms)")
-    assert column_in_words("num_cells", [2, 4]) == (1.0, "cells")
+@pytest.mark.parametrize(
+    ("field", "values", "head", "scale", "cells"),
+    [
+        ("uplink.sharing.bandwidth_hz", [5e5, 2e6], "bandwidth (MHz)", 1e6, ["0.5", "2"]),
+        ("waiting.deadline_s", [0.02, 0.06], "deadline (ms)", 1e-3, ["20", "60"]),
+        ("waiting.deadline_s", [0.0, 60.0], "deadline (s)", 1.0, ["0", "60"]),
+        ("num_cells", [2, 4000], "cells", 1.0, ["2", "4,000"]),
+        ("uplink.link.snr_db", [-10.0, 20.0], "snr (dB)", 1.0, ["-10", "20"]),
+        ("uplink.sharing.bandwidth_hz", [1.0, 1e6, 1e12], "bandwidth", 1e12, ["1 Hz", "1 MHz", "1 THz"]),
+        ("waiting.deadline_s", [0.0, 1e-6, 60.0], "deadline", 1.0, ["0 s", "1 µs", "60 s"]),
+        ("num_clients", [2, 4_000_000], "clients", 1.0, ["2", "4,000,000"]),
+    ],
+)
+def test_a_column_has_one_unit_or_each_number_its_own_where_they_span_too_much(
+    field, values, head, scale, cells
+):
+    found = numbers_in_words(field, values, parts={"waiting": "Deadline"})
+    assert (found.head, found.scale, [found.shown(value) for value in values]) == (head, scale, cells)
 
 
 def test_as_much_of_a_path_as_tells_it_from_the_others():

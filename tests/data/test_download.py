@@ -172,9 +172,16 @@ def test_a_connection_that_breaks_off_leaves_nothing(tmp_path, server):
     fill(served)
     answers.cut_at = 100
     assert "the connection broke off before the end. Try again; or" in refused(
-        small_fashion_mnist(url), tmp_path / "here"
+        small_fashion_mnist(url), tmp_path / "new" / "here"
     )
-    assert os.listdir(tmp_path / "here") == []
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_was_there_stays(tmp_path, deaf):
+    (tmp_path / "old").mkdir()
+    refused(small_fashion_mnist(deaf), tmp_path / "old" / "here")
+    refused(small_fashion_mnist(deaf), tmp_path / "old")
+    assert os.listdir(tmp_path / "old") == []
 
 
 def test_a_file_that_the_server_lacks_is_named(tmp_path, server):
@@ -221,7 +228,7 @@ def test_a_full_disk_leaves_nothing(tmp_path, server, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     assert "No space left on device" in refused(small_fashion_mnist(url), tmp_path / "here")
-    assert os.listdir(tmp_path / "here") == []
+    assert not (tmp_path / "here").exists()
 
 
 def test_a_folder_that_may_not_be_written_is_named(tmp_path, monkeypatch):

@@ -60,6 +60,12 @@ WHOLE = {
         formats.moving_gains,
         {"layout": "bonnmotion"} | test_movements.QUIET,
     ),
+    "three.movements": (
+        test_movements.IN_3D,
+        formats.moving_gains,
+        {"layout": "bonnmotion-3d"} | test_movements.QUIET,
+    ),
+    "cars.csv": (test_movements.CARS, formats.moving_windows, {}),
     "gains.xml": (test_movements.fcd(), formats.moving_gains, {"layout": "sumo"} | test_movements.QUIET),
     "stays.xml": (test_movements.fcd(), formats.moving_windows, {}),
 }

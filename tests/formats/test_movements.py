@@ -1,11 +1,13 @@
 """Movements: gains at places by hand in three layouts, windows of vehicles, upload times, refusals."""
 
 import gzip
+import io
 import math
 import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from fixtures.fixes import has_fix
 from fixtures.through_gains import ends_s, radio
@@ -57,7 +59,13 @@ def gain_at(distance_m: float) -> float:
     return 10.0 ** (-loss_db / 10.0)
 
 
-@pytest.mark.parametrize(("layout", "text"), [("setdest", SETDEST), ("bonnmotion", BONNMOTION)])
+IN_3D = "0 30 0 1.5 1 30 0 1.5 3 50 0 9 5 50 40 0\n0.0 0.0 50.0 2.5\n"
+"""The same with heights."""
+
+
+@pytest.mark.parametrize(
+    ("layout", "text"), [("setdest", SETDEST), ("bonnmotion", BONNMOTION), ("bonnmotion-3d", IN_3D)]
+)
 def test_nodes_move_evenly_and_stay_where_they_arrive(tmp_path, layout, text):
     """Node 0 is at 30 m for a second, 50 m at 3 s, then turns, and is at (50, 40) from 5 s on."""
     found = moving_gains(written(tmp_path, text), layout=layout, **QUIET)
@@ -78,6 +86,79 @@ def test_vehicles_come_and_go(tmp_path):
     assert windows[["device", "from_s", "to_s"]].to_numpy().tolist() == [[0, 0, 2], [0, 3, 4], [1, 1, 4]]
     (tmp_path / "fcd.xml.gz").write_bytes(gzip.compress(fcd().encode()))
     assert moving_windows(tmp_path / "fcd.xml.gz").table.equals(windows)
+
+
+CARS = """timestep_time;vehicle_id;vehicle_x;vehicle_y;vehicle_speed;vehicle_lane;person_id;person_x;person_y
+0.00;a;30;0;10;e_0;;;
+1.00;a;40;0;10;e_0;;;
+1.00;b;0;50;10;e_0;;;
+2.00;b;0;40;10;e_0;;;
+3.00;a;20;0;10;e_0;;;
+3.00;b;0;30;10;e_0;;;
+6.00;a;20;0;0;e_0;;;
+6.00;;;;;;a;0;7
+"""
+"""Table as SUMO writes it. No row says that none is there at 4 and 5 s; a person has the id of a vehicle."""
+
+
+def as_parquet(folder: Path, text: str) -> Path:
+    frame = pd.read_csv(io.StringIO(text), sep=";")
+    frame.to_parquet(folder / "fcd.parquet")
+    return folder / "fcd.parquet"
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet", "comma.csv"])
+def test_floating_cars_come_as_tables_without_their_empty_steps(tmp_path, ending):
+    text = CARS.replace(";", ",") if ending == "comma.csv" else CARS
+    path = as_parquet(tmp_path, text) if ending == "parquet" else tmp_path / f"fcd.{ending}"
+    if ending == "csv.gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    elif ending != "parquet":
+        path.write_text(text)
+    windows = moving_windows(path).table
+    assert windows["name"].tolist() == ["a", "a", "a", "b", "a"]
+    assert windows[["device", "from_s", "to_s"]].to_numpy().tolist() == [
+        [0, 0, 2],
+        [0, 3, 4],
+        [0, 6, 7],
+        [1, 1, 4],
+        [2, 6, 7],
+    ]
+    found = moving_gains(path, layout="sumo", **QUIET | {"lasts_s": 7.0})
+    own = [gain_at(30), gain_at(40), 0.0, gain_at(20), 0.0, 0.0, gain_at(20)]
+    assert found.gain[:, 0] == pytest.approx(own, rel=1e-12)
+    assert found.gain[:, 2] == pytest.approx([0.0] * 6 + [gain_at(10)], rel=1e-12)
+
+
+CAR = "timestep_time;vehicle_id;vehicle_x;vehicle_y\n"
+WRONG_CARS = {
+    "a head without elements": ("time;id;x;y\n0;a;1;2\n1;a;1;2\n", "no column 'timestep_time'"),
+    "no head": ("0.00;a;30;0\n1.00;a;40;0\n", "no column 'timestep_time'"),
+    "an odd step": (
+        f"{CAR}0;a;30;0\n1;a;40;0\n2.5;a;50;0\n",
+        "row 4, column 'timestep_time': 2.5 is no whole number of steps of 1 s after the first. Use",
+    ),
+    "back": (f"{CAR}1;a;30;0\n0;a;40;0\n", "row 3, column 'timestep_time': 0 is before the row above. Use"),
+    "twice": (f"{CAR}0;a;30;0\n0;a;40;0\n1;a;30;0\n", "a is there twice at 0 s. Use"),
+    "no place": (f"{CAR}0;a;30;0\n1;a;;0\n", "row 3, column 'vehicle_x': '' is no place. Use"),
+    "no number": (f"{CAR}0;a;30;0\n1;a;30;1,5\n", "row 3, column 'vehicle_y': '1,5' is no number. Use"),
+    "one step": (f"{CAR}0;a;30;0\n", "has 1 steps, and 1 vehicles. Use"),
+    "no vehicles": ("timestep_time;x\n0;1\n1;1\n", "no column 'vehicle_id'"),
+    "degrees": (
+        "timestep_time;vehicle_id;vehicle_x;vehicle_y;vehicle_speed\n"
+        + "".join(f"{step};a;13.{step};52.5;0.1\n" for step in range(5))
+        + "".join(f"{step};a;13.{step};52.5;30\n" for step in range(5, 9)),
+        "Use places in m, without --fcd-output.geo",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_CARS)
+def test_tables_of_cars_that_do_not_fit_are_refused(tmp_path, case):
+    text, said = WRONG_CARS[case]
+    with pytest.raises(ConfigurationError, match=re.escape(said)) as error:
+        moving_windows(written(tmp_path, text, "fcd.csv"))
+    assert has_fix(str(error.value))
 
 
 def test_an_upload_goes_through_the_places_by_hand(tmp_path):
@@ -116,8 +197,26 @@ REFUSED = {
         {},
         "row 5: 1e400 is no finite number. Use",
     ),
-    "3D": ("bonnmotion", "0 1 2 3\n", {}, "row 1: has 4 numbers, and times and places in turn are 3"),
-    "fast": ("bonnmotion", "0 0 0 1 5000 0\n", {}, "row 1: 5000 m/s at 0 s. Use places in m"),
+    "3D": (
+        "bonnmotion",
+        "0 1 2 3\n",
+        {},
+        "row 1: has 4 numbers, and times and places in turn are 3 for each point. Use layout = bonnmotion-3d",
+    ),
+    "2D": ("bonnmotion-3d", "0 1 2\n", {}, "row 1: has 3 numbers, and times and places in turn are 4"),
+    "2D read as 3D": (
+        "bonnmotion-3d",
+        BONNMOTION,
+        {},
+        "row 1: 0 s is not after 30 s. Use times that ascend, or layout = bonnmotion, or",
+    ),
+    "twice at a step": (
+        "sumo",
+        fcd().replace('id="b"', 'id="a"'),
+        {},
+        "a is there twice at 1 s. Use one place at a step",
+    ),
+    "fast": ("bonnmotion", "0 0 0 1 5000 0\n", {}, "row 1: 5000 m/s at 0 s. Use places in m, or layout ="),
     "back": ("bonnmotion", "1 0 0 1 0 0\n", {}, "row 1: 1 s is not after 1 s. Use"),
     "geo": ("sumo", fcd(unit=1e-5), {}, "without --fcd-output.geo"),
     "entity": ("sumo", "<!DOCTYPE a [<!ENTITY b 'c'>]><fcd-export/>", {}, "declares a document type"),

@@ -37,6 +37,7 @@ PACKAGES = ("cosim", "models", "analysis", "scenarios")
 
 NO_UNIT = {
     "Met": {"factor", "gain"},
+    "NumbersInWords": {"scale"},
     "SlottedAloha": {"transmit_probability"},
     "SlottedAlohaLaw": {"transmit_probability"},
     "Found": {"least", "most", "targets"},

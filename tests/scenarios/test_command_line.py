@@ -419,6 +419,14 @@ def refused(call: tuple[int, str, str], *words: str) -> None:
         ),
         pytest.param((*QUICK, BAND, "nan"), ("= nan: must be a finite number. Use ",), id="no number"),
         pytest.param((*QUICK, BAND, "ten"), ("ten: must be a finite number", "1e+06 Hz"), id="a text"),
+        pytest.param(
+            (*QUICK, "--outage-probability", "5%"), ("5%: must be a finite number. Use 0.05.",), id="per cent"
+        ),
+        pytest.param(
+            (*QUICK, "--outage-probability", "5"),
+            ("must lie from 0 to 1. Use 0.05 for 5 %.",),
+            id="a percentage",
+        ),
         pytest.param((*QUICK, "--workers", "a"), ("--workers a: must be a whole number",), id="many cores"),
         pytest.param(
             (*QUICK, BAND, "1e-300"),

@@ -1,6 +1,7 @@
 """Environments as people have them: names of files that are no UTF-8, settings of others, odd terminals."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -161,6 +162,59 @@ def test_seeds_that_no_table_can_hold_are_refused(tmp_path):
         SYSTEM.but(seed=2**63)
     with pytest.raises(cosim.ConfigurationError, match=r"Study\.seeds = 3: .* not below 2\*\*63\. Use"):
         Study(SYSTEM.but(seed=2**63 - 2), {}, seeds=3)
+
+
+def with_a_seed_too_large(file: Path) -> None:
+    """Give it a seed that an earlier cosim has played."""
+    file.write_text(re.sub(r'("seed": )\d+', rf"\g<1>{2**63}", file.read_text()))
+
+
+def test_runs_and_studies_of_seeds_too_large_are_told_plainly(latin, capsys):
+    with_a_seed_too_large(latin / LATIN / "config.json")
+    with_a_seed_too_large(latin / "study" / "study.json")
+    os.remove("study/runs.parquet")
+    said = f"seed = {2**63}: must be a whole number up to 9.22337e+18. Use cosim run --config with a copy"
+    for command in "table", "report", "plot", "trace":
+        assert call(command, LATIN) == 2
+        assert said in capsys.readouterr().err
+    with (
+        pytest.warns(UserWarning, match="made again"),
+        pytest.raises(cosim.ConfigurationError, match=r"last seed is not below 2\*\*63.* Use another folder"),
+    ):
+        analysis.load("study")
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+"""The poorest locale, in which Python writes ASCII."""
+ALL_COMMANDS = """
+import os
+from scenarios.command_line.commands import exit_code
+
+run = ["quickstart", "--end.num-global-rounds", "1", "--evaluation.kind", "Never", "--workers", "1"]
+folder, picture = (os.fsdecode(name.encode()) for name in ("caf\\u00e9/\\u00b5", "\\u00b5.svg"))
+for words in (
+    ["run", *run, "--out", folder],
+    ["table", folder],
+    ["report", folder],
+    ["plot", folder, "--kind", "energy", "--out", picture],
+):
+    assert exit_code(words) == 0, words
+"""
+
+
+def test_commands_work_where_python_writes_ascii(tmp_path):
+    environment = {name: of for name, of in os.environ.items() if not name.startswith(("LC_", "LANG"))}
+    done = subprocess.run(
+        [sys.executable, "-c", ALL_COMMANDS],
+        cwd=tmp_path,
+        env=environment | ASCII,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert b"caf\\xe9" in done.stdout
+    html = (tmp_path / "caf\u00e9" / "\u00b5" / "report.html").read_text(encoding="utf-8")
+    assert "\u00b5" in html
 
 
 def test_files_that_systems_and_editors_leave_are_no_runs(latin):

@@ -125,7 +125,7 @@ def test_values_along_an_axis_are_read_one_by_one_in_units_of_their_size(bands_h
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
     assert (axes.get_xlabel(), shown[0].get_text(), len(axes.get_xticks())) == (head, least, len(bands_hz))
     assert len(shown) >= 4
-    assert axes.get_xticklabels()[-1].get_text() == ("30" if head.endswith(")") else "1,000 GHz")
+    assert axes.get_xticklabels()[-1].get_text() == ("30" if head.endswith(")") else "1 THz")
 
 
 @pytest.mark.parametrize(

@@ -42,15 +42,22 @@ def download(known: PublishedSet, folder: Path, progress: Progress | None = None
 
     Raises:
         ConfigurationError: No network, no such file, content that is not the published one, or a folder that
-            cannot be written to. Files that had arrived before stay; nothing is left of the one that failed.
+            cannot be written to. Files that had arrived before stay; nothing is left of the one that failed,
+            nor a folder that was made for it alone.
     """
-    for file in known.downloads:
-        path = folder / file.name
-        with told(path):
-            folder.mkdir(parents=True, exist_ok=True)
-            sweep(folder)
-        if not _is_published(path, file):
-            replace(path, lambda partial, file=file: _fetch(known, file, partial, progress))
+    new = [of for of in (folder, *folder.parents) if not of.exists()]
+    try:
+        for file in known.downloads:
+            path = folder / file.name
+            with told(path):
+                folder.mkdir(parents=True, exist_ok=True)
+                sweep(folder)
+            if not _is_published(path, file):
+                replace(path, lambda partial, file=file: _fetch(known, file, partial, progress))
+    finally:
+        for made in new:
+            with suppress(OSError):  # it holds files, or was not made
+                made.rmdir()
 
 
 def _is_published(path: Path, file: Download) -> bool:

@@ -66,6 +66,11 @@ class Windows(Cause):
                 )
         return self._from_s <= now_s
 
+    @property
+    @override
+    def is_over(self) -> bool:
+        return self._from_s == math.inf
+
     @override
     def change(self) -> Event:
         """An event at the end of this window, or the beginning of the next."""
@@ -114,8 +119,18 @@ class Availability:
             return self._causes[0].is_there  # in half the time
         return all(cause.is_there for cause in self._causes)
 
+    @property
+    def is_over(self) -> bool:
+        """True if it is never there again."""
+        return any(cause.is_over for cause in self._causes)
+
     def change(self) -> Event:
-        """An event at or before the next change, after which `is_there` is asked again."""
+        """An event at or before the next change, after which `is_there` is asked again.
+
+        It never comes where the client is never there again, though other causes go on changing.
+        """
+        if self.is_over:
+            return self._sim.event()
         return self._sim.any_of([cause.change() for cause in self._causes])
 
     def within(self, job: Process) -> Process:
@@ -129,8 +144,9 @@ class Availability:
 
     @property
     def missing(self) -> Cause | None:
-        """The first cause of its absence; None if it is there."""
-        return next((cause for cause in self._causes if not cause.is_there), None)
+        """The first cause of its absence, one that is over before others; None if it is there."""
+        over = (cause for cause in self._causes if cause.is_over)
+        return next(over, None) or next((cause for cause in self._causes if not cause.is_there), None)
 
     def _reason(self) -> str:
         """Reason for its absence."""

@@ -23,6 +23,11 @@ class Cause(ABC):
     def is_there(self) -> bool:
         """True if it lets the client be there at this instant."""
 
+    @property
+    @abstractmethod
+    def is_over(self) -> bool:
+        """True if it never lets the client be there again."""
+
     @abstractmethod
     def change(self) -> "Event":
         """An event at the next change of `is_there`, or before; it may never come."""

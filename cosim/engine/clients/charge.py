@@ -68,6 +68,7 @@ class Charge(Cause):
         self._since_s, self._power_w = clock.now, 0.0
         self._asleep_s = self._turn_s = math.inf
         self._event: Event = clock.event()
+        self._is_awaited = False
         self._rest()
 
     @property
@@ -95,10 +96,18 @@ class Charge(Cause):
         self._settle()
         return max(self._energy_j, 0.0)  # of an empty one, a rounding of the clock
 
+    @property
+    @override
+    def is_over(self) -> bool:
+        return not self.is_there and not self._battery.charge_w
+
     @override
     def change(self) -> "Event":
         """An event when it is empty next, or has charged to the level of its return."""
         self._catch_up()
+        if not self._is_awaited:
+            self._is_awaited = True
+            self._schedule()
         return self._event
 
     def begin(self, power_w: float) -> None:
@@ -132,9 +141,13 @@ class Charge(Cause):
         elif not self._is_empty and net_w < 0.0:
             left_j = self._energy_j + ENERGY_ROUNDING * self._battery.capacity_j  # exactly enough is enough
             self._turn_s = deadline_after(self._clock.now, left_j / -net_w)
-        next_s = min(self._turn_s, asleep_s)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        """Catch up at the next change, which alone keeps no run going unless it is awaited."""
+        next_s = min(self._turn_s, self._asleep_s)
         if next_s < math.inf:
-            self._clock.at(next_s).callbacks.append(lambda _: self._catch_up())  # type: ignore[union-attr]
+            self._clock.call_at(next_s, self._catch_up, in_background=not self._is_awaited)
 
     def _catch_up(self) -> None:
         """Apply the changes that are due at this instant, whichever part asks first."""
@@ -151,7 +164,9 @@ class Charge(Cause):
         self._is_empty = not self._is_empty
         self._rest()
         event, self._event = self._event, self._clock.event()
-        event.succeed()
+        self._is_awaited = False
+        if event.callbacks:  # else it would be an event that keeps the run going
+            event.succeed()
 
     def _settle(self) -> None:
         """Count what was charged and taken until now."""

@@ -205,8 +205,10 @@ class Client:
                     if isinstance(carried, Dropped):
                         return carried
                 if until is upload.done:
-                    if is_short(begins_s, sim.now_s - begins_s):
-                        raise too_short(name, activity, sim.now_s - begins_s, begins_s)
+                    lasts_s = sim.now_s - begins_s
+                    is_lost = upload.takes_time and not lasts_s and payload.bits > 0.0
+                    if is_lost or is_short(begins_s, lasts_s):
+                        raise too_short(name, activity, lasts_s, begins_s)
                     return left_j
                 if left_j == 0.0:
                     return Dropped(SPENT)

@@ -168,7 +168,7 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
     static_w = fleet.devices.static_power_w
     send_w = fleet.send_w[which] if tx_power_w is None else tx_power_w + static_w[which]
     uploads = link.uploads(places, trained_s, work.payload, job, tx_power_w)
-    if uploads is None or not _are_long(clients, "send", trained_s, uploads):
+    if uploads is None or not _are_long(clients, "send", trained_s, uploads, work.payload.bits):
         return None
     gives_up_s = (
         None if waiting.upload_deadline_s is None else deadline_after(trained_s, waiting.upload_deadline_s)
@@ -211,12 +211,14 @@ def downloads_of(
     downlink.begin_round(len(clients), math.inf, places)
     opens_s = np.full(len(clients), now_s)
     downloads = downlink.uploads(places, opens_s, payload, job)
-    if downloads is None or not _are_long(clients, "receive", opens_s, downloads):
+    if downloads is None or not _are_long(clients, "receive", opens_s, downloads, payload.bits):
         return None
     return downloads
 
 
-def _are_long(clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads) -> bool:
+def _are_long(
+    clients: Clients, activity: str, opens_s: NDArray[np.float64], way: Uploads, bits: float
+) -> bool:
     """True if no upload or download is too short for the clock; by events it is refused when it happens.
 
     Raises:
@@ -229,7 +231,9 @@ def _are_long(clients: Clients, activity: str, opens_s: NDArray[np.float64], way
     if np.count_nonzero(is_far) == len(is_far):
         return True
     _check_each(clients, activity, lambda: ends_s - begins_s, ends_s >= begins_s)
-    return not is_short(begins_s[~is_far], ends_s[~is_far] - begins_s[~is_far]).any()
+    lasts_s = ends_s[~is_far] - begins_s[~is_far]
+    is_lost = way.takes_time and bits > 0.0 and not lasts_s.all()
+    return not (is_lost or is_short(begins_s[~is_far], lasts_s).any())
 
 
 def _check_each(

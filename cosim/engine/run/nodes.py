@@ -185,7 +185,8 @@ def _linked(system: System, ground: Ground, fleet: Fleet) -> Sequence[tuple[Rout
         if system.downlink.takes_time:
             downlinks = ways_of(sim, system.downlink, cells, DOWN)
     except WrongDistance as error:
-        raise ConfigurationError(f"{system.topology.source_of(error.client)}: {error}") from None
+        source = system.topology.source_of(error.client)
+        raise ConfigurationError(f"{source.place}: {error}", source.field) from None
     routes = [
         Route(cell.edge, uplink, downlink)
         for cell, uplink, downlink in zip(cells, uplinks, downlinks, strict=True)

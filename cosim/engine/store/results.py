@@ -13,7 +13,6 @@ Usage::
     result.evaluations[["time_s", "accuracy"]]
 """
 
-import math
 import warnings
 from collections.abc import Mapping
 from functools import partial
@@ -35,13 +34,13 @@ from cosim.names import CLOUD
 from cosim.records.rows import UP, are_as_good
 from cosim.records.shown import in_a_line, table
 from cosim.records.summary import COMPLETE, NO_VERSION, SUMMARY, Summary, summary_of
-from cosim.records.tables import TABLES, Tables, file_of, of_direction, read_table
+from cosim.records.tables import SEEDS, TABLES, Tables, file_of, of_direction, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-_COUNTS = {"seed": math.inf, "num_cells": 1e8, "num_clients": 1e8}
+_COUNTS = {"seed": SEEDS - 1, "num_cells": 1e8, "num_clients": 1e8}
 """Of the system in config.json, by which runs are compared and drawn -> the largest. [no source]"""
 
 
@@ -241,6 +240,10 @@ class Result:
                 raise ValueError("no 'system' in it")
             for field, most in _COUNTS.items():
                 value = config["system"].get(field, 1)
+                if type(value) is int and value > most:
+                    fix = (
+                        f"Use cosim run --config with a copy of {shown(folder / name)}, of a smaller {field}."
+                    )
                 if type(value) is not int or not 0 <= value <= most:
                     raise ValueError(f"{field} = {value!r:.80}: must be a whole number up to {most:g}")
             name, fix = SUMMARY, f"Run cosim run --resume {shown(folder)}, which simulates what is missing."

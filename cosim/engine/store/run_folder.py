@@ -18,8 +18,9 @@ from cosim.engine.store.provenance import FILE as PROVENANCE
 from cosim.engine.store.provenance import check_version, noted
 from cosim.engine.store.results import Result
 from cosim.engine.store.unreadable import Unreadable
+from cosim.engine.store.versions import Version, others_of
 from cosim.files.folders import alone_in, create_folder
-from cosim.files.on_disk import read_json, shown, write_json
+from cosim.files.on_disk import read_json, shown, typed, write_json
 from cosim.files.sources import Sources, check_sources
 from cosim.records.summary import COMPLETE, SUMMARY, summary_of
 
@@ -69,7 +70,8 @@ def found_in(
 
     Raises:
         ConfigurationError: There is no such run, it is of another configuration or of other sources, keeps
-            another model, another process is running it, or its checkpoint is damaged.
+            another model, another process is running it, or its checkpoint is damaged or of other code of
+            cosim.
     """
     if folder is None or not (folder / CONFIG).exists():
         where = "None" if folder is None else shown(folder)
@@ -82,7 +84,9 @@ def found_in(
             f"run: keep = {keep!r}: the run in {shown(folder)} keeps {kept!r}. Use keep={kept!r}, or "
             "another folder."
         )
-    return complete_in(folder) or Checkpoint.load(folder)
+    if (found := complete_in(folder)) is None:
+        _check_code(folder)
+    return found or Checkpoint.load(folder)
 
 
 def stopped(found: Result | Checkpoint | None) -> Checkpoint | None:
@@ -132,6 +136,17 @@ def _check_is_of(folder: Path, config: dict[str, Any], sources: Sources) -> None
             "or another folder."
         )
     check_sources(noted(folder).get("sources"), sources, f"resume: {shown(folder)}")
+
+
+def _check_code(folder: Path) -> None:
+    """Refuse to go on with a checkpoint of another version of cosim."""
+    if (folder / FILE).exists() and (others := others_of([folder])):
+        words = " and ".join(version.words for version in others)
+        raise ConfigurationError(
+            f"resume: {shown(folder)}: its checkpoint is of other code of cosim, {words}, and this is "
+            f"{Version.here().words}. Use cosim run --config {typed(folder / CONFIG)} to run it from its "
+            "beginning, or the code that has begun it."
+        )
 
 
 def check_fits(known: Checkpoint, learner: "Learner", folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Versions: the cosim that made runs, so that a mean is not taken over runs of different ones.
+"""Versions: the cosim that made runs, so that neither a mean nor a run that goes on mixes different ones.
 
 Two runs are of one version if the Python files of cosim were the same, byte by byte, when their processes
 began: `code` of `provenance.json`, a hash. Neither the number nor the commit decides. A number stays the same
@@ -10,7 +10,7 @@ move a number.
 Scope and limitations: other packages do not count; `provenance.json` has their versions. A run that does not
 say its code counts as none.
 
-Validation: tests/studies/test_study_versions.py.
+Validation: tests/studies/test_study_versions.py, tests/engine/store/test_resumed_versions.py.
 """
 
 from collections import Counter
@@ -65,6 +65,13 @@ def versions_of(folders: Iterable[Path]) -> Counter[Version]:
         with suppress(ValueError, TypeError, KeyError, AttributeError):
             first = read_json(folder / FILE)
             found.update(dict.fromkeys(map(Version.of, (first, *first.get("resumed", ())))).keys())
+    return found
+
+
+def others_of(folders: Iterable[Path]) -> Counter[Version]:
+    """Number of runs of each version but the one at work, as `versions_of` counts them."""
+    found = versions_of(folders)
+    del found[Version.here()]
     return found
 
 

@@ -29,6 +29,8 @@ class CourseWay(Way):
 class _CourseUpload(CarriedUpload):
     """An upload along a course, which must not be over while it lasts."""
 
+    takes_time = True
+
     def __init__(self, sim: Simulation, bits: float, course: Course) -> None:
         if sim.now_s >= course.over_s:
             raise course.refuse()

@@ -1,12 +1,36 @@
 """Faults: what is wrong with a file of a user's, and where."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
+from typing import Any, TypeVar
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
 from cosim.files.on_disk import shown
+
+Reading = TypeVar("Reading", bound=Callable[..., Any])
+
+
+def reads(field: str) -> Callable[[Reading], Reading]:
+    """Mark a method of a part as reading the file of a field, which errors name that name no other.
+
+    Args:
+        field: Name of the field.
+    """
+
+    def marked(method: Reading) -> Reading:
+        @wraps(method)
+        def read(self: Any, *given: Any, **named: Any) -> Any:
+            try:
+                return method(self, *given, **named)
+            except ConfigurationError as error:
+                raise error.of_field(f"{type(self).__name__}.{field}") from error.__cause__
+
+        return read  # type: ignore[return-value]
+
+    return marked
 
 
 class WrongType(ValueError):

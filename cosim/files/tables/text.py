@@ -32,22 +32,25 @@ _GLUED = re.compile(rb'(?:^|[,\n])""[^",\r\n]')
 """An empty field in quotes, with more behind it."""
 
 
-def table_of_text(path: Path) -> Table:
+def table_of_text(path: Path, separator: str = ",") -> Table:
     """The table of a csv file.
 
+    Args:
+        separator: Separator of columns, such as a semicolon in a file of a tool that always writes it.
+
     Raises:
-        ConfigurationError: It is no csv file in UTF-8 with commas; a row has more or fewer fields than the
-            header; there are no rows.
+        ConfigurationError: It is no csv file in UTF-8 with that separator; a row has more or fewer fields
+            than the header; there are no rows.
     """
     content = content_of(path).removeprefix(BOM)
     check_is_text(path, content)
     content = content.rstrip()
     header, _, body = content.partition(b"\n")
     if header.count(b'"') % 2 or b"\r" in header.rstrip(b"\r") or not header.strip():
-        return _walked(path, content)
-    names = _names(path, 1, next(_rows(path, header))[1])
-    columns = _split(body, len(names))
-    return _walked(path, content) if columns is None else _table(path, names, columns, None)
+        return _walked(path, content, separator)
+    names = _names(path, 1, next(_rows(path, header, separator))[1])
+    columns = _split(body, len(names)) if separator == "," else None
+    return _walked(path, content, separator) if columns is None else _table(path, names, columns, None)
 
 
 def _split(body: bytes, num_columns: int) -> "list[pa.ChunkedArray] | None":
@@ -87,11 +90,11 @@ def _has_loose_quotes(body: bytes) -> bool:
     return body.count(b'"') % 2 == 1 or bool(_GLUED.search(body) or _WITHIN.search(body.replace(b'""', b"")))
 
 
-def _walked(path: Path, content: bytes) -> Table:
+def _walked(path: Path, content: bytes, separator: str) -> Table:
     """The table of a file, row by row."""
     import pyarrow as pa
 
-    rows = _rows(path, content)
+    rows = _rows(path, content, separator)
     names = _names(path, *next(row for row in rows if row[1] != [""]))
     lines, each = [], []
     for line, fields in rows:
@@ -105,10 +108,11 @@ def _walked(path: Path, content: bytes) -> Table:
     return _table(path, names, columns, lines)
 
 
-def _rows(path: Path, content: bytes) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path, content: bytes, separator: str) -> Iterator[tuple[int, list[str]]]:
     """The line in which each row ends, and its fields; of an empty line one empty field."""
     csv.field_size_limit(max(csv.field_size_limit(), len(content)))
-    reader = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True, skipinitialspace=True)
+    text = io.StringIO(content.decode("utf-8"), newline="")
+    reader = csv.reader(text, delimiter=separator, strict=True, skipinitialspace=True)
     try:
         for fields in reader:
             yield reader.line_num, [text.strip(BLANKS) for text in fields] or [""]

@@ -29,6 +29,7 @@ from typing_extensions import override
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
 from cosim.files.on_disk import shown
+from cosim.files.tables.faults import reads
 from cosim.files.tables.once import once
 from cosim.files.tables.read import named_file
 from cosim.links.port import Cell, CellLink, Course, Link
@@ -53,6 +54,7 @@ class RateTrace:
     dealing: Dealing = OwnTraces()
     past_end: PastEnd = RefusePastEnd()
 
+    @reads("file")
     def of_clients(self, sim: Simulation, clients: Sequence[str]) -> "dict[str, TracedRate]":
         """Rate of each client over time.
 
@@ -81,6 +83,7 @@ class RateTrace:
             found[client] = TracedRate(where, course, rate_bps)
         return found
 
+    @reads("file")
     def remarks(self) -> tuple[str, ...]:
         """Sentences about probable mistakes in the file."""
         return once(_remarks, named_file(RateTrace, self.file))

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from typing_extensions import override
 
-from cosim.configuration import between, knob, part, positive
+from cosim.configuration import a_share, knob, part, positive
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.staleness import Polynomial, Staleness
@@ -40,7 +40,7 @@ class FedAsync(Asynchronous):
     """
 
     training: Trainers = ClientTraining(local=Proximal())
-    share: Rate = knob(positive, between(0.0, 1.0), default=0.6)
+    share: Rate = knob(positive, a_share, default=0.6)
     staleness: Staleness = Polynomial()
 
     @override

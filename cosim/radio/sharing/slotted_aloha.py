@@ -32,7 +32,7 @@ from typing_extensions import override
 from cosim.clock.draws import uniforms
 from cosim.clock.instants import instant_after, num_periods
 from cosim.clock.simulation import Event, Simulation
-from cosim.configuration import ConfigurationError, Lack, at_least, between, knob, lasting, part, positive
+from cosim.configuration import ConfigurationError, Lack, a_share, at_least, knob, lasting, part, positive
 from cosim.configuration.going_together import KNOWN_TIMES
 from cosim.jobs.payload import Payload
 from cosim.links.upload import Upload
@@ -65,7 +65,7 @@ class SlottedAloha(Sharing):
     bandwidth_hz: float = knob(positive, default=20e6)
     num_channels: int = knob(at_least(1), default=1)
     slot_s: float = knob(lasting, default=1e-3)
-    transmit_probability: float = knob(positive, between(0.0, 1.0), default=0.1)
+    transmit_probability: float = knob(positive, a_share, default=0.1)
 
     @override
     def bands(self, sim: Simulation, num_cells: int) -> "Sequence[AlohaBand]":

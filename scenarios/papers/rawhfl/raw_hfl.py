@@ -27,6 +27,7 @@ from typing_extensions import override
 from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import (
     ConfigurationError,
+    a_share,
     at_least,
     between,
     knob,
@@ -79,7 +80,7 @@ class RawHfl(Protocol):
     deadline_s: float = knob(lasting, default=150.0)
     energy_budget_j: tuple[float, ...] = knob(one_or_range, positive, default=(0.8, 1.5))
     policy: Policy = ResourceAware()
-    success_probability: float | None = knob(positive, between(0.0, 1.0), default=None)
+    success_probability: float | None = knob(positive, a_share, default=None)
 
     @property
     @override

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 import worlds
 from device_worlds import WORLDS, asynchronous, timed
+from typing_extensions import override
 
 import cosim
-from cosim.configuration import ConfigurationError
+from cosim.configuration import ConfigurationError, part
 from cosim.devices.battery import Battery
 from cosim.engine.clients.charge import Charge
 from cosim.engine.clients.rest import Rest
@@ -146,6 +147,44 @@ def test_batteries_are_played_by_events():
     system = timed(with_battery(small_system()))
     with pytest.raises(ConfigurationError, match=r"DrawnDevices\.battery .*by events only"):
         cosim.run(system, clock="arrays")
+
+
+HOURLY = cosim.devices.OnOff(
+    on=cosim.queues.Exponential(rate_per_s=1.0), off=cosim.queues.Exponential(rate_per_s=1.0)
+)
+
+
+@part
+class FirstSecond(cosim.devices.Presence):
+    """There for the first second."""
+
+    @override
+    def windows(self, sim, client):
+        yield 0.0, 1e-3
+
+
+STUCK = {
+    "empty for ever, and coming and going": (HOURLY, {"charge_w": 0.0}, "battery empty", {}),
+    "away for ever, and charging": (FirstSecond(), {"capacity_j": 1e-3}, "left", {"idle_w": 0.1}),
+    "away for ever, and falling asleep": (
+        FirstSecond(),
+        {"capacity_j": 1e-3},
+        "left",
+        {"idle_w": 0.01, "sleep_w": 0.1, "sleeps_after_s": 1.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("protocol", [cosim.HFedAvg(), cosim.FedAsync()])
+@pytest.mark.parametrize("case", STUCK)
+def test_a_run_in_which_only_batteries_and_windows_change_is_stuck(case, protocol):
+    presence, changes, reason, rest = STUCK[case]
+    system = worlds.one_cell(1e9, 1e9, end=cosim.AfterRounds(num_global_rounds=200))
+    if protocol == cosim.FedAsync():
+        system = asynchronous(protocol, end=cosim.AfterVersions(num_versions=2000))
+    battery = attrs.evolve(SMALL, **changes)
+    with pytest.raises(ConfigurationError, match=rf"^deadlock: .*Absent are .*\({reason}\)"):
+        cosim.run(timed(with_battery(system, battery, presence=presence, **rest)))
 
 
 def test_who_is_never_back_is_said():

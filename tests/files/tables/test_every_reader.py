@@ -333,7 +333,8 @@ NEEDED = "device,frequency_hz,capacitance_j_per_hz2,tx_power_w"
 BY_CLASSES = {
     "share of a battery": (
         f"{NEEDED},battery_capacity_j,battery_initial_share\n0,1e9,1e-28,0.1,50,0.5\n1,1e9,1e-28,0.1,50,80\n",
-        r"row 3, column 'battery_initial_share': Battery\.initial_share = 80: must lie from 0 to 1",
+        r"row 3, column 'battery_initial_share': Battery\.initial_share = 80: must lie from 0 to 1"
+        r"\. Use 0\.8 for 80 %\.$",
     ),
     "capacity": (
         f"{NEEDED},battery_capacity_j\n0,1e9,1e-28,0.1,0\n1,1e9,1e-28,0.1,50\n",

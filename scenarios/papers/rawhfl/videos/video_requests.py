@@ -26,6 +26,7 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import (
+    a_share,
     at_least,
     between,
     knob,
@@ -86,8 +87,8 @@ class VideoRequests(Data):
     num_content_features: int = knob(at_least(2), default=16)
     genre_concentration: float = knob(positive, between(1e-3, 1e6), default=0.3)
     genre_preferences: tuple[float, ...] | None = knob(not_negative, default=None)
-    similar_probability: tuple[float, ...] = knob(between(0.0, 1.0), one_or_range, default=(0.1, 0.8))
-    active_probability: tuple[float, ...] = knob(between(0.0, 1.0), one_or_range, default=(0.2, 0.8))
+    similar_probability: tuple[float, ...] = knob(a_share, one_or_range, default=(0.1, 0.8))
+    active_probability: tuple[float, ...] = knob(a_share, one_or_range, default=(0.2, 0.8))
     slot_s: float = knob(lasting, default=150.0)
     num_past_requests: int = knob(at_least(2), default=50)
     num_test_requests: int = knob(at_least(1), default=200)
