@@ -75,6 +75,11 @@ class Metric(NamedTuple):
         return unit.removesuffix(")") if words and bracket and unit.endswith(")") else ""
 
     @property
+    def name(self) -> str:
+        """Its words without the unit."""
+        return self.measure.words.removesuffix(f" ({self.unit})")
+
+    @property
     def is_reached(self) -> bool:
         """True if it is the share of runs that reached a target."""
         return self.target is not None and self.in_all is None

@@ -241,8 +241,7 @@ def _missed(found: Sequence[Sample], names: Mapping[int, str], goal: str) -> lis
 
 def _what(own: Order, goal: str) -> str:
     metric = own.best.metric
-    what = metric.measure.words.removesuffix(f" ({metric.unit})") if metric.target is None else metric.kind
-    return f"{what} to {goal}" if metric.target else what
+    return f"{metric.kind} to {goal}" if metric.target else metric.name
 
 
 def _verb(own: Order, goal: str) -> str:

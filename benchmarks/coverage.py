@@ -183,13 +183,14 @@ def print_shares(num_replications: int, rng: np.random.Generator) -> None:
 
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+RARE = "1 or 2, in 10 % late by 5"
 TIMES: dict[str, tuple[float, Draw]] = {
     "lognormal, deviation 30 %": (1.0, lambda rng, shape: lognormal(rng, shape, 0.3)),
     "lognormal, deviation 60 %": (1.0, lambda rng, shape: lognormal(rng, shape, 0.6)),
     "lognormal, deviation 100 %": (1.0, lambda rng, shape: lognormal(rng, shape, 1.0)),
     "1 and an exponential time": (2.0, lambda rng, shape: 1.0 + rng.standard_exponential(shape)),
     "exponential": (1.0, lambda rng, shape: rng.standard_exponential(shape)),
-    "1 or 2, in 10 % late by 5": (2.0, lambda rng, shape: rng.integers(1, 3, shape) + 5.0 * late(rng, shape)),
+    RARE: (2.0, lambda rng, shape: rng.integers(1, 3, shape) + 5.0 * late(rng, shape)),
 }
 """Times to a target -> their mean, and how they are drawn."""
 SEEDS, COMPARED = (*range(2, 10), 10, 20), (5, 10, 20)
@@ -233,11 +234,13 @@ def print_times(num_replications: int, rng: np.random.Generator) -> None:
                 share = coverage(found, truth).covered
                 width = np.median([interval.half_width for interval in found]) / truth
                 cells.append((share, f"{100 * share:5.1f} ({width:5.2f})"))
-            covered.setdefault(num_seeds, []).append(cells[0][0])
+            if name != RARE:
+                covered.setdefault(num_seeds, []).append(cells[0][0])
             if num_seeds in COMPARED:
                 print(f"{name:28s} {num_seeds:4d}   {'    '.join(cell for _, cell in cells)}", flush=True)
     for num_seeds, shares in covered.items():
-        print(f"{num_seeds} seeds: {100 * min(shares):.0f} to {100 * max(shares):.0f} % (Student's t, cut)")
+        told = f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %"
+        print(f"{num_seeds} seeds: {told} (Student's t, cut, of all laws but the last)")
 
 
 def print_ranks(num_replications: int, rng: np.random.Generator) -> None:

@@ -15,6 +15,7 @@ import rich.table
 import tyro
 
 from analysis import tables
+from analysis.alike import alike, same_in_words
 from analysis.metrics import Metric, metrics
 from analysis.sentences import LEVEL, remark_on_seeds, sentences
 from analysis.studies import reference_of
@@ -70,13 +71,12 @@ def table(paths: Sequence[Path], options: Options) -> int:
         why = f": {remarks[0]}" if remarks else "."
         fix = "Use another folder, or cosim run --resume FOLDER."
         raise ConfigurationError(f"table: no run in it is complete{why} {fix}")
-    known, reference = metrics(runs), number(runs, options.reference)
-    chosen = columns(options.metric, known)
+    reference, asked = number(runs, options.reference), columns(options.metric, metrics(runs))
     remark(remarks)
     if options.format == "text" and options.out is None:
-        in_words(runs, chosen, reference)
+        in_words(runs, asked, reference)
         return 0
-    written = text(runs, chosen, reference, options)
+    written = text(runs, asked, reference, options)
     if options.out is None:
         print(written, end="")
     else:
@@ -86,30 +86,41 @@ def table(paths: Sequence[Path], options: Options) -> int:
     return 0
 
 
-def text(runs: pd.DataFrame, chosen: Collection[str], reference: int, options: Options) -> str:
-    """The table in the format that is asked for."""
+def text(runs: pd.DataFrame, asked: Collection[str], reference: int, options: Options) -> str:
+    """The table in the format that is asked for; csv has every metric, even where all runs are the same."""
     if options.format == "csv":
-        return tables.frame(runs, chosen, reference).to_csv(index=False)
+        return tables.frame(runs, asked or metrics(runs), reference).to_csv(index=False)
     if options.format == "text":
         with console.capture() as captured:
-            in_words(runs, chosen, reference)
+            in_words(runs, asked, reference)
         return captured.get()
-    found = tables.by_design(runs, chosen, reference if options.differences else None)
+    found = tables.by_design(runs, telling(runs, asked), reference if options.differences else None)
     return tables.latex(found) if options.format == "latex" else tables.markdown(found)
 
 
-def in_words(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> None:
-    """Print what was found, in sentences, and the table."""
-    if found := sentences(runs):
-        for words in (*found, LEVEL):
-            console.print(words, soft_wrap=True)
-    console.print(in_terminal(runs, chosen, reference))
-    if words := remark_on_seeds(runs):
+def telling(runs: pd.DataFrame, asked: Collection[str]) -> Collection[str]:
+    """The metrics that are asked for, or else all that are not the same in all runs."""
+    same = alike(runs, metrics(runs))
+    return asked or [column for column, metric in metrics(runs).items() if metric not in same]
+
+
+def in_words(runs: pd.DataFrame, asked: Collection[str], reference: int) -> None:
+    """Print what was found, in sentences, the table, and what is the same in all runs.
+
+    Args:
+        asked: Columns of metrics. None means all that tell designs apart.
+    """
+    found, same = sentences(runs), {} if asked else alike(runs, metrics(runs))
+    for words in (*found, LEVEL) if found else ():
+        console.print(words, soft_wrap=True)
+    if told := telling(runs, asked):
+        console.print(in_terminal(runs, told, reference))
+    for words in filter(None, (same_in_words(same), remark_on_seeds(runs))):
         console.print(words, soft_wrap=True)
 
 
 def in_terminal(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> rich.table.Table:
-    """Every metric of every design in the terminal, and the difference to the reference on the same seeds."""
+    """Metrics of every design in the terminal, and the difference to the reference on the same seeds."""
     found = tables.by_metric(runs, chosen, reference)
     drawn = rich.table.Table(title="Means over seeds and 95 % intervals", title_justify="left")
     for head in found.head:
@@ -121,7 +132,7 @@ def in_terminal(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> 
 
 
 def columns(options: Sequence[str], known: dict[str, Metric]) -> list[str]:
-    """The metrics of the options, in turn; all where none is given.
+    """The metrics of the options, in turn; none where none is given.
 
     Raises:
         ConfigurationError: One that there is not.
@@ -131,7 +142,7 @@ def columns(options: Sequence[str], known: dict[str, Metric]) -> list[str]:
         if column not in known:
             hint = did_you_mean(column, known)
             raise ConfigurationError(f"--metric {column}: is none.{hint} Known: {', '.join(known)}.")
-    return asked or list(known)
+    return asked
 
 
 def number(runs: pd.DataFrame, name: str | None) -> int:

@@ -77,7 +77,7 @@ def play(
     runs = together([out])
     reference = reference_of(runs)
     save_table(frame(runs, metrics(runs), reference), out / "table.csv")
-    table_in_words(runs, metrics(runs), reference)
+    table_in_words(runs, (), reference)
     for name, own in runs[runs["status"] == "complete"].groupby("name", sort=False):
         if (own["num_updates"] > 0).all() and (own["num_dropped"] == own["num_updates"]).all():
             console.print(f"{name}: every update was dropped. Use a longer wait.", soft_wrap=True)
