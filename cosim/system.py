@@ -34,6 +34,7 @@ from cosim.configuration import (
     refuse,
 )
 from cosim.configuration.changes import changed
+from cosim.configuration.differences import NOTHING, differences, in_a_few_words
 from cosim.configuration.going_together import DOWNLOADS_APART, EDGE_ROUNDS
 from cosim.configuration.rules import Broken
 from cosim.data.pictures.fashion_mnist import FashionMnist
@@ -55,6 +56,11 @@ from cosim.records.tables import SEEDS
 from cosim.schedules.port import check_schedules
 from cosim.tasks.port import Task
 from cosim.topology.port import Topology, even_cells
+
+_PARTS = ("protocol", "data", "devices", "uplink", "end")
+_SHOWN = {"seed", "num_clients", "num_cells", "model", *(f"{part}.kind" for part in _PARTS)}
+_LINE = 280
+"""Letters of a system in a line, about."""
 
 
 def _fits_tables(seed: Any) -> Broken | None:
@@ -160,16 +166,32 @@ class System:
 
     @override
     def __repr__(self) -> str:
-        return in_a_line("System", self._shown())
+        shown = self._shown()
+        numbers = in_a_few_words(self, self._own(), _LINE - len(in_a_line("System", shown)))
+        return in_a_line("System", shown | ({"not as by default": numbers} if numbers else {}))
 
     def _repr_html_(self) -> str:
-        return table("System", self._shown())
+        found = self._own().items()
+        of = {path: own if usual == NOTHING else f"{own} (default: {usual})" for path, (own, usual) in found}
+        return table("System", self._shown() | of)
+
+    def _own(self) -> dict[str, tuple[str, str]]:
+        """Fields of its own that are not as by default, without the ones that the summary shows."""
+        found = self.differences().items()
+        return {path: both for path, both in found if both[0] != NOTHING and path not in _SHOWN}
 
     def _shown(self) -> dict[str, str]:
         """Summary: the kinds of its main parts, and its size."""
-        kinds = ("protocol", "data", "devices", "uplink", "end")
         size = {"clients": f"{self.num_clients:,}", "cells": str(self.num_cells), "model": self.model}
-        return {name: type(getattr(self, name)).__name__ for name in kinds} | size | {"seed": str(self.seed)}
+        return {name: type(getattr(self, name)).__name__ for name in _PARTS} | size | {"seed": str(self.seed)}
+
+    def differences(self, other: "System | None" = None) -> dict[str, tuple[str, str]]:
+        """Fields in which it differs from another system, with their values in words, its own first.
+
+        Args:
+            other: The other system. None means one with all defaults.
+        """
+        return differences(self, System() if other is None else other)
 
     def but(self, changes: Mapping[str, Any] | None = None, /, **values: Any) -> Self:
         """The same system with other values of some fields, of its own or of its parts.
