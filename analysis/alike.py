@@ -3,7 +3,7 @@
 Usage::
 
     same = alike(runs, metrics(runs))
-    print(same_in_words(same))  # The same in all runs: dropped updates 0.0 %, simulated time 12 s.
+    print(same_in_words(same))  # The same in all runs: dropped updates 0 %, simulated time 12 s.
 
 Validation: tests/analysis/test_alike.py.
 """

@@ -113,7 +113,7 @@ class Metric(NamedTuple):
     def amount(self, value: float) -> str:
         """A value in words, such as 584 ms."""
         if self.measure.is_share:
-            return self.measure.shown(value)
+            return f"{self.measure.factor * value:.4g} %"
         scale, unit = prefixed(value, self.unit)
         return f"{value / scale:.4g} {unit or ('versions' if self.is_of_versions else '')}".rstrip()
 

@@ -28,8 +28,8 @@ def test_what_all_runs_share_is_said_once():
     runs = table(**reached, **{"bits_per_client_to_0.8": [1e6, 1e6, 1e6, np.nan]})
     same = alike(runs, ["time_s", "energy_j", "dropped_share", "bits_per_client", "reached_0.8"])
     assert same_in_words(same) == (
-        "The same in all runs: simulated time 12 s, dropped updates 0.0 %, sent per client 2 Mbit, "
-        "0.8 reached 100.0 %."
+        "The same in all runs: simulated time 12 s, dropped updates 0 %, sent per client 2 Mbit, "
+        "0.8 reached 100 %."
     )
     assert not alike(runs, ["bits_per_client_to_0.8"])
 
