@@ -15,6 +15,7 @@ Usage::
 """
 
 import json
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -40,17 +41,26 @@ class Design:
     """Runs of one configuration, seeds apart.
 
     Attributes:
-        name: The given name, or what tells it from the others in words; the scenario where there is one
-            design only. Where training has diverged, that stands before it.
+        called: The given name, or what tells it from the others in words; the scenario where there is one
+            design only.
         fields: The configuration, its field names as paths.
         runs: All its runs.
         counted: Runs whose numbers enter the means.
     """
 
-    name: str
+    called: str
     fields: dict[str, Any]
     runs: tuple[Result, ...]
     counted: tuple[Result, ...]
+
+    @property
+    def name(self) -> str:
+        """Its name: `called`, after how many of the counted runs have diverged, if any."""
+        num = sum(run.summary.is_diverged for run in self.counted)
+        if not num:
+            return self.called
+        many = "" if num == len(self.counted) else f"{num} of {len(self.counted)} "
+        return f"{many}diverged: {self.called}"
 
     def values(self, reading: Reading) -> list[float | None]:
         """A number of each counted run."""
@@ -79,17 +89,9 @@ def designs_of(results: Sequence[Result], names: Mapping[int, str] | None = None
         for name, own in zip(given, words, strict=True)
     ]
     return [
-        Design(name=_marked(name, _counted(runs)), fields=own, runs=tuple(runs), counted=_counted(runs))
+        Design(called=name, fields=own, runs=tuple(runs), counted=_counted(runs))
         for name, own, runs in zip(_told_apart(called), fields, groups.values(), strict=True)
     ]
-
-
-def _marked(name: str, runs: Sequence[Result]) -> str:
-    """The name, after how many of the runs have diverged."""
-    num = sum(run.summary.is_diverged for run in runs)
-    if not num:
-        return name
-    return f"diverged: {name}" if num == len(runs) else f"{num} of {len(runs)} diverged: {name}"
 
 
 def wrapped(name: str, width: int = 30, most_lines: int = 2) -> str:
@@ -212,6 +214,22 @@ def said(field: str, fields: Mapping[str, Any], among: Sequence[str] = ()) -> st
         among: Other fields of the name.
     """
     return in_words(field, fields[field], among, parts_of(fields))
+
+
+def without(design: Design, field: str, among: Sequence[str]) -> str:
+    """Name of a design without what it says of one field; empty where it says no more.
+
+    Args:
+        field: Path of a field of its configuration.
+        among: Fields that tell the designs apart (`telling`).
+    """
+    if field in design.fields:
+        words = re.escape(said(field, design.fields, among))
+        before, found, after = re.sub(rf"(^|, ){words}(?=, |$)", "\0", design.called, count=1).partition("\0")
+        if found:
+            return (before + after).removeprefix(", ")
+    others = [name for name in among if name != field and name in design.fields]
+    return ", ".join(said(name, design.fields, among) for name in others)
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:

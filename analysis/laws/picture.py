@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from analysis.laws.comparison import CLOSED_FORM
-from analysis.plots.style import COLOURS, MARKERS, plain
+from analysis.plots.encoding import COLOURS, MARKERS
+from analysis.plots.style import plain
 
 CLOCK, WRONG = "clock, interval", "wrong theory"
 _INK, _CLOCK, _WRONG = "#4a4a4a", "#0b3c5d", "#d1495b"

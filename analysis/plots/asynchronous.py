@@ -1,40 +1,22 @@
 """Asynchronous: what an asynchronous server has applied, how stale it was, and whose it was."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from analysis.plots.model import model_over_time
-from analysis.plots.style import COLOURS, legend_above
+from analysis.plots.encoding import COLOURS, DASHES
+from analysis.plots.style import legend_above
 from cosim.engine.store.results import Result
 from cosim.names import by_number
 
 _MOST_BARS = 60
 
 
-def asynchronous_overview(result: Result) -> Figure:
-    """Global model over simulated time, if anything was learned; staleness; contributions of clients."""
-    learned = result.summary.headline is not None
-    figure = Figure(figsize=(11.0, 3.8), layout="constrained")
-    first, *others = figure.subplots(1, 3)
-    if learned:
-        model_over_time(first, result)
-    else:
-        versions_picture(first, result)
-    staleness_picture(others[0], result)
-    contributions_picture(others[1], result)
-    return figure
-
-
 def versions_picture(axes: Axes, result: Result) -> None:
     """Versions of each asynchronous server's model over simulated time, of at most six servers."""
-    looks: list[Any] = ["-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1))]
-    servers = list(result.versions.groupby("server"))[: len(looks)]
-    for (server, own), look, colour in zip(servers, looks, COLOURS, strict=False):
+    servers = list(result.versions.groupby("server"))[: len(DASHES)]
+    for (server, own), look, colour in zip(servers, DASHES, COLOURS, strict=False):
         axes.step(
             own["time_s"], own["version"], where="post", color=colour, linestyle=look, label=str(server)
         )
@@ -47,6 +29,7 @@ def versions_picture(axes: Axes, result: Result) -> None:
 
 def staleness_picture(axes: Axes, result: Result) -> None:
     """How many versions were made between an update's start and its application."""
+    _check_updates(result)
     staleness = result.updates["staleness"].to_numpy()
     longest = int(staleness.max())
     width = max(1, -(-(longest + 1) // _MOST_BARS))
@@ -64,6 +47,7 @@ def staleness_picture(axes: Axes, result: Result) -> None:
 
 def contributions_picture(axes: Axes, result: Result) -> None:
     """Which part of the applied updates, and of their weights, comes from the fastest clients."""
+    _check_updates(result)
     by_client = result.updates.groupby("client")["weight"]
     for name, values, look in (
         ("updates", by_client.size(), "-"),
@@ -78,6 +62,16 @@ def contributions_picture(axes: Axes, result: Result) -> None:
     axes.set_xlim(0.0, 100.0)
     axes.set_ylim(0.0, 100.0)
     legend_above(axes, ["updates", "weights", "all alike"])
+
+
+def _check_updates(result: Result) -> None:
+    """Refuse a run without applied updates.
+
+    Raises:
+        ValueError: It has none.
+    """
+    if result.updates.empty:
+        raise ValueError("no update was applied.")
 
 
 def speed_picture(axes: Axes, result: Result) -> None:

@@ -1,19 +1,24 @@
 """Bars: of groups side by side, and stacked, such as the energy of designs by what it was spent on."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from analysis.activities import in_words
-from analysis.designs import Design
+from analysis.designs import Design, Reading
 from analysis.fates import UNKNOWN, Fates, check_clients, keeps_energy
+from analysis.intervals.bounded import mean_within
 from analysis.intervals.statistics import Interval
-from analysis.plots.style import COLOURS, Looks, in_legend, legend_above, looks_of, plain, wasted
+from analysis.plots.encoding import COLOURS
+from analysis.plots.style import FEWEST_RUNS, Looks, in_legend, legend_above, looks_of, plain, wasted
 from cosim.records.rows import REST
 
-MOST_BARS = 24
+MOST_BARS = 60
+ROW_IN = 0.24
+"""Height of a lying bar with its room, in inch."""
 
 _AT_REST = frozenset(map(in_words, REST))
 
@@ -49,13 +54,18 @@ def bars(axes: Axes, groups: Mapping[str, Mapping[str, Interval | None]], y_labe
 
 
 def stacked(
-    axes: Axes, rows: Mapping[str, Mapping[str, float]], looks: Mapping[str, Looks], x_label: str
+    axes: Axes,
+    rows: Mapping[str, Mapping[str, float]],
+    looks: Mapping[str, Looks],
+    x_label: str,
+    sums: Mapping[str, Interval] | None = None,
 ) -> None:
     """A lying bar per row, its parts one after the other.
 
     Args:
         rows: Name -> part -> length; parts that no row has are not drawn.
         looks: Part -> how it looks, in the order of the parts.
+        sums: Name -> the interval of the sum of its parts. None means no intervals.
     """
     left = np.zeros(len(rows))
     shown = []
@@ -69,13 +79,34 @@ def stacked(
                 places, lengths[places], left=left[places], height=0.72, label=label, linewidth=0.5, **own
             )
         left += lengths
-    figure = axes.get_figure(root=True)
-    characters = max(24, int(5.0 * figure.get_figwidth())) if figure else 24
-    axes.set_yticks(range(len(rows)), [in_legend(name, characters) for name in rows])
+    for place, name in enumerate(rows):
+        own = (sums or {}).get(name)
+        if own is not None and own.high > own.low:
+            ends = [[max(own.estimate - own.low, 0.0)], [max(own.high - own.estimate, 0.0)]]
+            axes.errorbar([own.estimate], [place], xerr=ends, color="#4a4a4a", linewidth=1.0, capsize=2.0)
+    axes.set_yticks(range(len(rows)), row_names(axes, rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel(x_label)
     if shown:
         legend_above(axes, shown)
+
+
+def row_names(axes: Axes, names: Iterable[str]) -> list[str]:
+    """Names as they stand at rows: as wide as the figure leaves room for, in at most two lines."""
+    figure = axes.get_figure(root=True)
+    characters = max(24, int(5.0 * figure.get_figwidth())) if figure else 24
+    return [in_legend(name, characters) for name in names]
+
+
+def sums_of(designs: Sequence[Design], reading: Reading, scale: float = 1.0) -> dict[str, Interval]:
+    """Intervals of the mean of a number over runs, from three runs on.
+
+    Args:
+        reading: A number that is not below 0.
+        scale: What it is divided by.
+    """
+    found = {design.name: [(reading(run) or 0.0) / scale for run in design.counted] for design in designs}
+    return {name: mean_within(own, 0.0, math.inf) for name, own in found.items() if len(own) >= FEWEST_RUNS}
 
 
 def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | None = None) -> int:
@@ -94,7 +125,8 @@ def energy(axes: Axes, designs: Sequence[Design], fates: Mapping[int, Fates] | N
     """
     check_clients((run for design in designs[:MOST_BARS] for run in design.counted), keeps_energy)
     parts, looks = energy_parts(designs[:MOST_BARS], fates)
-    stacked(axes, parts, looks, "energy of all clients (J)")
+    sums = sums_of(designs[:MOST_BARS], lambda run: run.summary.energy_j)
+    stacked(axes, parts, looks, "energy of all clients (J)", sums)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     return len(parts)
 

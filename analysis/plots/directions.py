@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from analysis.designs import Design
-from analysis.plots.bars import MOST_BARS, stacked
+from analysis.plots.bars import MOST_BARS, stacked, sums_of
 from analysis.plots.style import Looks, looks_of
+from cosim.engine.store.results import Result
 from cosim.units import prefixed
 
 _LIKE = looks_of(["sending", "receiving"])
@@ -24,7 +25,8 @@ def directions(axes: Axes, designs: Sequence[Design]) -> int:
     parts = direction_parts(designs[:MOST_BARS])
     scale, unit = prefixed(max(sum(own.values()) for own in parts.values()), "bit")
     scaled = {name: {part: bits / scale for part, bits in own.items()} for name, own in parts.items()}
-    stacked(axes, scaled, _LOOKS, f"per client ({unit})")
+    sums = sums_of(designs[:MOST_BARS], _both_ways, scale)
+    stacked(axes, scaled, _LOOKS, f"per client ({unit})", sums)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     return len(parts)
 
@@ -38,6 +40,10 @@ def direction_parts(designs: Sequence[Design]) -> Mapping[str, Mapping[str, floa
         }
         for design in designs
     }
+
+
+def _both_ways(run: Result) -> float:
+    return run.summary.bits_per_client + run.summary.received_bits_per_client
 
 
 def _mean(values: Sequence[float]) -> float:

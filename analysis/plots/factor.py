@@ -1,131 +1,141 @@
-"""Factor plot: a number of each design over one numeric field, a line per value of the others."""
+"""Factor plot: a metric of each design over one numeric field, a line per value of the others."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from analysis.designs import Design, Reading, said, telling
-from analysis.intervals.shares import share_interval
-from analysis.intervals.statistics import t_interval
-from analysis.plots.style import COLOURS, FEWEST_RUNS, in_legend, legend_above, style
+from analysis.designs import Design, telling, without
+from analysis.plots.amounts import Amounts, annotate
+from analysis.plots.encoding import SHARED, Encoding, Look
+from analysis.plots.style import in_legend, legend_above, logarithmic
 from cosim.configuration.words import numbers_in_words, parts_of
 
-MOST_LINES = 6
+MOST_LINES = 12
 DIVERGED = "training has diverged"
 _BESIDE = 0.012
 """How far lines stand beside each other, as part of the axis."""
+_MARGIN = 0.06
+"""Of the axis, beyond its first and its last value."""
+_SPREAD = 8.0
+"""Ratio of the largest value to the least from which on an axis is logarithmic."""
 _PART_OF_WIDTH = 0.75
 """How much of a figure's width its axis has, at least."""
 _LETTER = 0.62
 """Width of a letter, as part of the size of the type."""
 
 
-def numeric_fields(designs: Sequence[Design]) -> list[str]:
-    """Fields that tell the designs apart and are numbers in all of them, most values first."""
+class Axis(NamedTuple):
+    """Values of a field along an axis.
 
-    def num_values(name: str) -> int:
-        return len({design.fields[name] for design in designs})
+    Attributes:
+        places: Value of the field -> place along the axis.
+        labels: Of the places, in their order.
+        words: What the axis is called.
+    """
 
-    numbers = [
-        name
-        for name in telling(designs)
-        if all(type(design.fields.get(name)) in (int, float) for design in designs)
-    ]
-    return sorted(numbers, key=num_values, reverse=True)
+    places: Mapping[float, float]
+    labels: Sequence[str]
+    words: str
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """True if the values span much, and are above zero."""
+        least, most = min(self.places.values()), max(self.places.values())
+        return least > 0.0 and most / least >= _SPREAD
+
+    def aside(self, value: float, beside: float) -> float:
+        """Place of a value, moved by a part of the axis."""
+        place, least, most = self.places[value], min(self.places.values()), max(self.places.values())
+        if self.is_logarithmic:
+            return place * (most / least) ** beside
+        return place + beside * (most - least)
 
 
 def lines_of(designs: Sequence[Design], field: str) -> dict[str, list[Design]]:
-    """Designs by what tells them apart besides a field, in words."""
-    others = [name for name in telling(designs) if name != field]
+    """Designs by what they are called without a field, each line in the order of its values."""
+    fields = telling(designs)
     lines: dict[str, list[Design]] = {}
-    for design in designs:
-        own = [said(name, design.fields, others) for name in others if name in design.fields]
-        lines.setdefault(", ".join(own), []).append(design)
-    return lines
+    for design in sorted(designs, key=lambda design: design.fields[field]):
+        lines.setdefault(without(design, field, fields), []).append(design)
+    names = dict.fromkeys(without(design, field, fields) for design in designs)
+    return {name: lines[name] for name in names}
 
 
-def factor(
-    axes: Axes,
-    designs: Sequence[Design],
-    field: str,
-    reading: Reading,
-    y_label: str,
-    *,
-    is_share: bool = False,
-) -> tuple[int, int]:
-    """Means over runs over the values of a field, a line for what else differs.
+def factor(axes: Axes, designs: Sequence[Design], amounts: Amounts, field: str, encoding: Encoding) -> int:
+    """A metric over the values of a field, a line for what else differs.
 
-    Bars are 95 % intervals; of a design of fewer than three runs each one has a dot. Lines stand a little
-    beside each other. A cross at the lower edge says that training has diverged in a run of the design there;
-    where a number of it is not finite, the design has no mean.
+    Bars, dots and notes are as in `analysis.plots.amounts`. Lines stand a little beside each other. A cross
+    at the lower edge says that training has diverged in a run of the design there.
 
     Args:
+        amounts: Samples of the metric.
         field: One of `numeric_fields`.
-        reading: Reads the number off a run; None is left out.
-        is_share: The numbers lie from 0 to 100 %, and so do their intervals.
 
     Returns:
-        How many lines were drawn, the first ones, and how many there are.
+        How many lines were drawn, the first ones.
     """
-    lines = lines_of(designs, field)
+    along, lines = axis_of(designs, field), list(lines_of(designs, field).items())[:MOST_LINES]
+    if along.is_logarithmic:
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    if amounts.is_logarithmic:
+        logarithmic(axes, "y")
+    for number, (name, members) in enumerate(lines):
+        beside = _BESIDE * (number - (len(lines) - 1) / 2.0)
+        places = [along.aside(float(design.fields[field]), beside) for design in members]
+        look = encoding.shared(design.name for design in members)
+        means = [amounts.mean(design.name) for design in members]
+        axes.plot(places, means, label=in_legend(name or "mean"), zorder=2, **look.line(1))
+        for design, x in zip(members, places, strict=True):
+            _point(axes, design, x, amounts, encoding[design.name], row=number)
+    has_crosses = any(run.summary.is_diverged for design in designs for run in design.counted)
+    if has_crosses:
+        axes.plot([], [], "x", color=SHARED, label=DIVERGED)
+    places = list(along.places.values())
+    if along.is_logarithmic or len(places) <= 8:
+        axes.set_xticks(places, _without_overlaps(axes, along))
+    axes.set_xlim(along.aside(min(along.places), -_MARGIN), along.aside(max(along.places), _MARGIN))
+    axes.set(xlabel=along.words, ylabel=amounts.words)
+    axes.grid(alpha=0.3)
+    if len(lines) > 1 or has_crosses:
+        legend_above(axes, [*(name for name, _ in lines), *([DIVERGED] if has_crosses else [])])
+    return len(lines)
+
+
+def _point(axes: Axes, design: Design, x: float, amounts: Amounts, look: Look, row: int) -> None:
+    """The point of one design, with what stands beside it; notes at the edge stand in rows of their lines."""
+    name, mean, note = design.name, amounts.mean(design.name), amounts.note(design.name)
+    at_edge = axes.get_xaxis_transform()
+    if any(run.summary.is_diverged for run in design.counted):
+        cross = {"color": look.colour, "markersize": 7, "transform": at_edge, "clip_on": False, "zorder": 4}
+        axes.plot([x], [0.0], "x", **cross)
+    if math.isfinite(mean):
+        bar = {"elinewidth": 0.9, "capsize": 2.0, "linestyle": "none", "zorder": 3}
+        axes.errorbar([x], [mean], amounts.about(name), **look.points(), **bar)
+        dots = amounts.dots(name)
+        axes.plot([x] * len(dots), dots, ".", color=look.colour, markersize=5)
+        annotate(axes, note, (x, mean), look.colour)
+    elif note:
+        place = {"xycoords": at_edge, "xytext": (0, -2 - 8 * row), "ha": "center", "va": "top"}
+        annotate(axes, note, (x, 1.0), look.colour, **place)
+
+
+def axis_of(designs: Sequence[Design], field: str) -> Axis:
+    """The axis of a numeric field, in a unit that suits its values."""
     values = sorted({float(design.fields[field]) for design in designs})
     fields, parts = telling(designs), parts_of(designs[0].fields)
     column = numbers_in_words(field, values, fields, parts)
-    words, scale, labels = column.head, column.scale, [column.shown(float(f"{v:g}")) for v in values]
-    drawn = list(lines.items())[:MOST_LINES]
-    values = [value / scale for value in values]
-    is_logarithmic = values[0] > 0.0 and values[-1] / values[0] >= 16.0
-    crossed: list[tuple[float, str]] = []
-    for index, (name, own) in enumerate(drawn):
-        looks, beside = style(index, 1), _BESIDE * (index - (len(drawn) - 1) / 2.0)
-        width = (values[-1] / values[0]) ** beside if is_logarithmic else beside * (values[-1] - values[0])
-        found = []
-        for design in sorted(own, key=lambda design: design.fields[field]):
-            x = design.fields[field] / scale
-            x = x * width if is_logarithmic else x + width
-            if any(run.summary.is_diverged for run in design.counted):
-                crossed.append((x, looks["color"]))
-            known = [value for value in design.values(reading) if value is not None]
-            if not known or not np.isfinite(known).all():
-                continue
-            mean, low, high = _interval(known, is_share)
-            found.append((x, mean, max(mean - low, 0.0), max(high - mean, 0.0)))
-            if 1 < len(known) < FEWEST_RUNS:
-                axes.plot(
-                    [x] * len(known),
-                    known,
-                    color=looks["color"],
-                    marker=".",
-                    markersize=5,
-                    linestyle="none",
-                )
-        x, mean, below, above = np.transpose(found or np.empty((0, 4)))
-        axes.errorbar(
-            x, mean, (below, above), label=in_legend(name or "mean"), elinewidth=0.8, capsize=2.0, **looks
-        )
-    for x, colour in crossed:
-        at_edge = axes.get_xaxis_transform()
-        axes.plot([x], [0.0], "x", color=colour, markersize=7, transform=at_edge, clip_on=False, zorder=4)
-    if crossed:
-        axes.plot([], [], "x", color=COLOURS[0], label=DIVERGED)
-    if is_logarithmic:
-        axes.set_xscale("log")
-        axes.minorticks_off()
-    if is_logarithmic or len(values) <= 8:
-        axes.set_xticks(values, _without_overlaps(axes, values, labels, is_logarithmic=is_logarithmic))
-    axes.set(xlabel=words, ylabel=y_label)
-    axes.grid(alpha=0.3)
-    if len(lines) > 1 or crossed:
-        legend_above(axes, [*(name for name, _ in drawn), *([DIVERGED] if crossed else [])])
-    return len(drawn), len(lines)
+    labels = [column.shown(float(f"{value:g}")) for value in values]
+    return Axis({value: value / column.scale for value in values}, labels, column.head)
 
 
-def _without_overlaps(
-    axes: Axes, values: Sequence[float], labels: Sequence[str], *, is_logarithmic: bool
-) -> list[str]:
+def _without_overlaps(axes: Axes, along: Axis) -> list[str]:
     """The labels, empty where there is no room beside the one before; the last is always there."""
-    places = np.log(values) if is_logarithmic else np.asarray(values)
+    labels, values = along.labels, list(along.places.values())
+    places = np.log(values) if along.is_logarithmic else np.asarray(values)
     places = (places - places[0]) / (np.ptp(places) or 1.0)
     figure, size_pt = axes.get_figure(root=True), float(axes.xaxis.label.get_fontsize())
     width_pt = _PART_OF_WIDTH * 72.0 * (figure.get_figwidth() if figure is not None else 1.0)
@@ -141,14 +151,3 @@ def _without_overlaps(
     while len(kept) > 1 and not is_beside(kept[-1], last):
         kept.pop()
     return [label if number in (*kept, last) else "" for number, label in enumerate(labels)]
-
-
-def _interval(values: Sequence[float], is_share: bool) -> tuple[float, float, float]:
-    """Mean, and the ends of its interval; of few runs the mean alone."""
-    if len(values) < FEWEST_RUNS:
-        return float(np.mean(values)), float(np.mean(values)), float(np.mean(values))
-    if is_share:
-        found = share_interval(np.divide(values, 100.0))
-        return 100.0 * found.estimate, 100.0 * found.low, 100.0 * found.high
-    found = t_interval(values)
-    return found.estimate, found.low, found.high

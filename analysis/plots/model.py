@@ -11,13 +11,14 @@ from matplotlib.transforms import offset_copy
 
 from analysis.designs import Design, headlines
 from analysis.intervals.curves import mean_curve
+from analysis.plots.encoding import COLOURS, Encoding
 from analysis.plots.style import (
-    COLOURS,
     FEWEST_RUNS,
     MOST_BANDS,
     in_legend,
     is_logarithmic,
     legend_above,
+    logarithmic,
     style,
 )
 from cosim.engine.store.results import Result
@@ -29,9 +30,6 @@ AXES = {
     "bits_per_client": (1e6, "sent per client (Mbit)"),
 }
 """Axes that curves are drawn over: column -> scale and words."""
-
-MOST_NAMED = 6
-"""Lines that can be told apart in one picture."""
 
 _MOST_POINTS = 400
 _ASIDE = 2.0
@@ -61,7 +59,7 @@ def model_over_time(axes: Axes, result: Result) -> None:
         if measure.is_share:
             axes.set_ylim(0, 100)
         elif is_logarithmic(measure, values):
-            axes.set_yscale("log")
+            logarithmic(axes, "y")
     else:
         axes.text(0.5, 0.5, "nothing was evaluated", ha="center", transform=axes.transAxes)
     axes.set_xlabel("simulated time (s)")
@@ -91,15 +89,16 @@ def curves_of(designs: Sequence[Design], score: str, measure: Measure, over: str
 def model_over(
     axes: Axes,
     designs: Sequence[Design],
+    encoding: Encoding,
     over: str = "time_s",
     score: str | None = None,
     targets: Sequence[float] = (),
 ) -> list[Curve]:
     """A score of designs over time, energy or bits: means over runs, and their spread (`spread_in_words`).
 
-    Of more than six designs all are drawn faintly, and six, from the best end to the worst, stand out.
-
     Args:
+        designs: Ones that are drawn, of one panel.
+        encoding: That of all designs.
         over: One of AXES.
         score: Column of the evaluations. None means the first headline.
         targets: Values of the score at which a line is drawn.
@@ -118,39 +117,33 @@ def model_over(
     lines = curves_of(designs, score, found[score], over)
     for target in targets:
         found[score].check_target(target)
-    draw(axes, lines, found[score], over)
+    draw(axes, lines, found[score], over, encoding)
     for target in targets:
         axes.axhline(found[score].factor * target, color="#4a4a4a", linewidth=0.8, linestyle=":", zorder=1)
     return lines
 
 
-def draw(axes: Axes, lines: Sequence[Curve], measure: Measure, over: str) -> None:
+def draw(axes: Axes, lines: Sequence[Curve], measure: Measure, over: str, encoding: Encoding) -> None:
     """Curves with their bands, axes and legend."""
     factor, (scale, words) = measure.factor, AXES[over]
-    named = named_among(lines, measure)
     for line in lines:
-        if line not in named:
-            axes.plot(line.points["at"] / scale, factor * line.points["mean"], color="#b0b0b0", linewidth=0.6)
-    for index, line in enumerate(named):
-        at = line.points["at"] / scale
-        looks = style(index, len(at))
-        axes.plot(
-            at, factor * line.points["mean"], label=in_legend(line.name), drawstyle="steps-post", **looks
-        )
-        _spread(axes, line, factor, scale, looks["color"], with_bands=len(named) <= MOST_BANDS)
-        _still_running(axes, line, factor, scale, looks["color"], with_words=len(named) <= MOST_BANDS)
+        at, look = line.points["at"] / scale, encoding[line.name]
+        label, looks = in_legend(encoding.labels[line.name]), look.line(len(at))
+        axes.plot(at, factor * line.points["mean"], label=label, drawstyle="steps-post", **looks)
+        _spread(axes, line, factor, scale, look.colour, with_bands=len(lines) <= MOST_BANDS)
+        _still_running(axes, line, factor, scale, look.colour, with_words=len(lines) <= MOST_BANDS)
     axes.set(xlabel=words, ylabel=measure.label)
     axes.grid(alpha=0.3)
     axes.xaxis.set_major_locator(MaxNLocator(5))
     points = pd.concat([line.points for line in lines]) if lines else pd.DataFrame({"mean": []})
     if is_logarithmic(measure, points["mean"]):
-        axes.set_yscale("log")
+        logarithmic(axes, "y")
     elif measure.is_share and len(points):
         low, high = axes.dataLim.intervaly
         margin = 0.04 * (high - low) or 1.0
         axes.set_ylim(max(0.0, low - margin), min(100.0, high + margin))
     if len(lines) > 1:
-        legend_above(axes, [line.name for line in named])
+        legend_above(axes, [encoding.labels[line.name] for line in lines])
 
 
 def _spread(axes: Axes, line: Curve, factor: float, scale: float, colour: str, *, with_bands: bool) -> None:
@@ -196,17 +189,25 @@ def _still_running(
         axes.annotate(said, (x, y), color=colour, fontsize=5.5, **place)
 
 
-def ended_in_words(lines: Sequence[Curve]) -> str:
-    """Caption about runs that ended before others of their design; nothing where none did."""
+def ended_in_words(lines: Sequence[Curve], most: int) -> str:
+    """Caption about runs that ended before others of their design; nothing where none did.
+
+    Args:
+        most: Lines in the fullest panel.
+    """
     if not any(len(ends(line)) for line in lines):
         return ""
-    words = ", and how many are still running" if min(len(lines), MOST_NAMED) <= MOST_BANDS else ""
+    words = ", and how many are still running" if most <= MOST_BANDS else ""
     return f"Ticks: a run has ended there, and keeps its last value from then on{words}."
 
 
-def spread_in_words(lines: Sequence[Curve]) -> str:
-    """Caption about the spread of runs in a drawing; nothing for designs with one run each."""
-    with_bands, fewest = min(len(lines), MOST_NAMED) <= MOST_BANDS, min(len(line.runs) for line in lines)
+def spread_in_words(lines: Sequence[Curve], most: int) -> str:
+    """Caption about the spread of runs in a drawing; nothing for designs with one run each.
+
+    Args:
+        most: Lines in the fullest panel.
+    """
+    with_bands, fewest = most <= MOST_BANDS, min(len(line.runs) for line in lines)
     if fewest >= FEWEST_RUNS:
         intervals = "95 % intervals of the means"
         return (
@@ -218,20 +219,6 @@ def spread_in_words(lines: Sequence[Curve]) -> str:
         return ""
     runs = "the single runs, where they are too few for an interval"
     return f"Thin: {runs}." if with_bands else f"Dashes at the ends: {runs}."
-
-
-def named_among(lines: Sequence[Curve], measure: Measure) -> list[Curve]:
-    """The lines that stand out: all, or of many six from the best last value to the worst, evenly."""
-    if len(lines) <= MOST_NAMED:
-        return list(lines)
-    sign = -1.0 if measure.higher_is_better else 1.0
-    ranked = sorted(lines, key=lambda line: _place(sign * line.points["mean"].iloc[-1]))
-    return [ranked[place] for place in np.linspace(0, len(ranked) - 1, MOST_NAMED).round().astype(int)]
-
-
-def _place(value: float) -> float:
-    """By which values are sorted; what is no number is the worst."""
-    return value if value < np.inf else np.inf
 
 
 def curves(axes: Axes, points: pd.DataFrame, x_label: str) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.plots.style import COLOURS, legend_above
+from analysis.plots.encoding import COLOURS, DASHES
+from analysis.plots.style import legend_above
 from cosim.engine.store.results import Result
 
 COUNTS = {
@@ -14,7 +15,6 @@ COUNTS = {
     "took part": "num_participants",
     "arrived": "num_arrived",
 }
-_LINES = ("-", "--", "-.", ":")
 
 
 def counts_of(result: Result) -> pd.DataFrame:
@@ -30,7 +30,7 @@ def presence_picture(axes: Axes, result: Result) -> None:
     for place, (words, column) in enumerate(COUNTS.items()):
         looks: dict[str, Any] = {
             "color": COLOURS[place],
-            "linestyle": _LINES[place],
+            "linestyle": DASHES[place],
             "drawstyle": "steps-post",
         }
         axes.plot(counts["start_s"], counts[column], label=words, **looks)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 
-from analysis.plots.style import MARKERS, plain, style
+from analysis.plots.style import plain, style
 from analysis.rankings import Ranked
 
 
@@ -27,8 +27,6 @@ def rank_changes(axes: Axes, by_cost: Mapping[str, Sequence[Ranked]]) -> None:
     for name, points in lines.items():
         number = numbers[name]
         looks = style(number, 1) | {"markevery": 1, "markersize": 5.0}
-        if number >= len(MARKERS):
-            looks["markerfacecolor"] = "white"
         shift = (number - (len(numbers) - 1) / 2) * width
         at = [place + shift for place, _, _ in points]
         axes.plot(at, [rank for _, rank, _ in points], zorder=3, **looks)

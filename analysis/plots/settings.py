@@ -15,8 +15,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
+from matplotlib import cycler
 
-_OURS: dict[str, Any] = {"hatch.linewidth": 0.6}
+from analysis.plots.encoding import COLOURS
+
+_OURS: dict[str, Any] = {"hatch.linewidth": 0.6, "axes.prop_cycle": cycler(color=COLOURS)}
 
 
 @contextmanager

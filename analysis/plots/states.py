@@ -64,7 +64,13 @@ def empty_percent(result: Result) -> float | None:
 
 
 def states_picture(axes: Axes, result: Result) -> None:
-    """Shares of the clients of all cells over time, one state above the other."""
+    """Shares of the clients of all cells over time, one state above the other.
+
+    Raises:
+        ValueError: The run has no edge rounds, at which clients are counted.
+    """
+    if not (result.rounds["level"] == "edge").any():
+        raise ValueError("clients that are there are counted at edge rounds, and the run has none.")
     shares = shares_of(result)
     at_s = [*shares["start_s"], result.rounds["end_s"].max()]
     shown = [state for state in _LOOKS if state in shares and shares[state].any()]

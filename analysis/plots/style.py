@@ -1,20 +1,17 @@
 """Looks of lines, activities and legends: told apart in grey and in print, by dash, marker and hatch."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from analysis.activities import BACKHAUL, IDLE
 from analysis.designs import wrapped
+from analysis.plots.encoding import COLOURS, look_of
 from cosim.records.rows import Measure
-
-LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
-MARKERS = "osD^vPX*"
-COLOURS = ("#0b3c5d", "#d1495b", "#3a7d44", "#e08e0b", "#6a4c93", "#4a4a4a", "#1b9aaa", "#9b2226")
-"""Dark to light in grey, and told apart by line and marker as well."""
 
 FEWEST_RUNS = 3
 """Of fewer runs a picture shows each one: with one degree of freedom an interval says too little."""
@@ -40,15 +37,8 @@ _WASTED, _WASTED_GROUND = "#9b2226", "#e3b5b5"
 
 
 def style(index: int, num_points: int) -> dict[str, Any]:
-    """How the line of an index looks; about ten of its points carry a marker."""
-    return {
-        "color": COLOURS[index % len(COLOURS)],
-        "linestyle": LINES[(index + index // len(COLOURS)) % len(LINES)],
-        "marker": MARKERS[index % len(MARKERS)],
-        "markersize": 3.5,
-        "markevery": max(1, num_points // 12),
-        "linewidth": 1.2,
-    }
+    """How the line of an index looks, where no designs are drawn; about twelve of its points are marked."""
+    return look_of(index).line(num_points)
 
 
 def looks_of(activities: Iterable[str]) -> dict[str, Looks]:
@@ -109,6 +99,18 @@ def _columns(names: Sequence[str], width_in: float) -> int:
     longest = max((len(line) for name in names for line in wrapped(name).split("\n")), default=0)
     column_in = (4.5 + 0.58 * longest) * points / 72.0
     return max(1, min(len(names), int(1.15 * width_in / column_in)))
+
+
+def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers such as 0.2 and 50 at it."""
+    if which == "x":
+        axes.set_xscale("log")
+    else:
+        axes.set_yscale("log")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:,.6g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def is_logarithmic(measure: Measure, values: Any) -> bool:

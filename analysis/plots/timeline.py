@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analysis.activities import IDLE, in_words
+from analysis.activities import in_words
 from analysis.critical_path import CriticalPath
 from analysis.fates import keeps_clients
 from analysis.plots.style import Looks, legend_above, looks_of, plain
@@ -28,6 +28,8 @@ from cosim.records.rows import DONE
 MOST_ROWS = 24
 MOST_IN_ROWS = 200
 _INSTANTS = 400
+_PIXELS_PER_INCH = 100.0
+"""Of the coarsest picture: no activity is drawn shorter than one of these."""
 _CUT: dict[str, Any] = {
     "color": "#c1121f",
     "marker": "x",
@@ -77,15 +79,13 @@ def timeline(axes: Axes, result: Result, global_round: int | None, most_rows: in
     clients, scale = _chosen(result, own, most_rows), own.scale
     edge_of = dict(zip(result.fates["client"], result.fates["edge"], strict=True))
     spans = own.spans[own.spans["node"].isin(clients)]
-    looks = looks_of(spans["doing"])
-    idle = looks_of([IDLE])
+    looks, least_s = looks_of(spans["doing"]), (end_s - start_s) * _least_share(axes)
     for row, client in enumerate(clients):
-        axes.barh(row, scale * (end_s - start_s), left=0.0, height=0.25, **idle[IDLE])
         mine = spans[spans["node"] == client]
         left_s, right_s = mine["start_s"].clip(lower=start_s), mine["end_s"].clip(upper=end_s)
         for doing, begun_s, done_s in zip(mine["doing"], left_s - start_s, right_s - start_s, strict=True):
-            drawn = {"height": 0.8, "linewidth": 0.4, **looks[doing]}
-            axes.barh(row, scale * (done_s - begun_s), left=scale * begun_s, **drawn)
+            drawn = {"height": 0.8, "linewidth": 0.6, **looks[doing]}
+            axes.barh(row, scale * max(done_s - begun_s, least_s), left=scale * begun_s, **drawn)
         marks_s = own.marks_s(client, edge_of.get(client))
         axes.vlines(scale * (marks_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
         if row and edge_of.get(client) != edge_of.get(clients[row - 1]):
@@ -100,8 +100,14 @@ def timeline(axes: Axes, result: Result, global_round: int | None, most_rows: in
     axes.set_xlabel(own.x_label)
     taken = own.spans["node"].nunique()
     axes.set_ylabel("client" if len(clients) == taken else f"{len(clients)} of {taken:,} clients")
-    handles = list(_legend(looks | idle, own.mark))
+    handles = list(_legend(looks, own.mark))
     legend_above(axes, [handle.get_label() for handle in handles], handles=handles)
+
+
+def _least_share(axes: Axes) -> float:
+    """Least length of an activity that is seen, as a part of the time that is drawn."""
+    figure = axes.get_figure(root=True)
+    return 1.0 / (_PIXELS_PER_INCH * axes.get_position().width * (figure.get_figwidth() if figure else 1.0))
 
 
 def density(axes: Axes, result: Result, global_round: int | None) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.designs import Design, Reading, seed_of
-from analysis.plots.tallied import edge_rounds_of, late_picture, times_picture
+from analysis.plots.edge_rounds import edge_rounds_of, late_picture, times_picture
 from analysis.report.cells import cell, in_small_units, is_share, number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import PANEL, picture

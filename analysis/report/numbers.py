@@ -13,16 +13,13 @@ Usage::
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from analysis.designs import Design, Reading, headlines
+from analysis.designs import Design
 from analysis.remarks import noted
 from analysis.report.cells import number
 from analysis.report.columns import AllFates, Column, columns_of
 from analysis.report.page import Table
-from cosim.engine.store.results import Result
-from cosim.records.rows import Measure
 
 
 def numbers(designs: Sequence[Design], fates: AllFates, reference: Design | None = None) -> dict[str, Any]:
@@ -67,34 +64,3 @@ def _differences(
             cells = [column.difference(place, first) for column in columns.values()]
             rows.append([other.name, *cells, len(shared)])
     return rows
-
-
-def measures_of(designs: Sequence[Design]) -> dict[str, Reading]:
-    """Columns of the table of runs."""
-    measures: dict[str, Reading] = {
-        "global rounds": lambda run: run.progress[0] if run.has_rounds else None,
-        "versions": lambda run: None if run.has_rounds else run.progress[0],
-        "simulated time (s)": lambda run: run.summary.time_s,
-        **{f"final {of.label}": partial(_final, column, of) for column, of in headlines(designs).items()},
-        "energy (J)": lambda run: run.summary.energy_j,
-        "dropped updates (%)": _dropped_percent,
-        "sent per client (Mbit)": lambda run: run.summary.bits_per_client / 1e6,
-        "received per client (Mbit)": lambda run: run.summary.received_bits_per_client / 1e6 or None,
-    }
-    known = {
-        name: {value for design in designs for value in design.values(measure)}
-        for name, measure in measures.items()
-    }
-    for name in ("global rounds", "versions"):
-        if len(designs) > 1 and len(known[name]) == 1:
-            del measures[name]
-    return {name: measure for name, measure in measures.items() if known[name] != {None}}
-
-
-def _final(column: str, measure: Measure, run: Result) -> float | None:
-    value = run.summary.scores.get(column)
-    return None if value is None else measure.factor * value
-
-
-def _dropped_percent(run: Result) -> float | None:
-    return 100.0 * run.summary.num_dropped / run.summary.num_updates if run.summary.num_updates else None

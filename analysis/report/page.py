@@ -20,45 +20,25 @@ from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from analysis.plots import COLOURS
+from analysis.plots.encoding import COLOURS, ON_DARK
 from cosim.files.on_disk import as_text
 
-DARK_COLOURS = dict(
-    zip(
-        (
-            *COLOURS,
-            "#9cc5e3",
-            "#dddddd",
-            "#c1121f",
-            "#000000",
-            "#ffffff",
-            "#cccccc",
-            "#b0b0b0",
-            "#eeeeee",
-            "#e3b5b5",
-        ),
-        (
-            "#7db7e8",
-            "#ff8c9a",
-            "#7fcf8b",
-            "#f5b04a",
-            "#b79be0",
-            "#bdbdbd",
-            "#4fd0df",
-            "#f07a7e",
-            "#24455f",
-            "#3b4249",
-            "#ff5c68",
-            "#e4e7ea",
-            "#1b1f24",
-            "#59616a",
-            "#79828b",
-            "#2a3037",
-            "#5c2f33",
-        ),
-        strict=True,
-    )
-)
+DARK_COLOURS = {
+    **dict(zip(COLOURS, ON_DARK, strict=True)),
+    "#0b3c5d": "#7db7e8",
+    "#4a4a4a": "#bdbdbd",
+    "#e08e0b": "#f5b04a",
+    "#9cc5e3": "#24455f",
+    "#dddddd": "#3b4249",
+    "#c1121f": "#ff5c68",
+    "#9b2226": "#f07a7e",
+    "#000000": "#e4e7ea",
+    "#ffffff": "#1b1f24",
+    "#cccccc": "#59616a",
+    "#b0b0b0": "#79828b",
+    "#eeeeee": "#2a3037",
+    "#e3b5b5": "#5c2f33",
+}
 """Colour of a picture on light ground -> the same on dark ground."""
 
 
@@ -106,6 +86,12 @@ class Figure(NamedTuple):
     pictures: Sequence[str]
     caption: str = ""
     name: str = ""
+
+    @property
+    def columns(self) -> int:
+        """Pictures in a row on a wide page: all up to three, else three, or two where that fills the rows."""
+        number = len(self.pictures)
+        return number if number < 4 else 2 if number == 4 else 3
 
 
 def page(sections: Sequence[Section], *, title: str = "Report") -> str:

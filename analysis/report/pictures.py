@@ -20,7 +20,8 @@ from typing import Any
 import matplotlib.figure
 from matplotlib.axes import Axes
 
-from analysis.plots import drawing, legend_height_in
+from analysis.plots import Encoding, drawing, height_in, in_facets, legend_height_in
+from analysis.plots.facets import Drawing
 from analysis.report.page import Figure, plain
 from cosim.engine.store.results import Result
 
@@ -28,6 +29,8 @@ _SETTINGS: Any = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "legend.fonts
 
 PANEL = (4.6, 3.6)
 """Width and height in inch of one of several pictures side by side."""
+WIDE_IN = 10.0
+"""Width in inch of a picture over the whole page."""
 
 
 def panel(names: Iterable[str]) -> tuple[float, float]:
@@ -48,10 +51,28 @@ def picture(draw: Callable[[Axes], Any], *, said: str, prefix: str, size: tuple[
         prefix: Of the ids in the picture, which no other one has.
         size: Width and height in inch.
     """
+    return _drawn(lambda figure: draw(figure.subplots()), said, prefix, size)
+
+
+def panels(encoding: Encoding, draw: Drawing, *, said: str, prefix: str, width_in: float) -> str:
+    """The panels of a study, in which its designs are drawn, as an SVG element.
+
+    Args:
+        draw: Draws designs into axes.
+        said: Its text alternative.
+        prefix: Of the ids in the picture, which no other one has.
+        width_in: Width where there is one panel; several have the width of the page.
+    """
+    width_in = width_in if len(encoding.facets) == 1 else WIDE_IN
+    size = width_in, height_in(encoding, width_in)
+    return _drawn(lambda figure: in_facets(figure, encoding, draw), said, prefix, size)
+
+
+def _drawn(draw: Callable[[Any], Any], said: str, prefix: str, size: tuple[float, float]) -> str:
     with _drawing():
-        drawn = matplotlib.figure.Figure(figsize=size, layout="constrained")
-        draw(drawn.subplots())
-        return _svg(drawn, said, prefix)
+        figure = matplotlib.figure.Figure(figsize=size, layout="constrained")
+        draw(figure)
+        return _svg(figure, said, prefix)
 
 
 def panels_of(

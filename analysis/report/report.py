@@ -24,11 +24,13 @@ from typing import Any
 
 from analysis.designs import Design, designs_of, headlines
 from analysis.fates import NOT_KEPT, Fates, keeps_clients, keeps_energy
+from analysis.plots import DrawnStudy
 from analysis.report.applied import applied
 from analysis.report.asked import asked
-from analysis.report.comparing import factors, to_targets
+from analysis.report.comparing import to_targets
 from analysis.report.directions import both_ways
 from analysis.report.edge_rounds import edge_rounds
+from analysis.report.factors import factors
 from analysis.report.found import found
 from analysis.report.learning import learning
 from analysis.report.losses import dropped, energy
@@ -98,14 +100,15 @@ def report(
         for target in targets:
             measure.check_target(target)
     against = next((own for own in designs if any(run is reference for run in own.runs)), None)
+    study = DrawnStudy(designs, targets, held)
     fates = {id(run): Fates.of(run) for run in results}
     sections = [
         Section("found", "What was found", found(designs, targets, held)),
         Section("asked", "What was asked", asked(designs, remarks)),
         Section("numbers", "The numbers", numbers(designs, fates, against)),
-        Section("learning", "The global model over time, energy and bits", learning(designs)),
-        Section("factors", "What the fields do", factors(designs)),
-        Section("target", "To the target", to_targets(designs, targets, held)),
+        Section("learning", "The global model over time, energy and bits", learning(study)),
+        Section("factors", "What the fields do", factors(study)),
+        Section("target", "To the target", to_targets(study)),
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
         Section("presence", "Clients that were there", presence(designs)),
         Section("applied", "Versions, staleness, and who contributes", applied(designs)),

@@ -4,7 +4,7 @@ A port is a small base class that says what the engine asks of a part; kinds of 
 ours and others alike. The engine asks ports and names no kind.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, ClassVar
 
@@ -15,6 +15,9 @@ from cosim.configuration.claims import Claims
 from cosim.configuration.fields import part
 from cosim.configuration.forms import Forms
 from cosim.configuration.kinds import is_configuration
+
+Picture = str | Callable[[Any, Any], None]
+"""Name of a picture of ours, or a function of axes of Matplotlib and a result."""
 
 
 @part
@@ -69,6 +72,19 @@ class Port(Claims, Forms):
     def remarks(self) -> tuple[str, ...]:
         """Sentences on what is legal in the part's files, and looks like a mistake."""
         return ()
+
+    def pictures(self) -> tuple[Picture, ...]:
+        """Pictures that the overview of a run shows because of the part: names of ours, or own functions.
+
+        Ours are presence, rates, late, staleness and contributions (`analysis.plots.overview`). A
+        function draws a result into axes of Matplotlib.
+        """
+        return ()
+
+
+def pictures_of(config: Any) -> tuple[Picture, ...]:
+    """Pictures that the parts of a configuration bring, each once."""
+    return tuple(dict.fromkeys(own for part in parts_of(config) for own in part.pictures()))
 
 
 def check_fit(system: Any) -> None:

@@ -14,6 +14,7 @@ from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, knob, not_negative, part, positive, refuse
 from cosim.configuration.client_values import PerGroup, Values, each
+from cosim.configuration.port import Picture
 from cosim.devices.battery import Battery
 from cosim.devices.device import DeviceArrays
 from cosim.devices.port import Devices
@@ -81,6 +82,10 @@ class DrawnDevices(Devices):
         if self.lowest_frequency_hz > slowest_hz:
             rule = f"is above min_frequency_hz = {slowest_hz:g}, from which some clients draw"
             raise refuse("DrawnDevices", "lowest_frequency_hz", self.lowest_frequency_hz, rule, default=0.0)
+
+    @override
+    def pictures(self) -> tuple[Picture, ...]:
+        return () if self.battery is None else ("presence",)
 
     @override
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:

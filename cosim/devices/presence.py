@@ -34,6 +34,7 @@ from typing_extensions import override
 from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Port, part
+from cosim.configuration.port import Picture
 from cosim.queues.service import Exponential, ServiceLaw
 
 BLOCK = 16
@@ -49,6 +50,10 @@ Window = tuple[float, float]
 @part
 class Presence(Port, ABC):
     """Times when a client is there."""
+
+    @override
+    def pictures(self) -> tuple[Picture, ...]:
+        return ("presence",)
 
     def check(self, clients: Sequence[str]) -> None:
         """Refuse the clients of a run, before the clock starts.

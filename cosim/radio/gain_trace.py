@@ -36,6 +36,7 @@ from typing_extensions import override
 from cosim.clock.instants import LATEST_S
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
+from cosim.configuration.port import Picture
 from cosim.files.on_disk import shown
 from cosim.files.tables.arrays import Arrays
 from cosim.files.tables.faults import reads
@@ -64,6 +65,10 @@ class GainTrace(Fading):
 
     file: str = ""
     past_end: PastEnd = RefusePastEnd()
+
+    @override
+    def pictures(self) -> tuple[Picture, ...]:
+        return ("rates",)
 
     @property
     @override

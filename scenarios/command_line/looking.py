@@ -111,7 +111,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     out = place(options.out or paths[0] / "report.html")
     remarks = [remark for one in found for remark in one.remarks]
     if not wanted:
-        wanted, held, missing = _of_studies(paths, found)
+        wanted, held, missing = targets_of_studies(paths, found)
         remarks += missing
     names = {id(result): name for one in found for name, result in one.runs if name is not None}
     try:
@@ -177,7 +177,9 @@ def runs_of(path: Path) -> Found:
     )
 
 
-def _of_studies(paths: Sequence[Path], found: Sequence[Found]) -> tuple[tuple[float, ...], int, list[str]]:
+def targets_of_studies(
+    paths: Sequence[Path], found: Sequence[Found]
+) -> tuple[tuple[float, ...], int, list[str]]:
     """The targets of studies, for how many evaluations in a row they hold, and remarks on those left out."""
     asked = {path: one for path, one in zip(paths, found, strict=True) if one.targets}
     held = next((one.held for one in asked.values()), 1)

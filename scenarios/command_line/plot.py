@@ -1,49 +1,63 @@
 """`cosim plot`: one picture of runs or of a study, to paste.
 
-cosim plot studies/bandwidth --kind accuracy-time --out fig.pdf
-cosim plot studies/bandwidth --kind factor --metric energy --width 7in
+cosim plot studies/bandwidth --kind factor --metric time_to_0.7_s     # time to a target over the bandwidth
+cosim plot studies/bandwidth --kind accuracy-time --over energy_j --out fig.pdf
+cosim plot studies/bandwidth --kind bars --metric dropped_share --width 7in
 cosim plot studies/bandwidth --kind pareto --target 0.8
 cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 
-| kind | what it shows |
-|---|---|
-| accuracy-time | the headline, such as accuracy, over simulated time: means over runs |
-| energy | clients' energy by activity, design by design |
-| bits | bits that a client has sent up and received, design by design |
-| presence | clients there when edge rounds began, with an empty battery, or away |
-| pareto | time and energy to a target |
-| factor | a number over a field that differs, a line for what else does |
-| timeline | what each client did in a global round, or in a stretch of a run without rounds |
-| cdf | how many updates have arrived after how long |
+| kind | what it shows | metric |
+|---|---|---|
+| accuracy-time | a score, such as accuracy, over simulated time, energy or bits | any score |
+| factor | a metric over a field that is a number, a line for what else differs | any |
+| bars | a metric, design by design | any |
+| pareto | two metrics, and the designs that no other beats; else time and energy to a target | any two |
+| cdf | runs with at most so much of a metric; else updates that have arrived after how long | any |
+| energy | clients' energy by activity, design by design | |
+| bits | bits that a client has sent up and received, design by design | |
+| presence | clients there when edge rounds began, with an empty battery, or away | |
+| timeline | what each client did in a global round, or in a stretch of a run without rounds | |
+
+A metric is a column of `cosim table`. A target that it names, as in time_to_0.7_s, needs no --target. Where a
+seed missed the target, "4 of 5" stands at the point.
+
+A design has the same colour, marker and dash in all pictures of its study and in its report. Where several
+fields differ, the marker is the value of one, and colour and dash are the others. More than twelve designs
+are drawn in a panel for each value of a field.
+
+Bands and bars are 95 % intervals of means; of fewer than three runs each one is drawn instead. Above three
+curves in a panel, intervals stand at the ends only. The caption that is printed says what was drawn.
 
 Of runs that keep rows of edge rounds alone (--records rounds), energy is drawn by activity, wasted or not;
 cdf, of one run, shows how long edge rounds and their uploads last; presence does not tell an empty battery.
 A timeline takes rows of clients.
-
-Bands and bars are 95 % intervals of means; of fewer than three runs each one is drawn instead. Above three
-lines, intervals stand at the ends only.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analysis.designs import Design, designs_of
-from analysis.plots import drawing
+from analysis.plots import DrawnStudy, drawing
 from analysis.remarks import remarks_on
 from cosim import ConfigurationError
 from cosim.configuration import did_you_mean
 from cosim.files.on_disk import replace, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark
-from scenarios.command_line.looking import as_read, folders, runs_of
+from scenarios.command_line.looking import Found, as_read, folders, runs_of, targets_of_studies
 from scenarios.command_line.pictures import KINDS, PlotOptions
+from scenarios.command_line.targets import named_in, targets
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
 _ONLY_OF = {
-    "target": ("pareto", "accuracy-time"),
+    "target": ("pareto", "accuracy-time", "factor", "bars", "cdf"),
     "field": ("factor",),
-    "metric": ("factor",),
+    "metric": ("factor", "bars", "pareto", "cdf", "accuracy-time"),
+    "over": ("accuracy-time",),
     "global_round": ("timeline",),
 }
 """Option -> the kinds of pictures that have it."""
@@ -89,17 +103,32 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
     designs = designs_of(
         [result for _, result in found], {id(result): name for name, result in found if name is not None}
     )
+    study = study_of(designs, paths, of_paths, options)
     with drawing(_SETTINGS):
-        drawn = drawn_as(designs, options)
+        drawn, caption = drawn_as(study, options)
         made(out.parent)
         replace(out, lambda partial: drawn.savefig(partial, format=kind, dpi=300, metadata=_metadata(kind)))
     remark([*(words for one in of_paths for words in one.remarks), *remarks_on(designs)])
     console.print(f"Picture: {shown(out)}", soft_wrap=True)
+    if caption:
+        console.print(f"Caption: {caption}", soft_wrap=True)
     return 0
 
 
-def drawn_as(designs: Sequence[Design], options: PlotOptions) -> Any:
-    """The figure.
+def study_of(
+    designs: Sequence[Design], paths: Sequence[Path], found: Sequence[Found], options: PlotOptions
+) -> DrawnStudy:
+    """The designs with the targets that are asked for, that the metric names, or that studies have."""
+    wanted, held = targets(options.target, options.held), options.held
+    if not wanted:
+        wanted, held = named_in(options.metric.split(",") if options.metric else [])
+    if not wanted:
+        wanted, held, _ = targets_of_studies(paths, found)
+    return DrawnStudy(designs, wanted, held)
+
+
+def drawn_as(study: DrawnStudy, options: PlotOptions) -> "tuple[Figure, str]":
+    """The figure, and its caption.
 
     Raises:
         ConfigurationError: The runs have not what the kind shows.
@@ -108,15 +137,15 @@ def drawn_as(designs: Sequence[Design], options: PlotOptions) -> Any:
 
     draw, needed_in = KINDS[options.kind]
     width_in = inches("--width", options.width)
-    height_in = needed_in(designs, width_in) if options.height is None else inches("--height", options.height)
+    height_in = needed_in(study, width_in) if options.height is None else inches("--height", options.height)
     with drawing(_SETTINGS):
         figure = Figure(figsize=(width_in, height_in), layout="constrained")
         try:
-            draw(figure.subplots(), designs, options)
+            caption = draw(figure, study, options)
         except ValueError as error:
             raise ConfigurationError(f"plot: {error}") from None
         figure.draw_without_rendering()
-    return figure
+    return figure, caption
 
 
 def inches(option: str, length: str) -> float:
@@ -137,15 +166,16 @@ def inches(option: str, length: str) -> float:
 
 def _check(options: PlotOptions) -> None:
     """Refuse what would have no effect."""
+    usual = PlotOptions()
     for name, kinds in _ONLY_OF.items():
-        if getattr(options, name) not in (None, ()) and options.kind not in kinds:
+        if getattr(options, name) != getattr(usual, name) and options.kind not in kinds:
             option = name.replace("_", "-")
             raise ConfigurationError(
                 f"--{option}: a picture of --kind {options.kind} has none. Use --kind {kinds[0]}."
             )
-    if options.held > 1 and options.kind != "pareto":
+    if options.held > 1 and options.kind not in (has_costs := ("pareto", "factor", "bars", "cdf")):
         raise ConfigurationError(
-            f"--held: a picture of --kind {options.kind} has no time to a target. Use --kind pareto."
+            f"--held: a picture of --kind {options.kind} has no time to a target. Use --kind {has_costs[0]}."
         )
 
 

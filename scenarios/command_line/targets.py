@@ -1,9 +1,13 @@
-"""Targets as typed: `--target 0.8,0.9`, `--target 80%`, `--held 2`."""
+"""Targets as typed: `--target 0.8,0.9`, `--target 80%`, `--held 2`, and in `--metric time_to_0.8_s`."""
 
 import math
+import re
 from collections.abc import Sequence
 
+from analysis.metrics import REACHED, TO_TARGET
 from cosim.configuration import ConfigurationError
+
+_LABEL = r"(?P<target>[0-9.e+-]+)(?:_held_(?P<held>\d+))?"
 
 
 def targets(options: Sequence[str], held: int) -> tuple[float, ...]:
@@ -20,6 +24,27 @@ def targets(options: Sequence[str], held: int) -> tuple[float, ...]:
     if held > 1 and not options:
         raise ConfigurationError(f"--held {held}: there is no target. Use --target 0.8.")
     return tuple(dict.fromkeys(_target(part.strip()) for option in options for part in option.split(",")))
+
+
+def named_in(metrics: Sequence[str]) -> tuple[tuple[float, ...], int]:
+    """The targets that columns of metrics name, in turn, and for how many evaluations in a row they hold.
+
+    Raises:
+        ConfigurationError: They must hold for several numbers of evaluations.
+    """
+    patterns = [REACHED, *(cost.column for cost in TO_TARGET)]
+    told = [
+        match
+        for metric in metrics
+        for pattern in patterns
+        if (match := re.fullmatch(re.escape(pattern).replace(r"\{\}", _LABEL), metric.strip()))
+    ]
+    held = {int(match["held"] or 1) for match in told}
+    if len(held) > 1:
+        raise ConfigurationError(
+            f"--metric {','.join(metrics)}: targets must hold for one number of evaluations. Use one of them."
+        )
+    return tuple(dict.fromkeys(_target(match["target"]) for match in told)), held.pop() if held else 1
 
 
 def _target(text: str) -> float:

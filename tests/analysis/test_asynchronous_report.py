@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 import cosim
 from analysis.designs import designs_of
+from analysis.plots import DrawnStudy
 from analysis.plots.asynchronous import by_client, speed_picture
 from analysis.plots.timeline import round_picture, telling_round, timeline
 from analysis.report.applied import applied
@@ -131,6 +132,6 @@ def test_cells_that_are_asynchronous_and_cells_of_an_asynchronous_cloud_have_pag
 def test_a_round_of_a_run_without_rounds_is_refused(result):
     options = PlotOptions(kind="timeline", global_round=1)
     with pytest.raises(cosim.ConfigurationError, match=r"has versions, no rounds\."):
-        drawn_as(designs_of([result]), options)
+        drawn_as(DrawnStudy(designs_of([result])), options)
     with pytest.raises(ValueError, match="there are none"):
         report([result], global_round=1)

@@ -8,6 +8,7 @@ import pytest
 
 import cosim
 from analysis.designs import designs_of
+from analysis.plots import DrawnStudy
 from analysis.report.report import report
 from analysis.studies import compared
 from analysis.tables import by_design, by_metric, frame, latex
@@ -119,7 +120,7 @@ def test_reports_and_pictures_say_so(results):
         ("accuracy-time", "diverged: learning rate 1e+20"),
         ("factor", "training has diverged"),
     ):
-        figure = drawn_as(designs, PlotOptions(kind=kind, width="5in"))
+        figure = drawn_as(DrawnStudy(designs), PlotOptions(kind=kind, width="5in"))[0]
         legend = figure.axes[0].get_legend()
         assert said in [text.get_text() for text in legend.get_texts()]
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import cosim
 from analysis.designs import designs_of
-from analysis.plots import energy, late_picture, overview, times_picture
+from analysis.plots import DrawnStudy, energy, late_picture, overview, times_picture
 from analysis.report.report import report
 from cosim.testing import small_system
 from scenarios.command_line.pictures import PlotOptions
@@ -135,11 +135,11 @@ def test_a_page_shows_edge_rounds_and_says_what_takes_rows_of_clients():
 
 def test_plots_use_edge_rounds_or_say_what_they_take():
     (design,) = designs_of([played()])
-    drawn = drawn_as([design], PlotOptions(kind="cdf")).axes[0]
+    drawn = drawn_as(DrawnStudy([design]), PlotOptions(kind="cdf"))[0].axes[0]
     assert drawn.get_ylabel() == "share of edge rounds (%)"
     with pytest.raises(cosim.ConfigurationError, match=FIX):
-        drawn_as([design], PlotOptions(kind="timeline"))
+        drawn_as(DrawnStudy([design]), PlotOptions(kind="timeline"))
     few = played()
     other = attrs.evolve(few, config=few.config | {"system": few.config["system"] | {"num_cells": 9}})
     with pytest.raises(cosim.ConfigurationError, match=FIX):
-        drawn_as(designs_of([few, other]), PlotOptions(kind="cdf"))
+        drawn_as(DrawnStudy(designs_of([few, other])), PlotOptions(kind="cdf"))

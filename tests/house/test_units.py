@@ -185,6 +185,7 @@ OTHER_UNIT = {
     "AtTarget.bits_per_client": "bits, and a mean over clients",
     "Summary.bits_per_client": "bits, and a mean over clients",
     "Summary.received_bits_per_client": "likewise",
+    "Amounts.factor": "none: from a value to the number that is drawn",
     "Column.factor": "none: from a value to the number that is shown",
     "Metric.least": "that of its values",
     "Sample.latest": "that of what the runs took",

@@ -19,7 +19,7 @@ from cosim.records.rows import Span
 from cosim.studies.study import Study
 from scenarios.command_line import main
 from scenarios.command_line.pictures import KINDS, PlotOptions
-from scenarios.command_line.plot import drawn_as, inches
+from scenarios.command_line.plot import drawn_as, inches, study_of
 
 SYSTEM = System(
     num_cells=2,
@@ -51,15 +51,19 @@ def call(*arguments):
     return ended.value.code
 
 
+def drawn(found, **options):
+    """The picture of designs, with the targets of the options."""
+    options = PlotOptions(**options)
+    return drawn_as(study_of(found, [], [], options), options)[0]
+
+
 def designs(folder):
     return designs_of([cosim.Result.load(each) for each in sorted((folder / "s" / "runs").iterdir())])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("timeline", "presence")])
 def test_a_picture_is_as_wide_as_asked_and_its_ticks_have_eight_points(folder, kind):
-    figure = drawn_as(
-        designs(folder), PlotOptions(kind=kind, width="88mm", target=("0.1",) if kind == "pareto" else ())
-    )
+    figure = drawn(designs(folder), kind=kind, width="88mm", target=("0.1",) if kind == "pareto" else ())
     assert figure.get_figwidth() == pytest.approx(88 / 25.4)
     (axes,) = figure.axes
     for label in (*axes.get_xticklabels(), *axes.get_yticklabels(), axes.xaxis.label, axes.yaxis.label):
@@ -90,19 +94,19 @@ def test_a_study_is_drawn_by_its_names(folder):
 
 def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
     found = designs(folder)
-    figure = drawn_as(found, PlotOptions(kind="factor", field="bandwidth", metric="energy (J)"))
+    figure = drawn(found, kind="factor", field="bandwidth", metric="energy_j")
     (axes,) = figure.axes
     assert axes.get_xlabel() == "bandwidth (MHz)"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["2 local steps", "4 local steps"]
-    lines = {str(bars.get_label()): bars.lines[0] for bars in axes.containers}
+    lines = {str(line.get_label()): line for line in axes.lines if str(line.get_label()).endswith("steps")}
     assert list(lines) == ["2 local steps", "4 local steps"]
     for line, steps in zip(lines.values(), (2, 4), strict=True):
         own = [d for d in found if d.fields["protocol.training.steps.num_local_steps"] == steps]
         assert list(line.get_xdata()) == pytest.approx([0.5, 1.0], abs=0.005)
         means = [np.mean([run.summary.energy_j for run in design.counted]) for design in own]
-        assert list(line.get_ydata()) == pytest.approx(means)
-    dots = {round(y, 12) for line in axes.lines if line.get_marker() == "." for y in line.get_ydata()}
-    assert dots == {round(run.summary.energy_j, 12) for design in found for run in design.counted}
+        assert list(line.get_ydata()) == pytest.approx([1e3 * mean for mean in means])
+    dots = {round(y, 9) for line in axes.lines if line.get_marker() == "." for y in line.get_ydata()}
+    assert dots == {round(1e3 * run.summary.energy_j, 9) for design in found for run in design.counted}
 
 
 @pytest.mark.parametrize(
@@ -116,8 +120,8 @@ def test_a_factor_is_drawn_from_means_with_a_line_for_what_else_differs(folder):
 def test_values_along_an_axis_are_read_one_by_one_in_units_of_their_size(bands_hz, head, least, folder):
     (first, *_) = designs(folder)
     field = "uplink.sharing.bandwidth_hz"
-    found = [evolve(first, name=f"{hz}", fields=first.fields | {field: float(hz)}) for hz in bands_hz]
-    figure = drawn_as(found, PlotOptions(kind="factor", field="bandwidth", metric="energy (J)"))
+    found = [evolve(first, called=f"{hz}", fields=first.fields | {field: float(hz)}) for hz in bands_hz]
+    figure = drawn(found, kind="factor", field="bandwidth", metric="energy_j")
     (axes,) = figure.axes
     figure.savefig(io.BytesIO(), dpi=100)
     shown = [text for text in axes.get_xticklabels() if text.get_text()]
@@ -131,36 +135,34 @@ def test_values_along_an_axis_are_read_one_by_one_in_units_of_their_size(bands_h
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        ("energy_j", "energy (J)"),
-        ("energy", "energy (J)"),
-        ("time_s", "simulated time (s)"),
+        ("energy_j", "energy (mJ)"),
+        ("energy", "energy (mJ)"),
+        ("time_s", "simulated time (ms)"),
         ("dropped_share", "dropped updates (%)"),
-        ("bits_per_client", "sent per client (Mbit)"),
-        ("accuracy", "final test accuracy (%)"),
+        ("bits_per_client", "sent per client (kbit)"),
+        ("accuracy", "test accuracy (%)"),
     ],
 )
 def test_a_metric_goes_by_its_words_or_by_its_column_as_in_tables(folder, metric, words):
-    figure = drawn_as(designs(folder), PlotOptions(kind="factor", metric=metric))
+    figure = drawn(designs(folder), kind="factor", metric=metric)
     assert figure.axes[0].get_ylabel().replace("\n", " ") == words
 
 
 def test_a_target_that_must_hold_takes_longer(folder):
     found = designs(folder)
-    alone, held = (
-        drawn_as(found, PlotOptions(kind="pareto", target=("0.3",), held=held)).axes[0] for held in (1, 2)
-    )
-    assert alone.get_xlabel() == "time to 30.0 % (s)"
-    assert held.get_ylabel() == "energy to 30.0 % held for 2 evaluations (J)"
+    alone, held = (drawn(found, kind="pareto", target=("0.3",), held=held).axes[0] for held in (1, 2))
+    assert alone.get_xlabel() == "time to 30 % test accuracy (ms)"
+    assert held.get_ylabel() == "energy to 30 % test accuracy held\nfor 2 evaluations (mJ)"
     times_s = [[bar.get_children()[0].get_xdata()[0] for bar in axes.containers] for axes in (alone, held)]
     for (first, second), design in zip(zip(*times_s, strict=True), found, strict=True):
         reached = [[run.time_to_target_s(0.3, held) for run in design.counted] for held in (1, 2)]
         assert None not in reached[0]
-        assert first == pytest.approx(np.mean(reached[0]))
+        assert first == pytest.approx(1e3 * np.mean(reached[0]))
         assert second > first
 
 
 def test_targets_are_lines_in_curves(folder):
-    (axes,) = drawn_as(designs(folder), PlotOptions(target=("0.4", "50%"))).axes
+    (axes,) = drawn(designs(folder), target=("0.4", "50%")).axes
     level = [line.get_ydata()[0] for line in axes.lines if len(set(line.get_ydata())) == 1]
     assert level[-2:] == [40.0, 50.0]
 
@@ -170,20 +172,20 @@ def test_pictures_of_clients_need_their_rows(folder, kind):
     run = designs(folder)[0].counted[0]
     bare = run.with_tables(spans=run.spans.iloc[:0], fates=run.fates.iloc[:0])
     with pytest.raises(cosim.ConfigurationError, match="the run kept no rows of its clients"):
-        drawn_as(designs_of([bare]), PlotOptions(kind=kind))
+        drawn(designs_of([bare]), kind=kind)
 
 
 def test_what_is_of_one_design_refuses_several(folder):
     for kind in ("timeline", "presence"):
         with pytest.raises(cosim.ConfigurationError, match=f"--kind {kind}: of one design, and these are 4"):
-            drawn_as(designs(folder), PlotOptions(kind=kind))
+            drawn(designs(folder), kind=kind)
 
 
 def test_a_long_legend_leaves_room_for_the_bar(folder):
     run = designs(folder)[0].counted[0]
     spans = [Span("client-0000", f"doing {n}", 0.0, 1.0, 1.0, "done") for n in range(12)]
     found = designs_of([run.with_tables(spans=pd.DataFrame(spans))])
-    figure = drawn_as(found, PlotOptions(kind="energy"))
+    figure = drawn(found, kind="energy")
     figure.canvas.draw()
     (axes,) = figure.axes
     assert axes.get_window_extent().height / figure.dpi > 0.25
@@ -194,7 +196,7 @@ def test_arrivals_are_a_distribution_that_ends_where_drops_begin(folder):
     fates = run.fates.assign(
         outcome=["deadline" if number % 4 == 0 else "done" for number in range(len(run.fates))]
     )
-    figure = drawn_as(designs_of([run.with_tables(fates=fates)]), PlotOptions(kind="cdf"))
+    figure = drawn(designs_of([run.with_tables(fates=fates)]), kind="cdf")
     (line,) = figure.axes[0].lines
     heights = line.get_ydata()
     assert (np.diff(heights) >= 0.0).all()
@@ -232,7 +234,7 @@ def test_lengths(length, found):
         (("--kind", "timeline"), "of one design, and these are 4"),
         (("--kind", "factor", "--field", "radius"), "--field radius: must name exactly one. Use one of"),
         (("--kind", "energy", "--field", "bandwidth"), "--field: a picture of --kind energy has none"),
-        (("--metric", "energy"), "--metric: a picture of --kind accuracy-time has none"),
+        (("--metric", "energy"), "--metric energy: must name exactly one. Use one of accuracy"),
         (("--kind", "cdf", "--global-round", "1"), "--global-round: a picture of --kind cdf has none"),
         (("--kind", "factor", "--metric", "speed"), "--metric speed: must name exactly one. Use one of"),
         (("--width", "wide"), "--width wide: must be from 1in to 40in"),

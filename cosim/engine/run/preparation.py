@@ -10,6 +10,7 @@ import attrs
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, check_reloads
+from cosim.configuration.port import pictures_of
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.engine.clients.described import Described
@@ -104,6 +105,7 @@ def prepare(
     origin = provenance(system.seed, options.num_threads, options.device)
     remarks = remarks_on(system, ground.devices)
     origin |= {"started_with": options.started_with, "sources": sources, "remarks": remarks}
+    origin["pictures"] = [own for own in pictures_of(system) if isinstance(own, str)]
     origin |= _how_played(system, ground.sim, cells.rounds)
     needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
     origin |= _how_learned(system, learner, first, samples, options)

@@ -18,9 +18,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
+import attrs
+
 from cosim.clock.event_clock import Deadlock
 from cosim.clock.simulation import Process, Simulation, process_of
 from cosim.configuration import ConfigurationError, checked_call, from_dict, names_of_a_file
+from cosim.configuration.port import pictures_of
 from cosim.engine.clients.absence import with_the_absent
 from cosim.engine.run.collector import rare_collections
 from cosim.engine.run.needs import ClockKind, RecordsKind
@@ -116,9 +119,10 @@ def run(
     with ExitStack() as while_played:
         prepared = prepare(system, network, options, while_played)
         if isinstance(prepared, Result):
-            return prepared
+            return attrs.evolve(prepared, pictures=pictures_of(system))
         say_once(prepared.remarks)
-        return prepared.writer.with_what_was_learned(_saved(prepared))
+        learned = prepared.writer.with_what_was_learned(_saved(prepared))
+        return attrs.evolve(learned, pictures=pictures_of(system))
 
 
 def _saved(prepared: PreparedRun) -> Result:

@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.configuration import checked_call
+from cosim.configuration.port import Picture
 from cosim.engine.store.checkpoint import Checkpoint
-from cosim.engine.store.provenance import check_version
+from cosim.engine.store.provenance import check_version, noted
 from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.unreadable import Unreadable
 from cosim.files.on_disk import checksum, place, read_json, shown
@@ -72,6 +73,8 @@ class Result:
             version `summary.kept_version`; None in a result that was loaded (`weights`).
         network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
             learned, and in a result that was loaded.
+        pictures: Pictures that the parts of the system bring to the overview; in a result that was loaded,
+            the ones that have names.
     """
 
     config: dict[str, Any]
@@ -80,6 +83,7 @@ class Result:
     folder: Path | None = None
     learned: dict[str, NDArray[np.float32]] | None = attrs.field(default=None, repr=False)
     network: Any = attrs.field(default=None, repr=False)
+    pictures: tuple[Picture, ...] = ()
 
     @override
     def __repr__(self) -> str:
@@ -263,7 +267,9 @@ class Result:
         except (OSError, ValueError) as error:
             what = f"{shown(folder)} cannot be read as a run folder: {name}: {error}."
             raise Unreadable(what, fix) from None
-        return cls(config=config, summary=summary, folder=folder, tables=tables)
+        pictures = noted(folder).get("pictures", ())
+        names = tuple(map(str, pictures)) if isinstance(pictures, list) else ()
+        return cls(config=config, summary=summary, folder=folder, tables=tables, pictures=names)
 
     def with_tables(self, **tables: "pd.DataFrame") -> "Result":
         """The same result with other rows of some tables."""

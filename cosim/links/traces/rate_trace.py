@@ -28,6 +28,7 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
+from cosim.configuration.port import Picture
 from cosim.files.on_disk import shown
 from cosim.files.tables.faults import reads
 from cosim.files.tables.once import once
@@ -134,6 +135,10 @@ class TracedLink(Link):
     @override
     def remarks(self) -> tuple[str, ...]:
         return self.trace.remarks()
+
+    @override
+    def pictures(self) -> tuple[Picture, ...]:
+        return ("rates",)
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[TracedCellLink]":

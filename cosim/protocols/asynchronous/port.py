@@ -12,6 +12,7 @@ from typing_extensions import override
 from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import Lack, part
 from cosim.configuration.going_together import GLOBAL_ROUNDS
+from cosim.configuration.port import Picture
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.starts import Restarts, Starts
 from cosim.protocols.asynchronous.trainers import ClientTraining, Trainers
@@ -35,6 +36,10 @@ class Asynchronous(Protocol, ABC):
 
     training: Trainers = ClientTraining()
     starts: Starts = Restarts()
+
+    @override
+    def pictures(self) -> tuple[Picture, ...]:
+        return "staleness", "contributions"
 
     @property
     @override

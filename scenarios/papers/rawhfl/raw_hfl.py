@@ -37,6 +37,7 @@ from cosim.configuration import (
     positive,
 )
 from cosim.configuration.going_together import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS
+from cosim.configuration.port import Picture
 from cosim.devices.load import Load
 from cosim.jobs.job import Job
 from cosim.protocols.assignment import Assignment
@@ -49,6 +50,7 @@ from cosim.values.pending import PendingModel
 from cosim.waiting.counts import AtLeast
 from cosim.waiting.deadlines import Deadline
 from cosim.waiting.port import WaitForAll, Waiting
+from scenarios.papers.rawhfl.plan_pictures import clients_planned, steps_planned
 from scenarios.papers.rawhfl.planning import Planner, Share, Terms
 from scenarios.papers.rawhfl.plans import exact
 from scenarios.papers.rawhfl.plans.port import Policy, ResourceAware
@@ -81,6 +83,10 @@ class RawHfl(Protocol):
     energy_budget_j: tuple[float, ...] = knob(one_or_range, positive, default=(0.8, 1.5))
     policy: Policy = ResourceAware()
     success_probability: float | None = knob(positive, a_share, default=None)
+
+    @override
+    def pictures(self) -> tuple[Picture, ...]:
+        return clients_planned, steps_planned
 
     @property
     @override

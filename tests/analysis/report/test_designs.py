@@ -62,26 +62,25 @@ def test_many_designs_share_their_tables(result):
     assert "36, seeds 1, 2, 3" in html
 
 
-def test_of_many_curves_those_from_best_to_worst_are_named(result):
-    runs = study(result, 4)
-    accuracy = result.evaluations["accuracy"]
-    for place, run in enumerate(runs):
-        worse = run.with_tables(evaluations=run.evaluations.assign(accuracy=accuracy - 0.01 * (place // 3)))
-        runs[place] = worse
-    html = report(runs)
-    pictures = re.findall(r'aria-label="Test accuracy[^"]*Last values: ([^"]*)"', html)
+def section(html, name):
+    return html[html.index(f'<section id="{name}"') :].partition("</section>")[0]
+
+
+def test_up_to_twelve_curves_are_named_and_more_stand_in_panels(result):
+    html = report(study(result, 4))
+    pictures = re.findall(r'aria-label="Test accuracy \(%\) over[^"]*Last values: ([^"]*)"', html)
     assert len(pictures) == 3
     called = [f"{band}00 kHz, {cells} cells" for band in (1, 2, 3, 4) for cells in (2, 3, 4)]
     for words in pictures:
-        names = re.findall(r"(?:^|; )([^;:]*): ", words)
-        assert names == [called[place] for place in (0, 2, 4, 7, 9, 11)]
-    assert "All 12 designs are drawn; named in each picture are 6" in html
-    assert "All 6 designs" not in report(runs[:18:3])
+        assert re.findall(r"(?:^|; )([^;:]*): ", words) == called
+    learning = section(html, "learning")
+    assert "Over energy and bits" not in learning
+    assert "Over energy and bits" in section(report(study(result, 5)), "learning")  # a panel for each band
 
 
 def test_bars_that_are_left_out_are_counted(result):
-    html = report(study(result, 10)[::3])
-    assert "the first 24 of 30 designs" in "".join(re.findall(r'aria-label="All clients[^"]*"', html))
+    html = report(study(result, 21)[::3])
+    assert "the first 60 of 63 designs" in "".join(re.findall(r'aria-label="All clients[^"]*"', html))
 
 
 def test_of_several_designs_that_with_most_drops_has_its_timeline_on_the_page(result):
