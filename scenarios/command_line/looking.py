@@ -37,12 +37,14 @@ class ReportOptions:
         target: Target of the headline, such as an accuracy of 0.8, for time and energy to it; several by
             commas. None means the studies' own.
         held: Evaluations in a row at which a target must be reached to count.
+        title: Title of the page. None means how many runs and designs there are.
     """
 
     out: Path | None = None
     global_round: int | None = None
     target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     held: int = 1
+    title: str | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -118,6 +120,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
         html = pages.report(
             results,
             global_round=options.global_round,
+            title=options.title,
             remarks=remarks,
             names=names,
             targets=wanted,

@@ -153,6 +153,14 @@ def test_tight_is_a_half_width_of_at_most_a_share_of_the_mean(share):
     assert not is_tight(own.iloc[:1], {"time_s": 0.9})
 
 
+def test_tight_is_asked_of_what_a_target_takes_too():
+    own = reaching({0: [1.0, 1.1, 1.2]})
+    half = t_half([1.0, 1.1, 1.2]) / 1.1
+    assert is_tight(own, {"time_to_0.8_s": 1.01 * half})
+    assert not is_tight(own, {"time_to_0.8_s": 0.99 * half})
+    assert is_tight(reaching({0: [math.nan] * 3}), {"time_to_0.8_s": 0.01})
+
+
 def test_load_reads_a_study_with_plain_values(tmp_path):
     (tmp_path / "study.json").write_text("{}")
     table = runs(
