@@ -67,16 +67,24 @@ COVERAGE = {
 """Runs -> least and most measured coverage of 95 % intervals of skewed times, in % (table above)."""
 
 
-def remark_on_few(num_runs: int) -> str:
+def coverage_in_words(num_runs: int) -> str:
     """How often 95 % intervals of skewed times cover the mean of few runs; empty where they are enough."""
     if num_runs not in COVERAGE or num_runs >= ENOUGH_RUNS:
         return ""
-    (least, most), enough = COVERAGE[num_runs], COVERAGE[ENOUGH_RUNS]
+    least, most = COVERAGE[num_runs]
     return (
         f"With {num_runs} seeds, 95 % intervals of what a target takes hold its mean in {least} to {most} % "
-        f"of cases, as such times are skewed; with {ENOUGH_RUNS} seeds {enough[0]} to {enough[1]} %, and "
-        f"shorter. Use --seeds {ENOUGH_RUNS}, or --precision."
+        "of cases, as such times are skewed."
     )
+
+
+def remark_on_few(num_runs: int) -> str:
+    """The coverage with few runs, and what to do; empty where they are enough."""
+    if not (said := coverage_in_words(num_runs)):
+        return ""
+    least, most = COVERAGE[ENOUGH_RUNS]
+    more = f"with {ENOUGH_RUNS} seeds {least} to {most} %, and shorter"
+    return f"{said.removesuffix('.')}; {more}. Use --seeds {ENOUGH_RUNS}, or --precision."
 
 
 def mean_within(

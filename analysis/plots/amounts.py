@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from analysis.metrics import Metric, target_in_words
 from analysis.plots.style import FEWEST_RUNS
 from analysis.samples import Sample
-from analysis.tables import scaled
+from analysis.tables.contents import scaled
 
 _SPREAD = 10.0
 """Ratio of the largest mean to the least from which on an axis is logarithmic."""

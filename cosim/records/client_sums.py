@@ -69,7 +69,11 @@ class ClientSums:
             which: Their numbers, each once.
             amount: Of each, shape (clients,).
         """
-        self._sums[column][which] += amount
+        if isinstance(which, slice):
+            view = self._sums[column][which]
+            view += amount  # and not written back once more
+        else:
+            self._sums[column][which] += amount
 
     def _add_each(
         self, column: str, owners: NDArray[np.int64], amount: NDArray[Any], which: NDArray[np.bool_]

@@ -19,7 +19,7 @@ from typing_extensions import override
 
 from cosim.files.parquet_files import parquet_file
 from cosim.files.room import check_parquet
-from cosim.names import by_number
+from cosim.names import ClientNames, by_number
 from cosim.records.columns import ENDS, Columns, Words, stretch_of
 from cosim.records.job_costs import COLUMNS
 from cosim.records.rows import (
@@ -190,7 +190,25 @@ def _in_strings(column: Words) -> "pd.api.extensions.ExtensionArray":
 def _strings(column: Words) -> "pa.Array":
     import pyarrow as pa
 
-    return pa.array(list(column.words), pa.large_string()).take(pa.array(column.codes))
+    if isinstance(column.words, ClientNames):
+        words = _names(column.words)
+    else:
+        words = pa.array(list(column.words), pa.large_string())
+    if np.array_equal(column.codes, np.arange(len(words))):
+        return words
+    return words.take(pa.array(column.codes))
+
+
+def _names(clients: ClientNames) -> "pa.Array":
+    """Names of clients, as `client_name` gives each, a tenth of the time for a million."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    text = pa.large_string()
+    numbers = pa.array(np.arange(clients.first, clients.first + clients.num)).cast(text)
+    padded = compute.call_function("utf8_lpad", [numbers], compute.PadOptions(4, "0"))
+    parts = [pa.scalar("client", text), padded, pa.scalar("-", text)]
+    return compute.call_function("binary_join_element_wise", parts)
 
 
 def dtype_of(column: "pd.Series[Any]") -> str:

@@ -2,7 +2,19 @@
 
 cosim table studies/bandwidth                                  # all metrics, with differences seed by seed
 cosim table studies/bandwidth --format latex --metric accuracy,energy_j --target 0.8 --out table.tex
+cosim table studies/bandwidth --metric time_to_0.8_s --rows protocol.kind --columns bandwidth_hz
 cosim table studies/a studies/b runs/c --format csv
+
+| format | for |
+|---|---|
+| text | a terminal |
+| latex | a paper: a float with caption and label; its preamble needs booktabs and siunitx |
+| markdown, html | a page |
+| csv | a program: every number of its own, unrounded, in the units of the columns' names |
+
+Numbers are rounded to the first two digits that their intervals can tell. A number is bold where it is better
+than all others that it stands among, by the interval of each difference on the same seeds. What is equal in
+all designs is said once; zeros are left out.
 """
 
 from collections.abc import Collection, Sequence
@@ -13,12 +25,19 @@ import attrs
 import pandas as pd
 import rich.table
 import tyro
+from rich.text import Text
 
-from analysis import tables
 from analysis.alike import alike, same_in_words
 from analysis.metrics import Metric, metrics
 from analysis.sentences import LEVEL, remark_on_seeds, sentences
 from analysis.studies import reference_of
+from analysis.tables.captions import captioned, opened
+from analysis.tables.cells import Cell, Number, text_of
+from analysis.tables.contents import Table, by_design, by_metric, frame
+from analysis.tables.latex import is_too_wide, latex
+from analysis.tables.markdown import markdown
+from analysis.tables.page import page_table
+from analysis.tables.pivots import pivot_frame, pivoted
 from analysis.together import together
 from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.files.on_disk import as_text, replace, shown
@@ -27,30 +46,48 @@ from scenarios.command_line.console import console, made, remark
 from scenarios.command_line.looking import as_read, folders
 from scenarios.command_line.targets import targets
 
+WRITTEN = {"latex": latex, "markdown": markdown, "html": page_table}
+"""Format -> the text of a table in it."""
+
 
 @attrs.frozen(kw_only=True)
 class Options:
     """Content of the table.
 
     Attributes:
-        format: text, to look at; latex (with booktabs), csv (every number of its own) or markdown, to paste.
+        format: One of the formats above.
         metric: Column, such as accuracy, energy_j or time_to_0.8_s; several by commas. None means all.
         target: Target of the headline, for the cost of reaching it, besides a study's own targets; several by
             commas.
         held: Evaluations in a row at which a target of --target must be reached to count.
+        rows: Fields that make the rows, such as protocol.kind, or the ends of their paths; several by commas.
+            Other fields that differ are rows, too, if there are --columns. None means a row for each design.
+        columns: Fields that make the columns, such as bandwidth_hz; several by commas. None means all that
+            are no --rows.
         reference: Name of the design that differences are to. None means the study's, the first that leaves
             its system as it is, or else the first.
-        differences: In latex and markdown, show differences seed by seed in place of means.
+        differences: In latex, markdown and html, show differences seed by seed in place of means.
+        caption: First sentence of the caption. None means what the table is of.
+        label: Name by which a LaTeX text refers to the table. None means that of the first folder.
         out: File to write. None means the terminal.
     """
 
-    format: Literal["text", "latex", "csv", "markdown"] = "text"
+    format: Literal["text", "latex", "csv", "markdown", "html"] = "text"
     metric: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     target: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     held: int = 1
+    rows: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
+    columns: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()
     reference: str | None = None
     differences: bool = False
+    caption: str | None = None
+    label: str | None = None
     out: Path | None = None
+
+    @property
+    def is_pivot(self) -> bool:
+        """True if fields make its rows or its columns."""
+        return bool(self.rows or self.columns)
 
 
 def main(arguments: list[str]) -> int:
@@ -65,6 +102,7 @@ def main(arguments: list[str]) -> int:
 
 def table(paths: Sequence[Path], options: Options) -> int:
     """Print or write the table of studies and runs."""
+    _check(options)
     runs = together(paths, targets(options.target, options.held), options.held)
     remarks, complete = runs.attrs["remarks"], runs["status"] == "complete"
     if not complete.any():
@@ -72,11 +110,12 @@ def table(paths: Sequence[Path], options: Options) -> int:
         fix = "Use another folder, or cosim run --resume FOLDER."
         raise ConfigurationError(f"table: no run in it is complete{why} {fix}")
     reference, asked = number(runs, options.reference), columns(options.metric, metrics(runs))
-    remark(remarks)
+    remark([*remarks, *filter(None, [remark_on_seeds(runs)])])
+    label = options.label or as_text(paths[0].resolve().name)
     if options.format == "text" and options.out is None:
-        in_words(runs, asked, reference)
+        in_words(runs, asked, reference, options)
         return 0
-    written = text(runs, asked, reference, options)
+    written = text(runs, asked, reference, options, label)
     if options.out is None:
         print(written, end="")
     else:
@@ -86,49 +125,92 @@ def table(paths: Sequence[Path], options: Options) -> int:
     return 0
 
 
-def text(runs: pd.DataFrame, asked: Collection[str], reference: int, options: Options) -> str:
-    """The table in the format that is asked for; csv has every metric, even where all runs are the same."""
-    if options.format == "csv":
-        return tables.frame(runs, asked or metrics(runs), reference).to_csv(index=False)
-    if options.format == "text":
-        with console.capture() as captured:
-            in_words(runs, asked, reference)
-        return captured.get()
-    found = tables.by_design(runs, telling(runs, asked), reference if options.differences else None)
-    return tables.latex(found) if options.format == "latex" else tables.markdown(found)
-
-
-def telling(runs: pd.DataFrame, asked: Collection[str]) -> Collection[str]:
-    """The metrics that are asked for, or else all that are not the same in all runs."""
-    same = alike(runs, metrics(runs))
-    return asked or [column for column, metric in metrics(runs).items() if metric not in same]
-
-
-def in_words(runs: pd.DataFrame, asked: Collection[str], reference: int) -> None:
-    """Print what was found, in sentences, the table, and what is the same in all runs.
+def contents(
+    runs: pd.DataFrame, asked: Collection[str], reference: int, options: Options, label: str = ""
+) -> Table:
+    """Rows and columns as asked for, with a caption.
 
     Args:
-        asked: Columns of metrics. None means all that tell designs apart.
+        asked: Columns of metrics. Empty means all that tell designs apart.
     """
-    found, same = sentences(runs), {} if asked else alike(runs, metrics(runs))
-    for words in (*found, LEVEL) if found else ():
-        console.print(words, soft_wrap=True)
-    if told := telling(runs, asked):
-        console.print(in_terminal(runs, told, reference))
-    for words in filter(None, (same_in_words(same), remark_on_seeds(runs))):
-        console.print(words, soft_wrap=True)
+    same = {} if asked else alike(runs, metrics(runs))
+    chosen = asked or [column for column, metric in metrics(runs).items() if metric not in same]
+    if options.is_pivot:
+        found = pivoted(runs, chosen, _listed(options.rows), _listed(options.columns))
+    elif options.format == "text":
+        found = by_metric(runs, chosen, reference)
+    else:
+        found = by_design(runs, chosen, reference if options.differences else None)
+    lead = opened(options.caption or "")
+    return captioned(found, runs, chosen, lead=lead, label=label, same=same_in_words(same))
 
 
-def in_terminal(runs: pd.DataFrame, chosen: Collection[str], reference: int) -> rich.table.Table:
-    """Metrics of every design in the terminal, and the difference to the reference on the same seeds."""
-    found = tables.by_metric(runs, chosen, reference)
-    drawn = rich.table.Table(title="Means over seeds and 95 % intervals", title_justify="left")
+def text(
+    runs: pd.DataFrame, asked: Collection[str], reference: int, options: Options, label: str = ""
+) -> str:
+    """The table in the format that is asked for; csv has every metric, even where all runs are the same."""
+    if options.format == "csv":
+        chosen, fields = asked or metrics(runs), (_listed(options.rows), _listed(options.columns))
+        found = pivot_frame(runs, chosen, *fields) if options.is_pivot else frame(runs, chosen, reference)
+        return found.to_csv(index=False)
+    if options.format != "text":
+        found = contents(runs, asked, reference, options, label)
+        if options.format == "latex" and is_too_wide(found):
+            remark(["The table is wider than a page of two columns. Use fewer --metric, or --rows."])
+        return WRITTEN[options.format](found)
+    with console.capture() as captured:
+        in_words(runs, asked, reference, options)
+    return captured.get()
+
+
+def in_words(
+    runs: pd.DataFrame, asked: Collection[str], reference: int, options: Options | None = None
+) -> None:
+    """Print what was found, in sentences, and the table; `asked` as for `contents`."""
+    if found := sentences(runs):
+        for words in (*found, LEVEL):
+            console.print(words, soft_wrap=True)
+    shown_as = contents(runs, asked, reference, options or Options())
+    if shown_as.rows:
+        console.print(drawn(shown_as))
+    console.print(shown_as.caption, soft_wrap=True)
+
+
+def drawn(found: Table) -> rich.table.Table:
+    """The table in the terminal."""
+    shown_as = rich.table.Table()
     for head in found.head:
-        drawn.add_column(head, overflow="fold")
+        shown_as.add_column(Text(head), overflow="fold")
     for place, row in enumerate(found.rows):
-        is_last = place + 1 == len(found.rows) or bool(found.rows[place + 1][0])
-        drawn.add_row(*row, end_section=is_last)
-    return drawn
+        begins_next = place + 1 == len(found.rows) or bool(found.rows[place + 1][0])
+        shown_as.add_row(*map(_said, row), end_section=begins_next and found.head[0] == "")
+    return shown_as
+
+
+def _said(cell: Cell) -> Text:
+    return Text(text_of(cell), style="bold" if isinstance(cell, Number) and cell.is_best else "")
+
+
+def _listed(options: Sequence[str]) -> list[str]:
+    """Words of an option that takes several by commas, or comes several times."""
+    return [part.strip() for option in options for part in option.split(",")]
+
+
+def _check(options: Options) -> None:
+    """Refuse what would have no effect.
+
+    Raises:
+        ConfigurationError: Differences of a pivot, or a caption of csv.
+    """
+    if options.is_pivot and (options.differences or options.reference is not None):
+        option = "--differences" if options.differences else "--reference"
+        raise ConfigurationError(
+            f"{option}: a table by --rows and --columns has no differences. Leave it out."
+        )
+    if options.format == "csv" and options.caption is not None:
+        raise ConfigurationError("--caption: csv has none. Use --format latex, or leave it out.")
+    if options.format != "latex" and options.label is not None:
+        raise ConfigurationError("--label: only LaTeX has one. Use --format latex, or leave it out.")
 
 
 def columns(options: Sequence[str], known: dict[str, Metric]) -> list[str]:
@@ -137,7 +219,7 @@ def columns(options: Sequence[str], known: dict[str, Metric]) -> list[str]:
     Raises:
         ConfigurationError: One that there is not.
     """
-    asked = [part.strip() for option in options for part in option.split(",")]
+    asked = _listed(options)
     for column in asked:
         if column not in known:
             hint = did_you_mean(column, known)

@@ -6,9 +6,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from rich.table import Table as Shown
 
-from analysis import tables
 from analysis.plots.ranks import rank_changes
 from analysis.rankings import COSTS, Ranked, reversals
+from analysis.tables.contents import Table
+from analysis.tables.latex import latex as written
 from scenarios.command_line.console import console
 from scenarios.reproduce.ranking_algorithms import REFERENCE, Rates
 
@@ -92,7 +93,7 @@ def latex(by_setting: Mapping[str, ByCost]) -> str:
         for setting, by_cost in by_setting.items()
         for number, (name, *cells) in enumerate(rows(by_cost))
     ]
-    return tables.latex(tables.Table(["setting", "algorithm", *next(iter(by_setting.values()))], lines, 2))
+    return written(Table(["setting", "algorithm", *next(iter(by_setting.values()))], lines, 2))
 
 
 def picture(by_setting: Mapping[str, ByCost]) -> Figure:

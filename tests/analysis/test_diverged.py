@@ -11,7 +11,8 @@ from analysis.designs import designs_of
 from analysis.plots import DrawnStudy
 from analysis.report.report import report
 from analysis.studies import compared
-from analysis.tables import by_design, by_metric, frame, latex
+from analysis.tables.contents import by_design, by_metric, frame
+from analysis.tables.latex import latex
 from analysis.together import together
 from cosim.studies.index import Index
 from cosim.studies.study import Study

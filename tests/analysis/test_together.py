@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from analysis.studies import compared
-from analysis.tables import factors_of
+from analysis.tables.factors import factors_of
 from analysis.together import together
 from cosim import (
     AfterRounds,

@@ -9,8 +9,10 @@ from both_clocks import assert_same, both
 
 import cosim
 from cosim import Never, evolve
+from cosim.names import ClientNames, client_name
+from cosim.records.columns import Words
 from cosim.records.rows import ClientTotals
-from cosim.records.tables import MAY_LACK
+from cosim.records.tables import MAY_LACK, table_of
 from cosim.testing import small_system
 from scenarios import fedasync, fedbuff, phones
 from scenarios.papers.rawhfl import RawHfl
@@ -179,3 +181,16 @@ def test_the_snr_is_the_mean_in_the_whole_band():
     link = cosim.GivenSnr(snr_db=17.0)
     found = cosim.run(timed(uplink=cosim.Radio(link=link)), num_workers=1).clients
     assert found["snr_db"].tolist() == pytest.approx([17.0] * len(found))
+
+
+@pytest.mark.parametrize(("first", "num"), [(0, 3), (9_998, 5), (99_999, 2), (7, 0)])
+def test_names_are_written_as_they_are_said(first, num):
+    clients = ClientNames(first, num)
+    words = Words(clients, np.arange(num))
+    assert (
+        table_of({"client": words})["client"].tolist()
+        == list(clients)
+        == [*map(client_name, range(first, first + num))]
+    )
+    backwards = Words(clients, np.arange(num)[::-1])
+    assert table_of({"client": backwards})["client"].tolist() == list(clients)[::-1]

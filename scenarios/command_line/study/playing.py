@@ -8,7 +8,7 @@ from attrs import evolve
 
 from analysis.metrics import MEASURES, TO_TARGET, metrics
 from analysis.studies import is_tight, reference_of
-from analysis.tables import frame
+from analysis.tables.contents import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
 from cosim.configuration import ConfigurationError, asks_in, kind_of, paths_of

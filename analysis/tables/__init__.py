@@ -1,0 +1,1 @@
+"""Tables of designs, to look at and to paste into a text, a page or a program."""
