@@ -14,7 +14,6 @@ from typing import Any
 import pandas as pd
 
 from analysis.samples import diverged
-from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.configuration.words import field_in_words, in_words, numbers_in_words, value_in_words
 
 FOLDER, BASE = "study", "base"
@@ -75,7 +74,7 @@ def field_of(runs: pd.DataFrame, word: str, option: str) -> str:
         option: Where the user wrote it, for the message.
 
     Raises:
-        ConfigurationError: No factor of the designs, or several.
+        ValueError: No factor of the designs, or several.
     """
     known = factors_in(runs)
     called = {_SHOWN.get(factor, factor): factor for factor in known}
@@ -84,7 +83,7 @@ def field_of(runs: pd.DataFrame, word: str, option: str) -> str:
         return called.get(word) or found[0]
     rule = f"may be any of {', '.join(found)}" if found else "is nothing in which the designs differ"
     listed = ", ".join(called) or "none"
-    raise ConfigurationError(f"{option} {word}: {rule}.{did_you_mean(word, called)} Use one of: {listed}.")
+    raise ValueError(f"{option} {word}: {rule}. Use one of: {listed}.")
 
 
 def _one_each(runs: pd.DataFrame) -> pd.DataFrame:

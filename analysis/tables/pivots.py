@@ -15,7 +15,6 @@ import pandas as pd
 from analysis.tables.cells import Cell
 from analysis.tables.contents import Table, chosen_of, values_of
 from analysis.tables.factors import columns_of, factors_in, field_of, names_of
-from cosim.configuration import ConfigurationError
 
 _Place = tuple[tuple[str, ...], str]
 """Values of the fields of a row in words, and name of a column."""
@@ -54,7 +53,7 @@ def pivoted(
         columns: Fields of the columns. Empty means all that are no rows.
 
     Raises:
-        ConfigurationError: A field in which designs do not differ, that is in both, or is the only one.
+        ValueError: A field in which designs do not differ, that is in both, or is the only one.
     """
     pivot, found = pivot_of(runs, rows, columns), list(chosen_of(runs, chosen))
     body: list[list[Cell]] = []
@@ -102,14 +101,14 @@ def pivot_of(runs: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]) ->
     asked = [field_of(runs, word, "--rows") for word in rows]
     across = [field_of(runs, word, "--columns") for word in columns]
     if twice := [field for field in across if field in asked]:
-        raise ConfigurationError(
+        raise ValueError(
             f"--columns {columns[across.index(twice[0])]}: is in --rows, too. Use it in one of both."
         )
     rest = [factor for factor in factors_in(runs) if factor not in (*asked, *across)]
     down, across = ([*asked, *rest], across) if across else (asked, rest)
     if not across or not down:
         option, word = ("--rows", rows[0]) if rows else ("--columns", columns[0])
-        raise ConfigurationError(
+        raise ValueError(
             f"{option} {word}: designs differ in nothing else. Use cosim table without --rows and --columns."
         )
     (head, words_of), name_of = columns_of(runs, down), names_of(runs, across)
@@ -118,7 +117,7 @@ def pivot_of(runs: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]) ->
     for design, place in place_of.items():
         if place in designs:
             called = dict(zip(runs["design"], runs["name"], strict=True))
-            raise ConfigurationError(
+            raise ValueError(
                 f"--rows and --columns: {called[designs[place]]} and {called[design]} have the same values "
                 "of all fields. Use cosim table without --rows and --columns."
             )

@@ -112,10 +112,13 @@ def table(paths: Sequence[Path], options: Options) -> int:
     reference, asked = number(runs, options.reference), columns(options.metric, metrics(runs))
     remark([*remarks, *filter(None, [remark_on_seeds(runs)])])
     label = options.label or as_text(paths[0].resolve().name)
-    if options.format == "text" and options.out is None:
-        in_words(runs, asked, reference, options)
-        return 0
-    written = text(runs, asked, reference, options, label)
+    try:
+        if options.format == "text" and options.out is None:
+            in_words(runs, asked, reference, options)
+            return 0
+        written = text(runs, asked, reference, options, label)
+    except ValueError as error:  # of --rows and --columns
+        raise ConfigurationError(str(error)) from None
     if options.out is None:
         print(written, end="")
     else:
