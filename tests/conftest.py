@@ -117,6 +117,13 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Process
     found.close()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def processes_of_tests(processes: warm.Processes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Workers of studies, and second processes of contracts, do not wait for imports either."""
+    with warm.forked_from(processes.place, tmp_path_factory.mktemp("servers")):
+        yield
+
+
 @pytest.fixture
 def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count every run as a large one, which is played on arrays where all parts can."""

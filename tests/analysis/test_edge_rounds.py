@@ -66,8 +66,9 @@ def test_late_updates_by_global_round():
     assert drawn.get_xlim() == (0.5, 3.5)
 
 
-@pytest.mark.parametrize("deadline_s", [1e-4, 2e-3, 100.0])
-@pytest.mark.parametrize(("num_global_rounds", "num_cells"), [(1, 1), (3, 2)])
+@pytest.mark.parametrize(
+    ("deadline_s", "num_global_rounds", "num_cells"), [(1e-4, 1, 1), (2e-3, 3, 2), (100.0, 3, 2)]
+)
 def test_small_runs_and_those_where_nobody_arrives_are_drawn_in_peace(
     deadline_s, num_global_rounds, num_cells
 ):

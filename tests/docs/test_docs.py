@@ -66,28 +66,15 @@ SMALLER = {
 }
 """Changes that make a program smaller; else it runs word for word."""
 
-PLAYER = (
-    f"""
-import os, runpy, subprocess, sys, tempfile
+PLAYER = """
+import os, runpy, sys
 from pathlib import Path
 
-from cosim.testing import second_process
+fixtures, place, folder, *words = sys.argv[1:]
+sys.path.append(fixtures)
+import warm
 
-environment = os.environ | {{"PYTHONHASHSEED": "1", second_process.MARK: "1"}}
-words = [sys.executable, "-c", {warm.IMPORTS + warm.SECOND!r}]
-second = subprocess.Popen(words, env=environment, stdin=subprocess.PIPE)
-
-def start():
-    folder = tempfile.mkdtemp()
-    asked, answered = (os.path.join(folder, name) for name in ("asked", "answered"))
-    os.mkfifo(asked)
-    os.mkfifo(answered)
-    os.write(second.stdin.fileno(), (folder + chr(10)).encode())
-    return open(asked, "wb"), open(answered, "rb")
-
-second_process.start = start
-"""
-    + """
+sys.path.remove(fixtures)
 
 def play(script):
     for number, name in ((1, "out"), (2, "err")):
@@ -118,15 +105,14 @@ def play_page(scripts):
         script.with_suffix(".rc").write_text(str(os.waitstatus_to_exitcode(status)))
 
 pages = {}
-for word in sys.argv[1:]:
+for word in words:
     pages.setdefault(Path(word).parent, []).append(Path(word))
-for child in [forked(play_page, scripts) for scripts in pages.values()]:
-    os.waitpid(child, 0)
-second.stdin.close()
-second.wait()
+with warm.forked_from(Path(place), Path(folder)) as seconds:
+    seconds.connect()
+    for child in [forked(play_page, scripts) for scripts in pages.values()]:
+        os.waitpid(child, 0)
 """
-)
-"""Plays programs; their contracts share a warm second process, too."""
+"""Plays programs."""
 
 TWO_PARTS = """
 import cosim
@@ -199,7 +185,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory, processes: warm.Processes) 
     script.parent.mkdir()
     script.write_text(TWO_PARTS)
     scripts.append(str(script))
-    assert processes.start(PLAYER, scripts, parent).wait(most_s=600.0) == 0
+    servers = tmp_path_factory.mktemp("servers")
+    words = [Path(warm.__file__).parent, processes.place, servers, *scripts]
+    assert processes.start(PLAYER, words, parent).wait(most_s=600.0) == 0
     return parent
 
 

@@ -146,12 +146,12 @@ def test_rows_are_in_order_and_hang_on_no_group_clock_or_tie(name: str, tmp_path
     assert len(usual.spans) > 15
     for clock in CLOCKS[name]:
         for number, group_rows in enumerate((1, 7, 60)):
-            for out in (None, tmp_path / f"{clock}-{number}"):
-                other, _ = played(system, out, clock=clock, group_rows=group_rows, shuffle_ties=number)
-                same_tables("groups", usual, other, "rows that are handed over too early or too late")
-                assert other.summary == usual.summary
-                assert other.updates.equals(usual.updates)
-                assert other.evaluations.equals(usual.evaluations)
+            out = None if number == 1 else tmp_path / f"{clock}-{number}"
+            other, _ = played(system, out, clock=clock, group_rows=group_rows, shuffle_ties=number)
+            same_tables("groups", usual, other, "rows that are handed over too early or too late")
+            assert other.summary == usual.summary
+            assert other.updates.equals(usual.updates)
+            assert other.evaluations.equals(usual.evaluations)
     with pyarrow.parquet.ParquetFile(tmp_path / "events-0" / "spans.parquet") as file:
         assert file.num_row_groups > 1
         assert file.metadata.num_rows == len(usual.spans)

@@ -37,7 +37,7 @@ from scenarios.papers.vhfl import CellTraffic, Traffic, Vhfl
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 
-NUM_BATCHES, BATCH = 8, 100
+NUM_BATCHES, BATCH = 6, 100
 BAND, SNR = "uplink.sharing.bandwidth", "uplink.link.snr_db"
 TRAINING = EdgeTraining(
     num_edge_rounds=1, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=5, learning_rate=0.1)

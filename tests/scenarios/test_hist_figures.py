@@ -20,9 +20,9 @@ FIGURES = {
 
 
 def tiny(options, *, num_global_rounds, swap=False, whole_model=False, **settings):
-    """The same setting on synthetic data, two global rounds at most per unit of the original."""
+    """The same setting on synthetic data, two global rounds at most."""
     system = hist_system(
-        options, num_global_rounds=min(4, num_global_rounds), whole_model=whole_model != swap, **settings
+        options, num_global_rounds=min(2, num_global_rounds), whole_model=whole_model != swap, **settings
     )
     training = attrs.evolve(
         system.protocol.training,

@@ -142,7 +142,6 @@ def test_every_part_of_the_documentation_is_reached_by_options(module, here, ask
         found = list(words(BASE, system))
         assert any(":" in str(value) for _, value in found)
         own = ["base.py:system", *options(found), "--import", module]
-        assert exit_code("show", *own) == 0, capsys.readouterr().err
         assert exit_code("run", *own, "--out", f"run-{number}", "--quiet") == 0, capsys.readouterr().err
         assert (
             from_dict(System, json.loads(Path(f"run-{number}/config.json").read_text())["system"]) == system

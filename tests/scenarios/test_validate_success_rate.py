@@ -25,7 +25,7 @@ from scenarios.validate import success_rate as validation
 from scenarios.validate.sojourns import Options, Sojourns
 
 SMALL = Options(
-    fast_weights=(0.4, 0.8), success_rates=(0.5, 0.9), num_packets=60_000, num_array_packets=60_000
+    fast_weights=(0.4, 0.8), success_rates=(0.5, 0.9), num_packets=30_000, num_array_packets=60_000
 )
 SMALLER = attrs.evolve(SMALL, num_packets=20_000, num_array_packets=20_000)
 FEW_ON_THE_CLOCK = attrs.evolve(SMALL, num_packets=1000)

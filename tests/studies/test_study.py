@@ -5,6 +5,7 @@ import signal
 import sys
 import time
 from functools import partial
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pandas as pd
@@ -330,6 +331,17 @@ def test_a_worker_that_dies_is_replaced_and_its_run_begun_again(tmp_path, monkey
     assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
 
 
+@pytest.fixture
+def server_of_its_own(monkeypatch):
+    """A server of worker processes that is started in the way of users, and has imported nothing."""
+    server = forkserver.ForkServer()
+    for name in forkserver.__all__:
+        monkeypatch.setattr(forkserver, name, getattr(server, name))
+    yield
+    server._stop()
+
+
+@pytest.mark.usefixtures("server_of_its_own")
 def test_a_worker_begins_with_what_the_first_gradient_imports():
     """The server that it is forked from has imported it once, and passes over a name that it cannot find."""
     found = "{name for name in %r if name in __import__('sys').modules}"

@@ -17,6 +17,7 @@ import numpy as np
 import own_parts
 import pytest
 import torch
+import warm
 from torch import nn
 
 import cosim
@@ -756,6 +757,17 @@ def test_a_part_that_the_second_process_does_not_find_is_not_tried_there_and_a_w
     monkeypatch.setitem(sys.modules, "gone", gone)
     with pytest.warns(UserWarning, match=r"the second process is not tried, .*'gone'\. Move the part"):
         in_devices(training_time=gone.Twice())()
+
+
+def test_a_second_process_is_another_python_whose_texts_have_other_hashes(monkeypatch):
+    """Started in the way of users; in other tests it is forked from a warm one."""
+    monkeypatch.setattr(second_process, "start", warm.USUAL_SECOND)
+    monkeypatch.setattr(second_process, "_kept", [])
+    elsewhere(timed_on())
+    with pytest.raises(BrokenLaw, match=r"^second process"):
+        elsewhere(timed_on(training_time=Hashed()))
+    (second,) = second_process._kept
+    second.close()
 
 
 @pytest.fixture

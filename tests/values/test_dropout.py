@@ -253,7 +253,7 @@ def test_an_evaluation_drops_nothing():
 
 
 def test_a_run_gives_the_same_tables_with_any_number_of_workers():
-    system = worlds.digits(model="convolutional", protocol=cosim.HFedAvg())
+    system = worlds.digits(model="convolutional")
     runs = [
         cosim.run(system, Convolutional(side=(8, 8), num_classes=10), num_workers=num_workers)
         for num_workers in (1, 4)

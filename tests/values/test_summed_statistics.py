@@ -67,11 +67,10 @@ def test_units_that_no_part_holds_keep_their_share_of_the_base():
     torch.testing.assert_close(found[name], 0.75 * weights[name] + 0.25 * base[name])
 
 
-@pytest.mark.parametrize("key", [1, 2])
-def test_a_trained_model_is_evaluated_as_it_was_trained(key):
+def test_a_trained_model_is_evaluated_as_it_was_trained():
     """The assembled model's normalisation fits what its sums are; with averages the loss is far above."""
     learner = Learner(NETWORK, loaded(Digits()), num_workers=2)
-    model = learner.initial_model(key=key)
+    model = learner.initial_model(key=1)
     for number in range(3):
         parts = parts_of(number, 4)
         updates = [

@@ -38,7 +38,7 @@ from cosim import (
 from cosim.configuration import from_dict, lacks_in, to_dict
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.data import Synthetic
-from cosim.ends import AfterUpdates, EvaluationTimes, EveryVersions
+from cosim.ends import AfterUpdates, EveryVersions
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.row_groups import RowGroups
 from cosim.files.folders import LOCK
@@ -142,27 +142,21 @@ def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", catalogue("run"))
-@pytest.mark.parametrize("evaluation", [EveryVersions(), Never()], ids=["learning", "timing only"])
-def test_order_of_simultaneous_events_changes_no_table_of_a_scenario(
-    name: str, evaluation: EvaluationTimes
+def test_neither_the_order_of_simultaneous_events_nor_learning_changes_a_table_of_a_scenario(
+    name: str,
 ) -> None:
-    system = evolve(small(find("run", name).system()), evaluation=evaluation)
-    expected = rows(play(system))
-    assert len(expected["spans"]) > 100
-    for order in range(2 if evaluation.learns else 3):
-        assert rows(play(system, shuffle_ties=order)) == expected
-
-
-@pytest.mark.parametrize("name", catalogue("run"))
-def test_learning_moves_no_row_but_the_evaluations(name: str) -> None:
     """A timing-only run has the very rows of a run that learns, without what clients hold of the data."""
     system = small(find("run", name).system())
-    runs = [play(evolve(system, evaluation=times)) for times in (EveryVersions(), Never())]
+    learns, times = (evolve(system, evaluation=found) for found in (EveryVersions(), Never()))
+    usual = play(learns), play(times)
+    assert len(usual[0].spans) > 100
+    assert rows(play(learns, shuffle_ties=0)) == rows(usual[0])
+    for order in (1, 2):
+        assert rows(play(times, shuffle_ties=order)) == rows(usual[1])
     held = ["num_samples", "num_labels"]
     learned, timed = (
-        rows(run.with_tables(clients=run.clients.drop(columns=held, errors="ignore"))) for run in runs
+        rows(run.with_tables(clients=run.clients.drop(columns=held, errors="ignore"))) for run in usual
     )
-    assert len(learned["spans"]) > 100
     assert learned.pop("evaluations") != timed.pop("evaluations")
     assert learned == timed
 

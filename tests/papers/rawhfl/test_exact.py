@@ -265,10 +265,9 @@ def best_of_all_selections(problem: Problem, values: Any) -> tuple[int, float]:
     return num_all, sum_all / (problem.num_cells * problem.num_selected)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("case", SMALL)
-def test_against_every_selection_and_every_number_of_steps(case, seed):
-    problem = a_small_problem(case, seed)
+def test_against_every_selection_and_every_number_of_steps(case):
+    problem = a_small_problem(case, 1)
     found = exact.plan(problem)
     num_selected, objective = best_of_all_selections(problem, values_of_all(problem))
     assert found.is_selected.sum() == num_selected > 0

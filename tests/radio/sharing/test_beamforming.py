@@ -202,7 +202,7 @@ def scipy_gain(channels, num_starts: int, num_polished: int, seed: int) -> float
     return best
 
 
-@pytest.mark.parametrize(("num_antennas", "num_clients"), [(10, 15), (4, 8), (10, 10)])
+@pytest.mark.parametrize(("num_antennas", "num_clients"), [(10, 15), (4, 8)])
 def test_as_good_as_scipy_from_thousands_of_starts(num_antennas, num_clients):
     for number, channels in enumerate(a_drop(10, 2, num_clients, num_antennas, spread_db=3.0)):
         independent = scipy_gain(channels, num_starts=2000, num_polished=6, seed=number)
