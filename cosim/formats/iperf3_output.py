@@ -46,7 +46,7 @@ def _steps(path: Path, direction: str | None) -> Steps:
         raise fault(path, "has no interval that is not omitted", "a test longer than --omit")
     try:
         start_s, end_s, num_bytes = (
-            np.array([float(one[key]) for one in kept]) for key in ("start", "end", "bytes")
+            np.array([_number(one[key]) for one in kept]) for key in ("start", "end", "bytes")
         )
     except (KeyError, TypeError, ValueError):
         raise fault(
@@ -64,6 +64,13 @@ def _steps(path: Path, direction: str | None) -> Steps:
         raise fault(path, what, "a whole output")
     edges_s = np.append(start_s, end_s[-1]) - start_s[0]
     return Steps.carrying(edges_s, 8.0 * num_bytes)
+
+
+def _number(value: object) -> float:
+    """A number of JSON, which neither a text nor true is."""
+    if type(value) not in (int, float):
+        raise TypeError
+    return float(value)  # type: ignore[arg-type]
 
 
 def _output(path: Path) -> dict[str, Any]:
@@ -110,6 +117,11 @@ def _intervals(path: Path, output: dict[str, Any], direction: str | None) -> lis
     if wanted not in found:
         (only,) = found
         raise fault(path, f"is a test of the direction {only}", f"direction = {only}, or iperf3 --reverse")
+    if len(found[wanted]) != len(intervals):
+        what = (
+            f"has {len(intervals)} intervals, and {len(found[wanted])} have a sum in the direction {wanted}"
+        )
+        raise fault(path, what, "the whole output of iperf3 --json")
     return found[wanted]
 
 

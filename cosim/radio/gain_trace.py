@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,8 @@ from cosim.radio.fading import Fading
 from cosim.radio.redrawn import Block, Blocks
 
 GAINS = ("gain", "gain_db")
+_of_runs: WeakKeyDictionary[Simulation, dict[str, NDArray[np.float64]]] = WeakKeyDictionary()
+"""Gains by file as each run has read them: a file that changes meanwhile does not change it halfway."""
 STRONG_DB = 10.0
 """Gains above it are no fading around a mean, but path losses with the wrong sign. [no source]"""
 
@@ -106,7 +109,10 @@ class GainTrace(Fading):
 
     @override
     def gains(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[np.float64]:
-        gain, numbers = self._read().gain, [by_number(client)[1] for client in clients]
+        of_run = _of_runs.setdefault(sim, {})
+        if self.file not in of_run:
+            of_run[self.file] = self._read().gain
+        gain, numbers = of_run[self.file], [by_number(client)[1] for client in clients]
         return gain[block[0] % len(gain), numbers].sum(axis=-1)
 
     @reads("file")

@@ -40,6 +40,12 @@ TEST = (
 """4.8, 2.4 and 6 Mbit, after two seconds that do not count."""
 
 
+def without(found: dict, interval: int, key: str) -> dict:
+    """An output in which an interval lacks a key."""
+    del found["intervals"][interval][key]
+    return found
+
+
 def written(folder: Path, found: object, name: str = "phone.json") -> Path:
     text = found if isinstance(found, str) else json.dumps(found, indent="\t")
     (folder / name).write_text(text)
@@ -109,6 +115,13 @@ def test_a_folder_has_a_client_for_each_test(tmp_path):
         ({"intervals": [{"sum": {"start": 0}}], "start": {}}, "without start, end or bytes"),
         ({"intervals": [{"sum": 3}], "start": {}}, "has no sum of an interval"),
         ({"end": {}}, "has no intervals"),
+        (without(output(*TEST), -1, "sum"), "has 5 intervals, and 4 have a sum in the direction up"),
+        (without(output(*TEST), 0, "sum"), "has 5 intervals, and 4 have a sum in the direction up"),
+        (json.dumps(output(*TEST)).replace('"bytes": 750000', '"bytes": "750000"'), "without start, end or"),
+        (
+            json.dumps(output(*TEST)).replace('"bytes": 750000', '"bytes": true'),
+            "without start, end or bytes",
+        ),
         ([1, 2], "is JSON of something else"),
         (json.dumps(output(*TEST)) * 2, "holds several outputs"),
         ('{"event":"start","data":{}}\n{"event":"interval"}\n', "is a stream of events"),

@@ -46,6 +46,24 @@ def test_rows_repeat_hold_or_are_over(tmp_path):
             ends_s(refused, [bits], begin_s)
 
 
+def test_a_file_that_changes_while_a_run_goes_on_changes_nothing_of_it(tmp_path):
+    """Of four rounds the last three would be a thousand times slower."""
+    arrays = {"time_s": np.arange(0.0, 1.0, 1e-3), "gain": np.full((1000, 5), 1e-6)}
+    system = attrs.evolve(small_system(), uplink=radio(saved(tmp_path, **arrays), past_end=RepeatTrace()))
+    system = system.but(end=cosim.AfterRounds(num_global_rounds=4), evaluation=cosim.Never())
+    usual = cosim.run(system, clock="events")
+    versions = []
+
+    def change(report):
+        versions.append(report.version)
+        if report.version:
+            saved(tmp_path, **arrays | {"gain": np.full((1000, 5), 1e-9)})
+
+    changed = cosim.run(system, clock="events", listener=change)
+    assert max(versions) == 4
+    assert changed.transfers.equals(usual.transfers)
+
+
 FAULTS = {
     "no array": (
         {"time_s": [0.0]},
