@@ -223,9 +223,10 @@ class AsynchronousServer:
         return came
 
     def _ticks(self, period_s: float) -> Process:
-        start_s, number = self._sim.now_s, 0
-        while True:
-            number += 1
+        """Ticks, until one after which no trainee is ever there again."""
+        start_s, number, is_last = self._sim.now_s, 0, False
+        while not is_last:
+            number, is_last = number + 1, all(trainee.is_gone for trainee in self._trainees.values())
             yield self._sim.at(instant_after(start_s, number * period_s))
             self._is_tick = True
             self._flights.ring()

@@ -49,3 +49,8 @@ class Trainee:
     def is_there(self) -> bool:
         """True if it is there at this instant."""
         return self.availability is None or self.availability.is_there
+
+    @property
+    def is_gone(self) -> bool:
+        """True if it is never there again."""
+        return self.availability is not None and self.availability.is_over

@@ -182,12 +182,14 @@ STUCK = {
 }
 
 
-@pytest.mark.parametrize("protocol", [cosim.HFedAvg(), cosim.FedAsync()])
+@pytest.mark.parametrize(
+    "protocol", [cosim.HFedAvg(), cosim.FedAsync(), cosim.protocols.TimeTriggered(period_s=0.5)]
+)
 @pytest.mark.parametrize("case", STUCK)
 def test_a_run_in_which_only_batteries_and_windows_change_is_stuck(case, protocol):
     presence, changes, reason, rest = STUCK[case]
     system = worlds.one_cell(1e9, 1e9, end=cosim.AfterRounds(num_global_rounds=200))
-    if protocol == cosim.FedAsync():
+    if protocol != cosim.HFedAvg():
         system = asynchronous(protocol, end=cosim.AfterVersions(num_versions=2000))
     battery = attrs.evolve(SMALL, **changes)
     with pytest.raises(ConfigurationError, match=rf"^deadlock: .*Absent are .*\({reason}\)"):
