@@ -51,6 +51,10 @@ TO_TARGET = (
 REACHED = "reached_{}"
 
 
+VERSIONS = ("last_version", "global_rounds", "versions")
+"""Columns that count versions; of these a report has the last two."""
+
+
 class Metric(NamedTuple):
     """Something that designs are compared by.
 
@@ -87,7 +91,7 @@ class Metric(NamedTuple):
     @property
     def is_of_versions(self) -> bool:
         """True if it counts versions, which every protocol makes by a rule of its own."""
-        return self.in_all == "last_version"
+        return (self.in_all or self.column) in VERSIONS
 
     @property
     def is_time(self) -> bool:

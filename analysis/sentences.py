@@ -77,8 +77,11 @@ class Order(NamedTuple):
     @property
     def is_same(self) -> bool:
         """True if every seed has the same value in all designs."""
-        values = [self.best.taken, *(other.sample.taken for other in self.others)]
-        return all(np.allclose(own, values[0], rtol=ROUNDING, atol=0.0) for own in values)
+        own, others = self.best.taken, [other.sample.taken for other in self.others]
+        return all(
+            own.index.equals(other.index) and np.allclose(own, other, rtol=ROUNDING, atol=0.0)
+            for other in others
+        )
 
 
 def sentences(runs: pd.DataFrame) -> list[str]:
@@ -198,7 +201,10 @@ def _goal(label: str, headline: Measure | None) -> str:
 def _orders_in_words(orders: Sequence[Order], goal: str) -> list[str]:
     if any(len(own.others) > 1 for own in orders):
         return [_among_many(own, goal) for own in orders]
-    return ["; ".join(_of_two(own, goal) for own in orders)] if orders else []
+    if not orders:
+        return []
+    first, *rest = orders
+    return ["".join([_of_two(first, goal), *(_besides(own, first, goal) for own in rest)])]
 
 
 def _of_two(own: Order, goal: str) -> str:
@@ -208,6 +214,16 @@ def _of_two(own: Order, goal: str) -> str:
     if not other.is_apart:
         return f"{own.name} and {other.name} cannot be told apart in {_what(own, goal)}"
     return f"{own.name} {_verb(own, goal)}{_by(own, other)} than {other.name}"
+
+
+def _besides(own: Order, first: Order, goal: str) -> str:
+    """What a further metric says of the two designs of a sentence, in few words where the first allows it."""
+    (other,), is_apart = own.others, first.others[0].is_apart
+    if is_apart and not other.is_apart:
+        return f"; {_what(own, '')} {'is the same' if own.is_same else 'cannot be told apart'}"
+    if is_apart and own.name == first.name and own.best.metric.is_cost and not own.best.metric.is_time:
+        return f", and with {_by(own, other)}"
+    return f"; {_of_two(own, goal)}"
 
 
 def _among_many(own: Order, goal: str) -> str:
@@ -241,7 +257,7 @@ def _missed(found: Sequence[Sample], names: Mapping[int, str], goal: str) -> lis
 
 def _what(own: Order, goal: str) -> str:
     metric = own.best.metric
-    return f"{metric.kind} to {goal}" if metric.target else metric.name
+    return f"{metric.kind} to {goal}" if goal else metric.kind if metric.is_cost else metric.name
 
 
 def _verb(own: Order, goal: str) -> str:

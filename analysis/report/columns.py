@@ -70,7 +70,9 @@ def columns_of(designs: Sequence[Design], fates: AllFates) -> dict[str, Column]:
         return Column(samples(runs, known[column]), factor)
 
     def read(words: str, reading: Reading, factor: float = 1.0, *, is_share: bool = False) -> Column:
-        metric = Metric(words, Measure(words, higher_is_better=False, is_share=is_share), least=0.0)
+        metric = Metric(
+            words.replace(" ", "_"), Measure(words, higher_is_better=False, is_share=is_share), least=0.0
+        )
         own = {place: _read(metric, place, design, reading) for place, design in enumerate(designs)}
         return Column({place: sample for place, sample in own.items() if sample.num_runs}, factor)
 
@@ -99,4 +101,5 @@ def _read(metric: Metric, place: int, design: Design, reading: Reading) -> Sampl
     """A measure of a design that is no column of the table of runs."""
     values = {seed: reading(run) for seed, run in design.by_seed().items()}
     taken = pd.Series({seed: value for seed, value in values.items() if value is not None}, dtype=float)
-    return Sample(metric=metric, design=place, name=design.name, taken=taken, lasted=taken)
+    kind = str(design.fields.get("protocol.kind", ""))
+    return Sample(metric=metric, design=place, name=design.name, taken=taken, lasted=taken, protocol=kind)
