@@ -27,7 +27,16 @@ from analysis.plots.encoding import COLOURS, Encoding, numeric_fields
 from analysis.plots.facets import height_in, in_facets
 from analysis.plots.factor import factor, lines_of
 from analysis.plots.metric_bars import metric_bars
-from analysis.plots.model import AXES, Curve, curves, model_over, model_over_time, spread_in_words
+from analysis.plots.model import (
+    AXES,
+    Curve,
+    curves,
+    curves_of,
+    ended_in_words,
+    model_over,
+    model_over_time,
+    spread_in_words,
+)
 from analysis.plots.overview import overview
 from analysis.plots.pareto import pareto
 from analysis.plots.settings import drawing
@@ -56,10 +65,12 @@ __all__ = [
     "arrivals",
     "bars",
     "curves",
+    "curves_of",
     "density",
     "directions",
     "distribution",
     "drawing",
+    "ended_in_words",
     "energy",
     "energy_parts",
     "factor",

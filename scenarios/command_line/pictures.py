@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import attrs
+import pandas as pd
 import tyro
 
 from analysis import plots
@@ -20,13 +21,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+_BESIDE_MEANS = ("low", "high", "num_running", "num_runs")
+"""Columns of points of curves besides the mean."""
+
+
 @attrs.frozen(kw_only=True)
 class PlotOptions:
     """Kind and size of a picture.
 
     Attributes:
         kind: One of the kinds above.
-        out: PDF, SVG or PNG file to write. None means the kind's name as PDF in the first folder.
+        out: PDF, SVG or PNG file to write, or CSV, of the points of curves (accuracy-time). None means the
+            kind's name as PDF in the first folder.
         width: Width of the picture, in in, cm, mm or pt; a column of two is about 3.5in.
         height: Height of the picture. None means what the kind needs.
         target: Targets of the headline, such as an accuracy of 0.8, by commas. None means the ones that the
@@ -53,20 +59,39 @@ class PlotOptions:
     global_round: int | None = None
 
 
-def _curves(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:
-    scores = headlines(study.designs)
-    score = None
-    if options.metric is not None:
-        words = {column: measure.label for column, measure in scores.items()}
-        score = _one_of("--metric", options.metric, words)
+def curves_in_numbers(study: DrawnStudy, options: PlotOptions) -> pd.DataFrame:
+    """The points of the curves, a row each: mean, ends of its interval, and how many runs were still running.
 
-    lines: list[plots.Curve] = []
+    Raises:
+        ConfigurationError: Nothing was evaluated.
+    """
+    score = _score(study, options)
+    if score is None:
+        raise ConfigurationError("plot: nothing was evaluated: timing only. Use runs that learn.")
+    lines = plots.curves_of(study.designs, score, headlines(study.designs)[score], options.over)
+    columns = {"at": options.over, "mean": score}
+    found = [line.points.assign(design=line.name, num_runs=len(line.runs)) for line in lines]
+    return pd.concat(found).rename(columns=columns)[["design", *columns.values(), *_BESIDE_MEANS]]
+
+
+def _score(study: DrawnStudy, options: PlotOptions) -> str | None:
+    """Column of the score over time; None where there is none."""
+    scores = headlines(study.designs)
+    if options.metric is None:
+        return next(iter(scores), None)
+    return _one_of("--metric", options.metric, {column: measure.label for column, measure in scores.items()})
+
+
+def _curves(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:
+    score, lines = _score(study, options), list[plots.Curve]()
 
     def draw(axes: "Axes", designs: Sequence[Design]) -> None:
         lines.extend(plots.model_over(axes, designs, study.encoding, options.over, score, study.targets))
 
     plots.in_facets(figure, study.encoding, draw)
-    return f"Means over runs. {plots.spread_in_words(lines, study.encoding.most_in_a_panel)}".rstrip()
+    most = study.encoding.most_in_a_panel
+    told = (plots.spread_in_words(lines, most), plots.ended_in_words(lines, most))
+    return " ".join(["Means over runs.", *filter(None, told)])
 
 
 def _energy(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:

@@ -44,9 +44,9 @@ from cosim import ConfigurationError
 from cosim.configuration import did_you_mean
 from cosim.files.on_disk import replace, shown
 from scenarios.command_line.arguments import parse, usage
-from scenarios.command_line.console import console, made, remark
+from scenarios.command_line.console import console, made, remark, save_table
 from scenarios.command_line.looking import Found, as_read, folders, runs_of, targets_of_studies
-from scenarios.command_line.pictures import KINDS, PlotOptions
+from scenarios.command_line.pictures import KINDS, PlotOptions, curves_in_numbers
 from scenarios.command_line.targets import named_in, targets
 
 if TYPE_CHECKING:
@@ -93,7 +93,10 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         raise ConfigurationError(f"--kind {options.kind}: no such picture.{hint} Known: {', '.join(KINDS)}.")
     out = options.out or paths[0] / f"{options.kind}.pdf"
     kind = out.suffix.removeprefix(".").lower()
-    if kind not in _FORMATS:
+    if kind == "csv" and options.kind != "accuracy-time":
+        use = "Use cosim table --format csv."
+        raise ConfigurationError(f"--out {out}: the numbers of --kind {options.kind} are in tables. {use}")
+    if kind not in (*_FORMATS, "csv"):
         raise ConfigurationError(f"--out {out}: no known format. Use a name that ends in .pdf, .svg or .png.")
     _check(options)
     of_paths = [runs_of(path) for path in paths]
@@ -104,6 +107,11 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
         [result for _, result in found], {id(result): name for name, result in found if name is not None}
     )
     study = study_of(designs, paths, of_paths, options)
+    if kind == "csv":
+        made(out.parent)
+        save_table(curves_in_numbers(study, options), out)
+        console.print(f"Points: {shown(out)}", soft_wrap=True)
+        return 0
     with drawing(_SETTINGS):
         drawn, caption = drawn_as(study, options)
         made(out.parent)

@@ -15,13 +15,16 @@ from scipy import stats
 import cosim
 from analysis.designs import designs_of
 from analysis.metrics import metrics
-from analysis.plots.pareto import pareto
+from analysis.plots.drawn_study import DrawnStudy
+from analysis.plots.factor import factor
 from analysis.report.report import report
 from analysis.sentences import sentences
 from analysis.tables import by_metric, frame
 from analysis.together import together
 from cosim.data import Synthetic
 from cosim.studies.study import Study
+from scenarios.command_line.pictures import PlotOptions
+from scenarios.command_line.plot import plot
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 TARGET = 0.42
@@ -78,6 +81,18 @@ def summarised(own: pd.DataFrame) -> tuple[float, float, str]:
     return float(within.mean()), float(half), words
 
 
+def drawn_numbers(study: DrawnStudy, column: str) -> list[list[float]]:
+    """Heights of points and ends of bars over bandwidth, from left to right, in the unit of the column."""
+    axes, amounts = Figure().subplots(), study.amounts[column]
+    factor(axes, study.designs, amounts, "uplink.sharing.bandwidth_hz", study.encoding)
+    found = []
+    for container in axes.containers:
+        line, _, (bars,) = container
+        ends = [segment[:, 1] for segment in bars.get_segments()]
+        found += [[x, y, *own] for x, y, own in zip(line.get_xdata(), line.get_ydata(), ends, strict=True)]
+    return [[number / amounts.factor for number in own] for _, *own in sorted(found)]
+
+
 def numbers_in(words: str) -> list[float]:
     return [float(word.replace(",", "")) for word in re.findall(r"-?\d[\d,.]*(?:e[+-]?\d+)?(?![\d.])", words)]
 
@@ -90,9 +105,10 @@ def test_text_csv_picture_and_report_show_what_pandas_makes_of_the_folders(folde
     text = by_metric(runs, list(columns.values()), 0)
     results = [cosim.Result.load(run) for run in sorted(folder.glob("runs/*"))]
     designs = designs_of(results, {id(run): "5e5" if n < 4 else "2e6" for n, run in enumerate(results)})
-    drawn = pareto(Figure().subplots(), designs, TARGET)
+    study = DrawnStudy(designs, (TARGET,))
+    drawn = {name: drawn_numbers(study, column) for name, column in columns.items()}
     html = report(results, targets=(TARGET,))
-    (table,) = re.findall(r"<caption><span>To 42\.0 %.*?</table>", html, flags=re.DOTALL)
+    (table,) = re.findall(r"<caption><span>To 42 %.*?</table>", html, flags=re.DOTALL)
     cells = [
         re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr>.*?</tr>", table, flags=re.DOTALL)
     ]
@@ -106,9 +122,7 @@ def test_text_csv_picture_and_report_show_what_pandas_makes_of_the_folders(folde
             assert row["value"] == pytest.approx(mean, rel=1e-12)
             assert row["high"] - row["low"] <= 2.0 * half * (1.0 + 1e-9)
             assert (row["note"] if isinstance(row["note"], str) else "") == words
-            point = getattr(drawn[design], name)
-            assert point.value.estimate == pytest.approx(mean, rel=1e-12)
-            assert (point.value.low, point.value.high) == (row["low"], row["high"])
+            assert drawn[name][design] == pytest.approx([mean, row["low"], row["high"]], rel=1e-9)
             told = re.sub("<.*?>", "", cells[design][1 + place])
             assert numbers_in(told)[:3] == pytest.approx([mean, row["low"], row["high"]], rel=1e-3)
             (said,) = (line[-2] for n, line in enumerate(text.rows) if (n % 2, n // 2) == (design, place))
@@ -119,6 +133,32 @@ def test_text_csv_picture_and_report_show_what_pandas_makes_of_the_folders(folde
             )
             assert said.endswith(words)
     assert len(seen) > 1  # else nothing was missed, or all
+
+
+def test_curves_go_on_to_the_end_of_the_last_run(folder, tmp_path, capsys):
+    """Runs end at their target; each keeps its last value, and how many still run stands beside the mean."""
+    assert plot([folder], PlotOptions(out=tmp_path / "curves.csv")) == 0
+    found = pd.read_csv(tmp_path / "curves.csv")
+    for number, (_, own) in enumerate(found.groupby("design", sort=False)):
+        runs = [
+            pd.read_parquet(run / "evaluations.parquet")
+            for run in sorted(folder.glob(f"runs/design-{number:03d}-seed-*"))
+        ]
+        ends_s = [run["time_s"].iloc[-1] for run in runs]
+        assert own["time_s"].iloc[-1] == max(ends_s)
+        for row in own.itertuples():
+            reached = [run.loc[run["time_s"] <= row.time_s, "accuracy"].iloc[-1] for run in runs]
+            assert row.accuracy == pytest.approx(np.mean(reached), rel=1e-12)
+            assert row.num_running == sum(end_s >= row.time_s for end_s in ends_s)
+            assert row.num_runs == 4
+    assert found["num_running"].min() < 4
+    assert plot([folder], PlotOptions(out=tmp_path / "curves.svg")) == 0
+    words = (
+        "Ticks: a run has ended there, and keeps its last value from then on, and how many are still running."
+    )
+    assert words in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(cosim.ConfigurationError, match=r"are in tables\. Use cosim table"):
+        plot([folder], PlotOptions(kind="bars", out=tmp_path / "bars.csv"))
 
 
 def test_sentences_of_table_and_report_are_the_same(folder):
