@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
+from analysis.intervals.statistics import Interval
 from analysis.metrics import Metric, target_in_words
 from analysis.plots.style import FEWEST_RUNS
 from analysis.samples import Sample
@@ -28,12 +29,14 @@ class Amounts(NamedTuple):
 
     Attributes:
         by_design: Name of a design -> its sample; none where it has not the metric.
+        values: Name of a design -> the interval of its mean.
         factor: From a value to the number that is drawn.
         words: What the axis is called, with its unit.
         is_logarithmic: True if the means span much, and are above zero.
     """
 
     by_design: Mapping[str, Sample]
+    values: Mapping[str, Interval]
     factor: float
     words: str
     is_logarithmic: bool
@@ -51,17 +54,17 @@ class Amounts(NamedTuple):
             target: What its target is called; empty where it has none.
         """
         (metric, *_) = (sample.metric for sample in samples.values())
-        values = [sample.value for sample in samples.values()]
-        factor, words = scaled(metric, values)
+        values = {name: sample.value for name, sample in samples.items()}
+        factor, words = scaled(metric, [*values.values()])
         if metric.target is not None:
             words = words.replace(target_in_words(metric.target), target, 1)
-        known = [value.estimate for value in values if math.isfinite(value.estimate)]
+        known = [value.estimate for value in values.values() if math.isfinite(value.estimate)]
         is_wide = not metric.measure.is_share and bool(known) and 0.0 < _SPREAD * min(known) <= max(known)
-        return cls(samples, factor, "\n".join(wrap(words, _WIDTH)), is_wide)
+        return cls(samples, values, factor, "\n".join(wrap(words, _WIDTH)), is_wide)
 
     def mean(self, name: str) -> float:
         """Number of a design that is drawn; NaN where it has none."""
-        return self.factor * self.by_design[name].value.estimate if name in self.by_design else math.nan
+        return self.factor * self.values[name].estimate if name in self.values else math.nan
 
     def has_mean(self, name: str) -> bool:
         """True if a design has a number that is drawn."""
@@ -71,7 +74,7 @@ class Amounts(NamedTuple):
         """Lengths of the bar below and above the number of a design; None where it has none."""
         if not self.has_mean(name) or self.by_design[name].num_runs < FEWEST_RUNS:
             return None
-        own = self.by_design[name].value
+        own = self.values[name]
         below, above = own.estimate - own.low, own.high - own.estimate
         return [[self.factor * max(below, 0.0)], [self.factor * max(above, 0.0)]]
 
@@ -89,7 +92,7 @@ class Amounts(NamedTuple):
     @property
     def level(self) -> float:
         """Of the intervals."""
-        return next(iter(self.by_design.values())).value.level
+        return next(iter(self.values.values())).level
 
     def in_words(self) -> str:
         """Caption: what bars, dots and notes are."""
@@ -105,8 +108,8 @@ class Amounts(NamedTuple):
             some = max(missed, key=lambda sample: sample.num_reached)
             said.append(
                 f"“{some.reached_in_words}”: {some.num_reached} of {some.num_runs} runs reached the target; "
-                "one that missed counts as the shortest run of its design that missed. Without a point: no "
-                "run was sooner than that."
+                "one that missed counts as the shortest run of its design that missed. Without a point, or "
+                "none: no run was sooner than that."
             )
         return " ".join(said)
 

@@ -44,7 +44,9 @@ class DrawnStudy:
     def amounts(self) -> Mapping[str, Amounts]:
         """Column of a metric, as tables have it -> its samples; of metrics that a design has."""
         runs = runs_of(self.designs, self.targets, self.held)
-        found = {column: samples(runs, metric) for column, metric in metrics(runs).items()}
+        known = metrics(runs)
+        runs.attrs = {}  # which pandas would copy with every step
+        found = {column: samples(runs, metric) for column, metric in known.items()}
         said = {target_label(target, self.held): self.in_words(target) for target in self.targets}
         return {
             column: Amounts.of(

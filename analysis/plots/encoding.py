@@ -24,9 +24,9 @@ import attrs
 
 from analysis.designs import Design, said, telling, without
 
-COLOURS = ("#2a3d73", "#d7490a", "#bca2fc", "#490e00", "#769f89", "#523fdf")
-"""On light pages; the first few lie furthest apart in grey."""
-ON_DARK = ("#8ea4ff", "#cc7946", "#c24f79", "#ebffbb", "#77eff2", "#e9bc00")
+COLOURS = ("#2a3d73", "#d7490a", "#769f89", "#490e00", "#523fdf", "#bca2fc")
+"""On light pages, the faintest last."""
+ON_DARK = ("#8ea4ff", "#cc7946", "#77eff2", "#ebffbb", "#e9bc00", "#c24f79")
 """The same on dark pages."""
 MARKERS = "osD^vP"
 DASHES: tuple[Any, ...] = (

@@ -1,4 +1,4 @@
-"""Facets: the panels of a study in a figure, one up to twelve designs, else a grid of them with common axes.
+"""Facets: the panels of a study in a figure, one up to twelve designs, else a grid of them.
 
 Usage::
 
@@ -23,6 +23,8 @@ MOST_FACETS = 16
 _LEAST_IN = 1.6
 """Width of a panel."""
 _MOST_COLUMNS = 4
+_MOST_UNLIKE = 4.0
+"""Ratio of the longest x of panels to the shortest, up to which they have one range."""
 _SHAPE = 0.74
 """Height of one panel alone over its width."""
 _LEGEND_SHARE = 0.8
@@ -47,13 +49,13 @@ def in_facets(figure: Figure, encoding: Encoding, draw: Drawing) -> list[Axes]:
         return [axes]
     num_columns = columns_of(len(facets), figure.get_figwidth())
     num_rows = -(-len(facets) // num_columns)
-    grid = figure.subplots(num_rows, num_columns, sharex=True, sharey=True, squeeze=False)
+    grid = figure.subplots(num_rows, num_columns, sharey=True, squeeze=False)
     drawn: list[Axes] = list(grid.flat[: len(facets)])
     for axes, facet in zip(drawn, facets, strict=True):
         draw(axes, facet.designs)
         if facet.title:
             axes.set_title(plain(facet.title), fontsize=axes.xaxis.label.get_fontsize())
-    _label_outer(figure, drawn, num_columns)
+    _label_outer(figure, drawn, num_columns, is_shared=_share_x(drawn))
     for axes in grid.flat[len(facets) :]:
         axes.remove()
     if has_one_legend(encoding):
@@ -93,15 +95,27 @@ def height_in(encoding: Encoding, width_in: float) -> float:
     return rows_in + num_rows * max(legend_height_in(own, _LEGEND_SHARE * panel_in) for own in names)
 
 
-def _label_outer(figure: Figure, drawn: Sequence[Axes], num_columns: int) -> None:
-    """Words at the axes once for all panels, and numbers at the outer ones."""
+def _share_x(drawn: Sequence[Axes]) -> bool:
+    """Give the panels one range of x, unless that would leave some of them nearly empty; True if it did."""
+    low, high = zip(*(axes.get_xlim() for axes in drawn), strict=True)
+    lengths = [axes.dataLim.x1 - axes.dataLim.x0 for axes in drawn]
+    if max(lengths) > _MOST_UNLIKE * min(lengths):
+        return False
+    for axes in drawn:
+        axes.set_xlim(min(low), max(high))
+    return True
+
+
+def _label_outer(figure: Figure, drawn: Sequence[Axes], num_columns: int, *, is_shared: bool) -> None:
+    """Words at the axes once for all panels; numbers at the outer ones, along x at all that differ."""
     first = drawn[0]
     size = first.xaxis.label.get_fontsize()
     figure.supxlabel(first.get_xlabel(), fontsize=size)
     figure.supylabel(first.get_ylabel(), fontsize=size)
     for number, axes in enumerate(drawn):
+        is_last = number + num_columns >= len(drawn)
         axes.set(xlabel="", ylabel="")
-        axes.tick_params(labelleft=number % num_columns == 0, labelbottom=number + num_columns >= len(drawn))
+        axes.tick_params(labelleft=number % num_columns == 0, labelbottom=is_last or not is_shared)
 
 
 def _share_legend(figure: Figure, drawn: Sequence[Axes], encoding: Encoding) -> None:

@@ -88,9 +88,10 @@ def factor(axes: Axes, designs: Sequence[Design], amounts: Amounts, field: str, 
         places = [along.aside(float(design.fields[field]), beside) for design in members]
         look = encoding.shared(design.name for design in members)
         means = [amounts.mean(design.name) for design in members]
-        axes.plot(places, means, label=in_legend(name or "mean"), zorder=2, **look.line(1))
+        label, has_any = in_legend(_label(name, members, amounts)), any(map(math.isfinite, means))
+        axes.plot(places, means, label=label, zorder=2, **look.line(1))
         for design, x in zip(members, places, strict=True):
-            _point(axes, design, x, amounts, encoding[design.name], row=number)
+            _point(axes, design, x, amounts, encoding[design.name], row=number if has_any else None)
     has_crosses = any(run.summary.is_diverged for design in designs for run in design.counted)
     if has_crosses:
         axes.plot([], [], "x", color=SHARED, label=DIVERGED)
@@ -101,12 +102,23 @@ def factor(axes: Axes, designs: Sequence[Design], amounts: Amounts, field: str, 
     axes.set(xlabel=along.words, ylabel=amounts.words)
     axes.grid(alpha=0.3)
     if len(lines) > 1 or has_crosses:
-        legend_above(axes, [*(name for name, _ in lines), *([DIVERGED] if has_crosses else [])])
+        names = (_label(name, members, amounts) for name, members in lines)
+        legend_above(axes, [*names, *([DIVERGED] if has_crosses else [])])
     return len(lines)
 
 
-def _point(axes: Axes, design: Design, x: float, amounts: Amounts, look: Look, row: int) -> None:
-    """The point of one design, with what stands beside it; notes at the edge stand in rows of their lines."""
+def _label(name: str, designs: Sequence[Design], amounts: Amounts) -> str:
+    """Name of a line in the legend; where no design of it has a mean, that is said here, and at no point."""
+    own = name or "mean"
+    return own if any(amounts.has_mean(design.name) for design in designs) else f"{own}: none"
+
+
+def _point(axes: Axes, design: Design, x: float, amounts: Amounts, look: Look, row: int | None) -> None:
+    """The point of one design, with what stands beside it.
+
+    Args:
+        row: Of notes at the edge, by lines. None means no notes.
+    """
     name, mean, note = design.name, amounts.mean(design.name), amounts.note(design.name)
     at_edge = axes.get_xaxis_transform()
     if any(run.summary.is_diverged for run in design.counted):
@@ -118,7 +130,7 @@ def _point(axes: Axes, design: Design, x: float, amounts: Amounts, look: Look, r
         dots = amounts.dots(name)
         axes.plot([x] * len(dots), dots, ".", color=look.colour, markersize=5)
         annotate(axes, note, (x, mean), look.colour)
-    elif note:
+    elif note and row is not None:
         place = {"xycoords": at_edge, "xytext": (0, -2 - 8 * row), "ha": "center", "va": "top"}
         annotate(axes, note, (x, 1.0), look.colour, **place)
 

@@ -70,8 +70,8 @@ def _is_drawn(costs: Sequence[Amounts]) -> bool:
 def _time_and_energy(study: DrawnStudy, costs: Sequence[Amounts], words: str, prefix: str) -> Figure:
     across, up = costs
     told = "; ".join(
-        f"{name}: {own.value.estimate:.4g} s, {up.by_design[name].value.estimate:.4g} J"
-        for name, own in across.by_design.items()
+        f"{name}: {own.estimate:.4g} s, {up.values[name].estimate:.4g} J"
+        for name, own in across.values.items()
         if across.has_mean(name) and up.has_mean(name)
     )
     made = panels(
@@ -79,7 +79,7 @@ def _time_and_energy(study: DrawnStudy, costs: Sequence[Amounts], words: str, pr
         lambda axes, designs: pareto(axes, designs, across, up, study.encoding),
         said=f"Energy over time to {words}. {told}.",
         prefix=prefix,
-        width_in=5.5,
+        width_in=6.8,
     )
     others = " Faint: the other designs." if len(study.encoding.facets) > 1 else ""
     about = f"{across.in_words()} Dotted: designs that no other beats in both.{others}"

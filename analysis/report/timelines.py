@@ -29,7 +29,8 @@ def timelines(designs: Sequence[Design], global_round: int | None) -> dict[str, 
     rest = len(others) - _MOST_FOLDED
     return {
         "name": first.name,
-        "which": "the largest share" if max(shares) > min(shares) else "as large a share as all others",
+        "lost": f"{100.0 * max(shares):.3g} %",
+        "differ": max(shares) > min(shares),
         "figure": _timeline(designs, first, global_round),
         "others": [_timeline(designs, design, global_round) for design in others[:_MOST_FOLDED]],
         "folded": f"{_MOST_FOLDED} of the {len(others)} other designs" if rest > 0 else "The other designs",
@@ -42,9 +43,9 @@ def _timeline(designs: Sequence[Design], design: Design, global_round: int | Non
     caption = f"{design.name}, seed {seed_of(run)}: {_in_words(run, played)}."
     clients = num_clients(run)
     if clients > MOST_IN_ROWS:
-        caption += " So many clients are counted, not drawn one by one."
+        caption += " The clients at each activity are counted, as there are too many for a row each."
     elif clients > MOST_ROWS:
-        caption += f" Drawn are {MOST_ROWS} of {clients} clients: who ended an edge round, and others evenly."
+        caption += f" {MOST_ROWS} of {clients} clients have rows: all that ended a round, others evenly."
     height = 3.2 if clients > MOST_IN_ROWS else max(2.2, 1.2 + 0.15 * min(clients, MOST_ROWS))
     drawn = picture(
         lambda axes: round_picture(axes, run, played),
