@@ -21,7 +21,7 @@ from scenarios.validate.checks import Check
 from scenarios.validate.fleets import DETERMINISTIC, EXPONENTIAL, LAWS, shares_of_time
 
 Part = Callable[[laws.Amount], Iterator[Check]]
-SMALL = laws.Amount(laws=[DETERMINISTIC, EXPONENTIAL], num_updates=2000, seed=1)
+SMALL = laws.Amount(laws=[DETERMINISTIC, EXPONENTIAL], num_updates=4000, seed=1)
 LEVEL = 0.999
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "asynchronous.md").read_text(encoding="utf-8")
 
@@ -35,7 +35,7 @@ def test_clock_and_closed_forms_agree(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")  # else rows wrap
-    small = validation.Options(laws=("deterministic", "exponential"), num_updates=3000)
+    small = validation.Options(laws=("deterministic", "exponential"), num_updates=6000)
     assert validation.main(small) == 0
     rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
     verdicts = [cells[6].strip() for cells in rows if len(cells) == 8]
@@ -128,7 +128,7 @@ def test_a_wrong_theory_that_nothing_catches_is_exit_code_1(
     """Theory whose wrong one is the right one."""
     monkeypatch.setattr(JobsInFlight, "untruncated", property(lambda self: self.probabilities))
     monkeypatch.setattr(validation, "PARTS", (laws.poisson_starts,))
-    assert validation.main(validation.Options(laws=("exponential",), num_updates=3000)) == 1
+    assert validation.main(validation.Options(laws=("exponential",), num_updates=6000)) == 1
     printed = capsys.readouterr().out
     assert printed.count(" agrees ") == 6
     assert printed.count("0 of 3") == 2
