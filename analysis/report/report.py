@@ -1,12 +1,12 @@
 """Report: runs, told on one page that opens from disk.
 
 What was found, what was asked, the table with intervals, the global model over time, energy and bits, what
-the fields do, what a target takes, which clients were there, how stale the updates of asynchronous servers
-were and whose, why a round took so long, what each client did when, what was sent and received, where the
-energy went, which clients were dropped and why, configuration and provenance. Runs become designs
-(`analysis.designs`), their
-rows fates and critical paths (`analysis.fates`, `analysis.critical_path`), these become the plain
-data of sections, and templates lay these out (`page`, `pictures`, `templates`).
+the fields do, what a target takes, which clients were there, how each kind of them fared, how stale the
+updates of asynchronous servers were and whose, why a round took so long, what each client did when, what was
+sent and received, where the energy went, which clients were dropped and why, configuration and provenance.
+Runs become designs (`analysis.designs`), their rows fates and critical paths (`analysis.fates`,
+`analysis.critical_path`), these become the plain data of sections, and templates lay these out (`page`,
+`pictures`, `templates`).
 
 Scope and limitations: reads run folders, runs nothing. Means, intervals, curves and what counts as wasted are
 defined in the files of their sections.
@@ -27,6 +27,7 @@ from analysis.fates import NOT_KEPT, Fates, keeps_clients, keeps_energy
 from analysis.plots import DrawnStudy
 from analysis.report.applied import applied
 from analysis.report.asked import asked
+from analysis.report.clients import clients
 from analysis.report.comparing import to_targets
 from analysis.report.directions import both_ways
 from analysis.report.edge_rounds import edge_rounds
@@ -54,6 +55,7 @@ NEEDED = {
     "tallies": Tally._fields,
     "versions": Version._fields,
     "updates": (*Applied._fields, "sent_bits", "energy_j"),
+    "clients": ("energy_j", "wait_s", "num_jobs", "num_arrived", "num_late", "num_left"),
     "evaluations": ("time_s", "version", "energy_j", "bits_per_client"),
 }
 """Columns that a report is made from."""
@@ -111,6 +113,7 @@ def report(
         Section("target", "To the target", to_targets(study)),
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
         Section("presence", "Clients that were there", presence(designs)),
+        Section("clients", "Clients by kind", clients(designs)),
         Section("applied", "Versions, staleness, and who contributes", applied(designs)),
         Section("rounds", "Why a round took so long", *_of_kept(rounds, designs)),
         Section(

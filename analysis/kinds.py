@@ -1,0 +1,45 @@
+"""Kinds: the clients of a run by the names of their kinds, and how evenly their updates arrive.
+
+Evenness is Jain's index of arrived updates over the clients of a group, (sum x)^2 / (n sum x^2): 1 where all
+have as many, 1 / n where one has all.
+
+Source: Jain, Chiu and Hawe, DEC Research Report TR-301 (1984), equation 1.
+
+Usage::
+
+    for kind, own in by_kind(result).items():
+        print(kind, late_in_words(own))  # sensor 300 of 300 late
+
+Validation: tests/analysis/test_kinds.py.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from cosim.engine.store.results import Result
+
+ALL = "all clients"
+"""Name of the clients of a run whose devices have no kinds."""
+
+
+def by_kind(result: Result) -> Mapping[str, pd.DataFrame]:
+    """Rows of the table of clients, by kind, by name; all together where there are no kinds."""
+    clients = result.clients
+    if "kind" not in clients:
+        return {ALL: clients}
+    return {str(kind): own for kind, own in clients.groupby("kind")}
+
+
+def late_in_words(clients: pd.DataFrame) -> str:
+    """How many jobs of some clients were late, such as 300 of 300 late."""
+    return f"{int(clients['num_late'].sum()):,} of {int(clients['num_jobs'].sum()):,} late"
+
+
+def jain_index(values: ArrayLike) -> float:
+    """Jain's index of values from 0 on, shape (clients,); NaN where all are 0."""
+    found = np.asarray(values, dtype=float)
+    squares = len(found) * float((found**2).sum())
+    return float(found.sum()) ** 2 / squares if squares else float("nan")
