@@ -1,9 +1,4 @@
-"""Kinds: the clients of a run by the names of their kinds, and how evenly their updates arrive.
-
-Evenness is Jain's index of arrived updates over the clients of a group, (sum x)^2 / (n sum x^2): 1 where all
-have as many, 1 / n where one has all.
-
-Source: Jain, Chiu and Hawe, DEC Research Report TR-301 (1984), equation 1.
+"""Kinds: the clients of a run by the names of their kinds, and how many of their jobs were late.
 
 Usage::
 
@@ -15,9 +10,7 @@ Validation: tests/analysis/test_kinds.py.
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from cosim.engine.store.results import Result
 
@@ -36,10 +29,3 @@ def by_kind(result: Result) -> Mapping[str, pd.DataFrame]:
 def late_in_words(clients: pd.DataFrame) -> str:
     """How many jobs of some clients were late, such as 300 of 300 late."""
     return f"{int(clients['num_late'].sum()):,} of {int(clients['num_jobs'].sum()):,} late"
-
-
-def jain_index(values: ArrayLike) -> float:
-    """Jain's index of values from 0 on, shape (clients,); NaN where all are 0."""
-    found = np.asarray(values, dtype=float)
-    squares = len(found) * float((found**2).sum())
-    return float(found.sum()) ** 2 / squares if squares else float("nan")

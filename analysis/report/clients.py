@@ -13,9 +13,10 @@ from typing import Any
 import pandas as pd
 
 from analysis.designs import Design
-from analysis.kinds import ALL, by_kind, jain_index, late_in_words
-from analysis.report.cells import cell, is_share
+from analysis.kinds import ALL, by_kind, late_in_words
+from analysis.report.cells import NOTHING, cell, is_share
 from analysis.report.page import Table
+from cosim.records.evenness import jain_index
 
 _MOST_SAID = 8
 
@@ -39,7 +40,9 @@ def clients(designs: Sequence[Design]) -> dict[str, Any] | None:
         return None
     has_kinds = any(kind != ALL for _, kind, *_ in rows)
     caption = "Jobs of a run, by kind of client" if has_kinds else "Jobs of a run"
+    said = [place for place in range(len(rows[0])) if any(row[place] != NOTHING for row in rows)]
     header = ["design", "clients", *_COLUMNS]
+    header, rows = [header[place] for place in said], [[row[place] for place in said] for row in rows]
     rest = f"; and {len(late) - _MOST_SAID} more" if len(late) > _MOST_SAID else ""
     return {"late": "; ".join(late[:_MOST_SAID]) + rest, "table": Table(caption, header, rows)}
 
@@ -62,6 +65,20 @@ def _evenness(own: pd.DataFrame) -> float | None:
     return jain_index(own["num_arrived"]) if own["num_arrived"].any() else None
 
 
+def _accuracy(take: Callable[[pd.Series], float]) -> Callable[[pd.DataFrame], float | None]:
+    """A number of the accuracies of the clients that have a test share; None where none is known."""
+
+    def reading(own: pd.DataFrame) -> float | None:
+        known = own["accuracy"].dropna() if "accuracy" in own else pd.Series(dtype=float)
+        return take(known) if len(known) else None
+
+    return reading
+
+
+def _worst_tenth(accuracies: pd.Series) -> float:
+    return float(accuracies.nsmallest(-(-len(accuracies) // 10)).mean())
+
+
 _COLUMNS: dict[str, Callable[[pd.DataFrame], float | None]] = {
     "number": len,
     "jobs of each": lambda own: float(own["num_jobs"].mean()),
@@ -71,4 +88,7 @@ _COLUMNS: dict[str, Callable[[pd.DataFrame], float | None]] = {
     "energy of each (J)": lambda own: float(own["energy_j"].mean()),
     "waiting of each (s)": lambda own: float(own["wait_s"].mean()),
     "Jain's index of arrived updates": _evenness,
+    "accuracy (%)": _accuracy(lambda of: 100.0 * float(of.mean())),
+    "worst tenth (%)": _accuracy(lambda of: 100.0 * _worst_tenth(of)),
+    "Jain's index of accuracy": _accuracy(jain_index),
 }

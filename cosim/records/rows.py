@@ -218,10 +218,13 @@ class ClientTotals(NamedTuple):
     is all that it took, at rest and in jobs still open, too; `wait_s` is the time until its uploads and
     downloads were granted.
 
-    A quantity that a run has not is no column of its table: `kind` unless a device has one
-    (`cosim.devices.Mixture`); `snr_db` unless a link has one, which is the SNR before fading in the whole
-    band, at the highest power, in the first job; the numbers of samples and of distinct labels among them, at
-    the end of the run, unless something is learned, and of labels unless they are classes.
+    A quantity that a run has not is no column of its table:
+
+    - `kind`, the name of its kind, unless a device has one (`cosim.devices.Mixture`);
+    - `snr_db`, unless a link has one: before fading, in the whole band, at the highest power, first job;
+    - `num_samples` and `num_labels`, held at the end, unless something is learned; labels unless of classes;
+    - `accuracy`, of the model that the run keeps, on the client's test share (NaN: it is empty), unless a
+      metric reads the owners of test samples.
     """
 
     client: str
@@ -233,6 +236,7 @@ class ClientTotals(NamedTuple):
     snr_db: float
     num_samples: int
     num_labels: int
+    accuracy: float
     energy_j: float
     wait_s: float
     sent_bits: float

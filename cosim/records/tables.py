@@ -73,7 +73,7 @@ _ORDER = {
 AT_EVALUATIONS = ("energy_j", "bits_per_client")
 """Further columns of the evaluations: totals of all clients up to then."""
 
-MAY_LACK = {"clients": ("kind", "snr_db", "num_samples", "num_labels")}
+MAY_LACK = {"clients": ("kind", "snr_db", "num_samples", "num_labels", "accuracy")}
 """Columns that a table has only where a run has their quantity."""
 
 

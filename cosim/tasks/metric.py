@@ -7,7 +7,7 @@ columns of the evaluations, after the task's own columns.
 |---|---|
 | MacroF1 | mean over classes of F1 |
 | ClassAccuracy | accuracy on the samples of each class |
-| ClientAccuracy | accuracy on each client's own test share: mean, worst tenth, spread |
+| ClientAccuracy | accuracy on each client's own test share: mean, worst tenth, spread, Jain's index |
 | PersonalAccuracy | the same, of each client's own model |
 
 Usage, in a module `rules`, for `metrics=("rules:Kappa",)`::
@@ -67,6 +67,18 @@ class Answers(NamedTuple):
         A sample has no answer if one of its outputs is nan, or several are infinitely large.
         """
         return predicted_classes(self.outputs)
+
+    def accuracies_of_clients(self, num: int = 0) -> NDArray[np.float64]:
+        """Accuracy on each client's own test share, shape (clients,); NaN for an empty share.
+
+        Args:
+            num: Number of clients; 0 means up to the last that has a share.
+        """
+        assert self.owners is not None
+        is_owned = self.owners >= 0
+        is_right, owners = (self.predicted == self.targets)[is_owned], self.owners[is_owned]
+        with np.errstate(invalid="ignore"):  # 0 / 0 of an empty share
+            return np.bincount(owners, is_right, minlength=num) / np.bincount(owners, minlength=num)
 
     @property
     def own(self) -> "Answers":

@@ -6,7 +6,8 @@ predicted is left out. A sample without an answer (`cosim.tasks.answered`) is ta
 
 The accuracy of a client is measured on its own test share (`cosim.data.client_test_shares`). The mean is over
 clients with equal weights; the worst tenth is the mean of the lowest ceil(m / 10) of m clients; the spread is
-their standard deviation (of the population). Clients with an empty share are left out.
+their standard deviation (of the population), and evenness is Jain's index. Clients with an empty share are
+left out.
 
 Source: F1: van Rijsbergen, "Information Retrieval", 1979; worst tenth: Li, Sanjabi, Beirami, Smith, "Fair
 Resource Allocation in Federated Learning", ICLR 2020, arXiv 1905.10497, Table 1.
@@ -20,6 +21,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.configuration import part
+from cosim.records.evenness import jain_index
 from cosim.records.rows import Measure
 from cosim.tasks.metric import Answers, Metric
 
@@ -75,11 +77,16 @@ def _column(label: int) -> str:
 
 @part
 class ClientAccuracy(Metric):
-    """Accuracy on each client's own test share: mean, worst tenth and spread over clients."""
+    """Accuracy on each client's own test share: mean, worst tenth, spread and Jain's index over clients."""
 
     reads_owners: ClassVar[bool] = True
     takes_no_answers: ClassVar[bool] = True
-    columns: ClassVar[tuple[str, str, str]] = ("client_accuracy", "worst_tenth_accuracy", "client_spread")
+    columns: ClassVar[tuple[str, ...]] = (
+        "client_accuracy",
+        "worst_tenth_accuracy",
+        "client_spread",
+        "client_jain_index",
+    )
     whose: ClassVar[str] = "clients"
 
     @override
@@ -87,17 +94,15 @@ class ClientAccuracy(Metric):
         mean = Measure(f"mean accuracy of {self.whose}", higher_is_better=True, is_share=True)
         worst = Measure(f"worst tenth of {self.whose}", higher_is_better=True, is_share=True)
         spread = Measure(f"spread over {self.whose}", higher_is_better=False, is_share=True)
-        return dict(zip(self.columns, (mean, worst, spread), strict=True))
+        even = Measure(f"Jain's index of {self.whose}", higher_is_better=True, can_be_nan=True)
+        return dict(zip(self.columns, (mean, worst, spread, even), strict=True))
 
     @override
     def scores(self, answers: Answers) -> Mapping[str, float]:
-        assert answers.owners is not None
-        is_owned = answers.owners >= 0
-        is_right, owners = (answers.predicted == answers.targets)[is_owned], answers.owners[is_owned]
-        sizes = np.bincount(owners)
-        of_client = np.sort(np.bincount(owners, weights=is_right)[sizes > 0] / sizes[sizes > 0])
+        of_client = answers.accuracies_of_clients()
+        of_client = np.sort(of_client[~np.isnan(of_client)])
         worst = of_client[: -(-len(of_client) // 10)]
-        found = float(of_client.mean()), float(worst.mean()), float(of_client.std())
+        found = float(of_client.mean()), float(worst.mean()), float(of_client.std()), jain_index(of_client)
         return dict(zip(self.columns, found, strict=True))
 
 
@@ -107,5 +112,10 @@ class PersonalAccuracy(ClientAccuracy):
 
     is_personal: ClassVar[bool] = True
     takes_no_answers: ClassVar[bool] = True
-    columns: ClassVar[tuple[str, str, str]] = ("personal_accuracy", "worst_tenth_personal", "personal_spread")
+    columns: ClassVar[tuple[str, ...]] = (
+        "personal_accuracy",
+        "worst_tenth_personal",
+        "personal_spread",
+        "personal_jain_index",
+    )
     whose: ClassVar[str] = "personal models"

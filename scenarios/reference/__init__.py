@@ -110,7 +110,7 @@ COLUMNS = {
     "receive_j": "energy of the receiving",
     "received_bits": "what had come of their downloads when the round ended",
     "version": "which model: the global round after which it was there; 0: before the first",
-    "accuracy": "of a classification: share of the test set that is classified rightly",
+    "accuracy": "of a classification: share of the test set, or of a client's part of it, that is right",
     "perplexity": "of next tokens: exponential of the mean cross entropy on the test set",
     "loss_nats": "of a classification: mean cross entropy on the test set",
     "test_mse": "of a regression: mean squared error on the test set",

@@ -1,22 +1,13 @@
 """Clients by kind: by hand, and as a report says it."""
 
-import math
-
 import pytest
 
 import cosim
 from analysis.designs import designs_of
-from analysis.kinds import ALL, by_kind, jain_index, late_in_words
+from analysis.kinds import ALL, by_kind, late_in_words
 from analysis.report.clients import clients
 from cosim import Never, evolve
 from cosim.testing import small_system
-
-
-def test_jain_index_by_hand():
-    assert jain_index([3, 3, 3]) == 1.0
-    assert jain_index([5, 0, 0, 0]) == 0.25
-    assert jain_index([1, 2, 3]) == pytest.approx(36 / (3 * 14))
-    assert math.isnan(jain_index([0, 0]))
 
 
 @pytest.fixture(scope="module")

@@ -157,6 +157,7 @@ NO_UNIT = {
         "similar_probability",
     },
     "Applied": {"weight"},
+    "ClientTotals": {"accuracy"},
     "Dispatched": {"shares"},
     "Mixture": {"share"},
     "FedAsync": {"share"},

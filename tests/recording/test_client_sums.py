@@ -157,7 +157,8 @@ def test_columns_are_what_a_run_has():
     ]
     cable = timed(uplink=cosim.links.Instantaneous())
     assert list(cosim.run(cable, num_workers=1).clients) == [c for c in every if c not in lacks]
-    learned = evolve(small_system(), devices=cosim.devices.Mixture())
+    task = cosim.tasks.Classification(metrics=("ClientAccuracy",))
+    learned = evolve(small_system(), devices=cosim.devices.Mixture(), task=task)
     assert list(cosim.run(learned, num_workers=1).clients) == every
 
 

@@ -88,6 +88,7 @@ def test_no_answer_is_right_of_nothing_in_any_metric(lost):
         "client_accuracy": pytest.approx((1 / 2 + 1 / 2 + 1) / 3),
         "worst_tenth_accuracy": 1 / 2,
         "client_spread": pytest.approx(np.std([0.5, 0.5, 1.0])),
+        "client_jain_index": pytest.approx(2.0**2 / (3 * 1.5)),
     }
     assert learner.label_ranks(learner.initial_model(key=1)).tolist() == [0, 2, 0, 2, 0]
 

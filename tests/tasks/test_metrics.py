@@ -1,5 +1,6 @@
 """Metrics against scikit-learn and by hand; they are columns of runs, and users' own are among them."""
 
+import math
 import pickle
 
 import attrs
@@ -12,6 +13,7 @@ from sklearn.metrics import f1_score, recall_score
 import cosim
 from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
+from cosim.records.evenness import jain_index
 from cosim.tasks.metric import Answers
 from cosim.testing import check_task, small_system
 from scenarios.papers.vhfl import CellTraffic
@@ -47,6 +49,7 @@ def test_accuracies_of_clients_by_hand():
             "client_accuracy": 0.5,
             "worst_tenth_accuracy": 0.0,
             "client_spread": np.std([0.5, 0.0, 1.0]),
+            "client_jain_index": 1.5**2 / (3 * 1.25),
         }
     )
 
@@ -63,7 +66,7 @@ def test_metrics_are_the_last_columns_of_a_run():
     task = cosim.tasks.Classification(metrics=ALL)
     result = cosim.run(attrs.evolve(small_system(), task=task))
     names = ["macro_f1", *(f"accuracy_of_class_{label}" for label in range(4))]
-    names += ["client_accuracy", "worst_tenth_accuracy", "client_spread"]
+    names += ["client_accuracy", "worst_tenth_accuracy", "client_spread", "client_jain_index"]
     scores = [name for name in result.evaluations if name not in plain]
     assert scores == names
     assert result.evaluations[list(plain)].equals(plain)
@@ -111,3 +114,23 @@ def test_metrics_of_classes_and_of_clients_refuse_what_has_none():
     task = cosim.tasks.Regression(metrics=("ClientAccuracy",))
     with pytest.raises(ConfigurationError, match=r"CellTraffic\.split = .*arise at no client"):
         cosim.run(attrs.evolve(regression, task=task))
+
+
+def test_the_table_of_clients_has_their_accuracies(tmp_path):
+    """Accuracies of the kept model, of which the metric's columns are mean, spread and evenness."""
+    task = cosim.tasks.Classification(metrics=("ClientAccuracy",))
+    result = cosim.run(attrs.evolve(small_system(), task=task), keep="best", out=tmp_path / "a")
+    kept = result.evaluations[result.evaluations["version"] == result.summary.kept_version].iloc[0]
+    found = result.clients["accuracy"]
+    assert found.mean() == pytest.approx(kept["client_accuracy"], rel=1e-12)
+    assert found.std(ddof=0) == pytest.approx(kept["client_spread"], rel=1e-9)
+    assert jain_index(found.dropna()) == pytest.approx(kept["client_jain_index"], rel=1e-12)
+    assert cosim.Result.load(tmp_path / "a").clients.equals(result.clients)
+    assert "accuracy" not in cosim.run(small_system()).clients
+
+
+def test_jain_index_by_hand():
+    assert jain_index([3, 3, 3]) == 1.0
+    assert jain_index([5, 0, 0, 0]) == 0.25
+    assert jain_index([1, 2, 3]) == pytest.approx(36 / (3 * 14))
+    assert math.isnan(jain_index([0, 0]))

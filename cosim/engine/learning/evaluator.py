@@ -146,6 +146,17 @@ class Evaluator:
             raise ConfigurationError("label_ranks: the data set has no classes. Use evaluate instead.")
         return np.concatenate(list(self._on_test_set(weights, _label_ranks)))
 
+    def client_accuracies(self, weights: Weights, num: int) -> NDArray[np.float64] | None:
+        """Accuracy on the test share of each of `num` clients, shape (clients,), NaN for an empty share.
+
+        None if clients have no test shares, or quantities are predicted.
+        """
+        owners, targets = self._dataset.test_owners, self._dataset.test_y
+        if owners is None or self._dataset.num_classes is None:
+            return None
+        outputs = np.concatenate(list(self._on_test_set(weights, _outputs)))
+        return Answers(outputs, targets, owners).accuracies_of_clients(num)
+
     def _outputs(self, weights: Weights, x_BD: Tensor) -> Tensor:
         network = self._networks.of_this_thread().eval()
         copies = {name: weights[name].clone() for name in self._written if name in weights}

@@ -308,6 +308,12 @@ class Learner:
             scores = self._evaluator.scores(weights, own)
         return scores if first is None else {first: scores[first]} | dict(scores)
 
+    def client_accuracies(self, model: PendingModel, num: int) -> NDArray[np.float64] | None:
+        """Accuracy of a model on the test share of each of `num` clients (`Evaluator.client_accuracies`)."""
+        weights = self._computed(model)
+        with exact(self._device):
+            return self._evaluator.client_accuracies(weights, num)
+
     def losses(
         self,
         model: PendingModel,

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from cosim.clock.simulation import Simulation
 from cosim.engine.servers.cloud import VersionReport
@@ -89,7 +91,13 @@ class RunWriter:
         """Write what there is; returns the tables."""
         self._keep_model()
         kept_version = NO_VERSION if self._best is None else self._best.evaluation.version
-        return Result.of(self._rows, self._config, status, self.time_s, kept_version)
+        return Result.of(self._rows, self._config, status, self.time_s, kept_version, self._accuracies())
+
+    def _accuracies(self) -> NDArray[np.float64] | None:
+        """Accuracy of the kept model on the test share of each client, where clients have such shares."""
+        if self._best is None:
+            return None
+        return self._learner.client_accuracies(self._best.model, self._rows.num_clients)
 
     def _keep_model(self) -> None:
         """Save the last evaluated model, unless it is kept already."""

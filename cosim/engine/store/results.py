@@ -210,16 +210,18 @@ class Result:
         status: str,
         time_s: float,
         kept_version: int = NO_VERSION,
+        accuracies: NDArray[np.float64] | None = None,
     ) -> "Result":
         """Result of a run so far, in its folder where it has one.
 
         Args:
             kept_version: Of the model that it keeps.
+            accuracies: Of that model on the test share of each client; None if clients have none.
 
         Raises:
             ConfigurationError: A file cannot be written.
         """
-        tables, summary = rows.save(status, time_s, kept_version)
+        tables, summary = rows.save(status, time_s, kept_version, accuracies)
         return cls(config=config, summary=summary, folder=rows.folder, tables=tables)
 
     @classmethod

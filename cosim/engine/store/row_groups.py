@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.engine.store.table_file import TableFile
 from cosim.files.interrupts import interrupts_deferred
@@ -65,7 +66,7 @@ class RowGroups:
         digest: Digest | None = None,
         described: Callable[[], Columns] | None = None,
     ) -> None:
-        self._kept, self._num_clients, self.folder = kept, num_clients, folder
+        self._kept, self.num_clients, self.folder = kept, num_clients, folder
         self._group_rows, self._digest = group_rows, digest
         self._totals, self._costs = Totals(), JobCosts()
         self._sums, self._described = kept.client_sums or ClientSums(num_clients), described or dict
@@ -81,12 +82,17 @@ class RowGroups:
             self._close(until_s)
 
     def save(
-        self, status: str, time_s: float, kept_version: int = NO_VERSION
+        self,
+        status: str,
+        time_s: float,
+        kept_version: int = NO_VERSION,
+        accuracies: NDArray[np.float64] | None = None,
     ) -> "tuple[Mapping[str, pd.DataFrame], Summary]":
         """Write tables and summary into the folder, each file whole or not at all.
 
         Args:
             kept_version: Of the model that is kept.
+            accuracies: As for `Result.of`.
 
         Returns:
             The tables so far, and the summary.
@@ -97,19 +103,20 @@ class RowGroups:
         if self._failure is not None:
             raise self._failure
         columns, totals, _ = self._read()
-        columns["clients"] = self._described() | self._sums.after(columns).columns()
+        learned = {} if accuracies is None else {"accuracy": accuracies}
+        columns["clients"] = {**self._described(), **learned, **self._sums.after(columns).columns()}
         evaluations = self._kept.evaluations
         spent = totals.at_evaluations
         found = (
             np.array(
                 [own.worked_j + row.rest_j for own, row in zip(spent, evaluations, strict=False)], float
             ),
-            np.array([own.sent_bits / self._num_clients for own in spent], float),
+            np.array([own.sent_bits / self.num_clients for own in spent], float),
         )
         columns["evaluations"] = columns_of("evaluations", evaluations) | dict(
             zip(AT_EVALUATIONS, found, strict=True)
         )
-        summary = Summary.of(totals, evaluations, self._num_clients, status, time_s, kept_version)
+        summary = Summary.of(totals, evaluations, self.num_clients, status, time_s, kept_version)
         if self.folder is None:
             groups = {name: list(own) for name, own in self._groups.items()}
             return Tables(partial(_joined, groups, columns)), summary
