@@ -1,4 +1,4 @@
-"""Captions: what the numbers of a table are, for a reader who sees nothing else."""
+"""Captions: seeds, statistic, level and kind of the intervals of a table, in sentences."""
 
 import re
 from collections.abc import Collection
@@ -42,7 +42,7 @@ def captioned(
 
 
 def means_in_words(found: Collection[Sample]) -> str:
-    """What the numbers are: means over so many seeds, and the kind and level of their intervals."""
+    """Sentence about the numbers: means, their seeds, and the level and kind of their intervals."""
     measured = [sample for sample in found if not sample.metric.is_reached and sample.num_runs]
     counts = sorted({sample.num_runs for sample in measured or found})
     if not counts:
@@ -67,7 +67,7 @@ def means_in_words(found: Collection[Sample]) -> str:
 
 
 def _marks(table: Table) -> list[str]:
-    """What bold numbers are, where there are any."""
+    """Sentence about bold numbers, if there are any."""
     if not any(isinstance(cell, Number) and cell.is_best for row in table.rows for cell in row):
         return []
     return ["Bold: better than all others beside it, on the same seeds (each difference by itself)."]

@@ -41,7 +41,7 @@ class Number(NamedTuple):
 
     @property
     def beside(self) -> str:
-        """What stands beside the value."""
+        """Ends and note, which stand beside the value."""
         ends = "" if self.ends is None else f"[{self.ends[0]}, {self.ends[1]}]"
         return ", ".join(filter(None, (ends, self.note)))
 
@@ -91,7 +91,7 @@ def value_of(sample: Sample, scale: float = 1.0, is_best: bool = False) -> Cell:
 
 
 def rounded(value: float, decimals: int) -> str:
-    """The number with so many decimals; an end that is infinite in words."""
+    """The number with some decimals; an infinite end in words."""
     if not math.isfinite(value):
         return str(value)
     found = f"{round(value, decimals):.{max(decimals, 0)}f}"

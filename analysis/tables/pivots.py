@@ -24,7 +24,7 @@ class Pivot(NamedTuple):
     """Rows and columns of a pivot.
 
     Attributes:
-        fields: Those of the rows.
+        fields: Fields of the rows.
         head: Their heads.
         lines: Their values in words, each row once.
         names: Names of the columns.
