@@ -37,7 +37,7 @@ ROWS_OF_A_DOWNLOAD = 2
 """A span and a transfer, where models take time on their way down."""
 
 _BASE_BYTES = 0.35e9
-_BYTES_OF_A_CLIENT = {"arrays": 450.0, "events": 8_000.0}
+_BYTES_OF_A_CLIENT = {"arrays": 700.0, "events": 8_000.0}
 _BYTES_OF_A_JOB = {"arrays": 800.0, "events": 2_000.0}
 _OPEN_ROUNDS = 2
 """Global rounds whose rows wait besides: the one that has just ended, and one that filled the group."""
