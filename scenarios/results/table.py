@@ -18,7 +18,8 @@ MOST_ROWS = 12
 
 def table(path: Path) -> Iterator[str]:
     """The lines of a Markdown table; none of more rows than a page bears."""
-    frame = pd.read_csv(path).dropna(axis="columns", how="all")
+    read = pd.read_csv(path, keep_default_na=False, na_values="")  # "None" and "NA" are names of designs
+    frame = read.dropna(axis="columns", how="all")
     keys = list(frame.columns[: frame.columns.get_loc("seed")])
     if len(frame.drop_duplicates(keys)) > MOST_ROWS:
         return

@@ -216,6 +216,11 @@ def test_what_a_small_table_lacks_is_left_empty(table_kept):
     assert {"| A |  | 0.5123 |", "| B | 0.25 |  |"} <= {*results.section(told([]))}
 
 
+def test_names_that_look_like_nothing_stay(table_kept):
+    table_kept(pd.DataFrame({"algorithm": ["None", "NA"], "seed": 1, "accuracy": 0.5}))
+    assert {"| None | 0.5 |", "| NA | 0.5 |"} <= {*results.section(told([]))}
+
+
 def test_of_a_long_table_none_is_shown(table_kept):
     rows = pd.DataFrame({"algorithm": list("ABCDEFGHIJKL"), "seed": 1, "accuracy": 0.5})
     table_kept(rows)
