@@ -76,6 +76,7 @@ class Clock(simpy.Environment):
             if in_background and len(self._queue) == self._num_in_background + 1:  # the end of time
                 raise self._stuck()
 
+        made.__module__, made.__qualname__ = call.__module__, call.__qualname__  # for errors
         self.at(time_s).callbacks.append(made)  # type: ignore[union-attr]
 
     def _stuck(self) -> Deadlock:

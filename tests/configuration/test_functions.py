@@ -344,8 +344,11 @@ def test_named_modules_are_those_of_the_command(called, capsys):
         assert ended.value.code == code, capsys.readouterr().err
 
 
-TEXTS_THAT_NAME_NO_FUNCTION = {"file", "path", "column", "metrics", "personal", "first"}
-"""Of parts: of files, of columns in them and in results, kinds, and layers of a network."""
+TEXTS_THAT_NAME_NO_FUNCTION = {
+    *("file", "path", "column", "metrics", "personal", "first"),
+    *("some_name", "others_name"),
+}
+"""Of parts: of files, of columns in them and in results, kinds, layers of a network, and names of devices."""
 
 
 def test_every_text_of_a_part_is_known_to_name_a_function_or_not(called):
