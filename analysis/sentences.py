@@ -217,7 +217,7 @@ def _of_two(own: Order, goal: str) -> str:
 
 
 def _besides(own: Order, first: Order, goal: str) -> str:
-    """What a further metric says of the two designs of a sentence, in few words where the first allows it."""
+    """Words of a further metric about the two designs of a sentence, few where the first one allows it."""
     (other,), is_apart = own.others, first.others[0].is_apart
     if is_apart and not other.is_apart:
         return f"; {_what(own, '')} {'is the same' if own.is_same else 'cannot be told apart'}"
