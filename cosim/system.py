@@ -55,6 +55,7 @@ from cosim.records.shown import in_a_line, table
 from cosim.records.tables import SEEDS
 from cosim.schedules.port import check_schedules
 from cosim.tasks.port import Task
+from cosim.topology.disc import Disc
 from cosim.topology.port import Topology, even_cells
 
 _PARTS = ("protocol", "data", "devices", "uplink", "end")
@@ -131,7 +132,7 @@ class System:
     personal: tuple[str, ...] = ()
     data: Data = FashionMnist()
     task: Task | None = None
-    topology: Topology = Topology()
+    topology: Topology = Disc()
     devices: Devices = DrawnDevices()
     cycles: Cycles = CyclesPerStep()
     codec: Codec = Uncompressed()

@@ -21,7 +21,7 @@ from cosim.codecs import Uncompressed
 from cosim.configuration import from_dict
 from cosim.devices import CyclesPerBit, PowerRange
 from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget, NoFading, ResourceBlocks
-from cosim.topology import Topology
+from cosim.topology import Disc
 from scenarios.papers.rawhfl import RawHfl, VideoRequests
 
 MODEL = "mlp-43-512-256-256"
@@ -41,7 +41,7 @@ def paper_scale() -> System:
         num_clients=48,
         model=MODEL,
         data=VideoRequests(),
-        topology=Topology(cell_radius_m=400.0),
+        topology=Disc(cell_radius_m=400.0),
         cycles=CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
         devices=DrawnDevices(
             min_frequency_hz=PerGroup(values=(1.2e9,)),

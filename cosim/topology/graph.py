@@ -5,7 +5,7 @@ the topology gives, each in a random direction. Nodes are named "cloud", "edge-0
 
 Usage::
 
-    graph = graph_of(Topology(), cell_sizes=(15, 15), sim=sim)
+    graph = graph_of(Disc(), cell_sizes=(15, 15), sim=sim)
     graph.edges["edge-00", "client-0003"]["distance_m"]
 """
 
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.names import CLOUD, ClientNames, client_name, edge_name
-from cosim.topology.port import Topology, pairs
+from cosim.topology.disc import pairs
+from cosim.topology.port import Topology
 
 if TYPE_CHECKING:
     import networkx as nx

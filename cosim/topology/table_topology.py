@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import part, refuse
+from cosim.configuration import part
 from cosim.files.tables.devices import table_of_devices
 from cosim.files.tables.faults import reads
 from cosim.names import by_number
@@ -27,13 +27,6 @@ class TableTopology(Topology):
     """
 
     file: str = ""
-
-    @override
-    def __attrs_post_init__(self) -> None:
-        usual = Topology().min_distance_m
-        if self.min_distance_m != usual:
-            rule, fix = "has no effect: the table gives the distances", "Leave min_distance_m out."
-            raise refuse("TableTopology", "min_distance_m", self.min_distance_m, rule, fix)
 
     @override
     def files(self) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def system(point: Point, options: Options, place: int = 0) -> cosim.System:
         num_clients=NUM_CLIENTS,
         model="relu-12-8-4",
         data=cosim.data.Synthetic(split=cosim.data.Iid()),
-        topology=cosim.topology.Topology(cell_radius_m=400.0),
+        topology=cosim.topology.Disc(cell_radius_m=400.0),
         cycles=cosim.devices.CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
         devices=cosim.DrawnDevices(
             min_frequency_hz=cosim.PerGroup(values=(1.2e9,)),

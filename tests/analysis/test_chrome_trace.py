@@ -85,7 +85,7 @@ def hist(out: Path | None = None) -> cosim.Result:
         num_clients=5,
         model="relu-12-8-4",
         data=cosim.data.Synthetic(),
-        topology=cosim.topology.Topology(backhaul_delay_s=1e-4),
+        topology=cosim.topology.Disc(backhaul_delay_s=1e-4),
         uplink=cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6)),
         protocol=cosim.Hist(training=training),
         end=cosim.AfterRounds(num_global_rounds=3),

@@ -29,7 +29,7 @@ from cosim.data import Synthetic
 from cosim.engine.store.row_groups import RowGroups
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.rows import DONE, Fate, Round, Span
-from cosim.topology import Topology
+from cosim.topology import Disc
 from cosim.waiting import AtLeast, FirstK, UploadDeadline
 from scenarios.papers.rawhfl import CommonSteps, RawHfl, Unconstrained
 
@@ -133,7 +133,7 @@ def test_a_path_is_unbroken_and_as_long_as_its_round(protocol, seed, sizes, dela
             num_cells=len(sizes),
             num_clients=sum(sizes),
             cell_sizes=tuple(sizes),
-            topology=Topology(backhaul_delay_s=delay_s),
+            topology=Disc(backhaul_delay_s=delay_s),
             **downlink,
         )
     )

@@ -155,7 +155,7 @@ NUM_VALUES = 12 * 8 + 8 * 4
 
 
 def test_models_have_32_bits_a_value_where_updates_have_fewer():
-    topology = cosim.topology.Topology(backhaul_rate_bps=1e6)
+    topology = cosim.topology.Disc(backhaul_rate_bps=1e6)
     result = cosim.run(small(cosim.codecs.Signs(), topology=topology, evaluation=cosim.Never()))
     assert set(result.transfers["payload_bits"]) == {NUM_VALUES}
     carried = result.spans[result.spans["node"].str.startswith("edge")]

@@ -55,7 +55,7 @@ def test_half_the_bits_go_down_and_all_of_them_up(codec):
 
 def test_the_backhaul_carries_what_it_did():
     """Cells and cloud send each other 32 bits a value."""
-    topology = cosim.topology.Topology(backhaul_rate_bps=1e5)
+    topology = cosim.topology.Disc(backhaul_rate_bps=1e5)
     ends_s = [
         run(attrs.evolve(small_system(), **down, topology=topology, evaluation=Never())).spans
         for down in (DOWN | {"model_codec": None}, DOWN)

@@ -405,7 +405,7 @@ SYSTEMS = [
     cosim.System(protocol=cosim.HFedAvg()),
     cosim.System(protocol=cosim.Hist(submodel_sizes=cosim.protocols.Fractions(values=(0.1, 0.2, 0.3, 0.4)))),
     cosim.System(num_cells=2, num_clients=5, cell_sizes=(2, 3), evaluation=cosim.Never()),
-    cosim.System(seed=0, topology=cosim.topology.Topology(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
+    cosim.System(seed=0, topology=cosim.topology.Disc(backhaul_delay_s=0.1, backhaul_rate_bps=1e9)),
     cosim.System(
         devices=cosim.DrawnDevices(
             min_frequency_hz=cosim.PerGroup(values=(1e9,)), max_frequency_hz=cosim.PerGroup(values=(1.1e9,))

@@ -111,13 +111,6 @@ def test_a_wrong_table_is_refused_before_the_clock_starts(table, header, rows):
         cosim.run(worlds.one_cell(1e9, 1e9, devices=devices, evaluation=Never()))
 
 
-def test_distances_that_do_nothing_are_refused(table):
-    with pytest.raises(
-        ConfigurationError, match=r"TableTopology\.min_distance_m = 1: has no effect: the table"
-    ):
-        TableTopology(file=table(*ROWS), min_distance_m=1.0)
-
-
 # --- Mixtures ---------------------------------------------------------------------------------------------
 
 

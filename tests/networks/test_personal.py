@@ -156,7 +156,7 @@ def test_a_run_is_a_loop_that_keeps_them_by_hand(tmp_path, build, words, keeps):
 
 def test_neither_way_has_bits_for_them_and_times_alone_are_the_same():
     """12 x 8 + 8 values of 140 travel; the head's 36 do not."""
-    topology = cosim.topology.Topology(backhaul_rate_bps=1e6)
+    topology = cosim.topology.Disc(backhaul_rate_bps=1e6)
     shared, found = (
         cosim.run(system(words, topology=topology), num_workers=1) for words in ((), ("layers.1",))
     )

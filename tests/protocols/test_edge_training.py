@@ -38,7 +38,7 @@ from cosim.engine.servers.cloud import Cloud
 from cosim.radio import CoherenceTime, EveryEdgeRound, EveryGlobalRound, RedividedShares
 from cosim.recording.recorder import Recorder
 from cosim.selection.drawn import Uniform
-from cosim.topology import Topology
+from cosim.topology import Disc
 from cosim.values.pending import PendingModel
 from cosim.waiting import Waiting
 
@@ -227,9 +227,7 @@ def test_participants_are_drawn_anew_and_uniformly() -> None:
 
 
 def test_backhaul_takes_its_delay_and_its_rate_on_both_ways() -> None:
-    system = evolve(
-        one_cell((3e9,), (1.0,)), topology=Topology(backhaul_delay_s=0.25, backhaul_rate_bps=8192.0)
-    )
+    system = evolve(one_cell((3e9,), (1.0,)), topology=Disc(backhaul_delay_s=0.25, backhaul_rate_bps=8192.0))
     played = play(changed(system, num_edge_rounds=2))
     edge = [tuple(span)[1:6] for span in played.trace.spans if span.node == "edge-00"]
     backhaul_s, round_s = 0.25 + 0.5, 1e-3 + 4096e-6
@@ -292,7 +290,7 @@ def composed(parts: tuple[object, ...], bandwidth_hz: float = 0.4e6) -> System:
         num_clients=7,
         model="relu-12-8-4",
         data=Synthetic(),
-        topology=Topology(backhaul_delay_s=1e-3, backhaul_rate_bps=1e7),
+        topology=Disc(backhaul_delay_s=1e-3, backhaul_rate_bps=1e7),
         devices=DrawnDevices(
             min_frequency_hz=PerClient(values=(*[1e9] * 5, 1e7, 1e7)),
             max_frequency_hz=PerClient(values=(*[4e9] * 5, 2e7, 2e7)),

@@ -32,7 +32,7 @@ from cosim.jobs.job import Job
 from cosim.protocols import EqualSizes, LatencyOptimal
 from cosim.radio import NoFading, OverTheAir, ResourceBlocks
 from cosim.recording.recorder import Recorder
-from cosim.topology import Topology
+from cosim.topology import Disc
 from scenarios.papers.rawhfl import RawHfl
 from scenarios.papers.vhfl import Vhfl
 
@@ -168,7 +168,7 @@ def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
 def test_a_slow_backhaul_counts() -> None:
     """If it takes all the time, no cell may hold more than another."""
     played = system(submodel_sizes=LatencyOptimal(largest=3.0))
-    slow = evolve(played, topology=Topology(backhaul_rate_bps=1e2))
+    slow = evolve(played, topology=Disc(backhaul_rate_bps=1e2))
     assert sorted(counts(slow, play(slow)[1], 1)) == [3, 3, 4]
     assert sorted(counts(played, play(played)[1], 1)) != [3, 3, 4]
 

@@ -29,7 +29,7 @@ from cosim import (
 from cosim.configuration import to_dict
 from cosim.data import Synthetic
 from cosim.radio import LinkBudget
-from cosim.topology import Topology
+from cosim.topology import Disc
 from cosim.training.local_steps import SameSteps
 from cosim.waiting import UploadDeadline
 from scenarios.command_line.run import read_config
@@ -49,7 +49,7 @@ SMALL = tuple(
         cell_sizes=cell_sizes,
         model=model,
         data=Synthetic(),
-        topology=Topology(backhaul_rate_bps=1e6),
+        topology=Disc(backhaul_rate_bps=1e6),
         uplink=Radio(link=link, fading=Rayleigh(num_antennas=2)),
         protocol=protocol,
         end=AfterRounds(num_global_rounds=rounds),

@@ -197,7 +197,7 @@ def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) 
     assert shown["protocol.training.local"] == ["Sgd", "", "HIST journal, eq. 5: SGD", rules]
     assert shown["uplink.link.snr_db"] == ["PerGroup", "", "", "Column, PerClient"]
     assert shown["uplink.link.snr_db.values"] == ["0", "dB", "chosen in this scenario", ""]
-    assert shown["topology"][::3] == ["Topology", "TableTopology"]
+    assert shown["topology"][::3] == ["Disc", "TableTopology"]
     assert page(cosim("show", "hist")[1])["uplink.link.snr_db.values"][2] == "HIST journal, Section VI-C"
     assert page(cosim("show", "aircomp")[1])["uplink.sharing"][2] == "chosen in this scenario"
 
@@ -501,7 +501,7 @@ def test_bad_input_is_one_message_and_leaves_no_folder(
             '{"system": {"codec": {"kind": "Uncompressed", "bits_per_parameter": -1}}}',
             ("Uncompressed.bits_per_parameter = -1", "at least 1", "Use the default, 32"),
         ),
-        ('{"system": {"topology": {"cell_radius_m": NaN}}}', ("Topology.cell_radius_m = nan", "finite")),
+        ('{"system": {"topology": {"kind": "Disc", "cell_radius_m": NaN}}}', ("Disc.cell_radius_m = nan", "finite")),
         (
             '{"system": {"protocol": {"kind": "Hits"}}}',
             ("'kind' must be one of FedAsync, FedBuff", "Did you mean Hist?"),

@@ -244,7 +244,7 @@ SAME = cosim.SameSteps(num_local_steps=2)
         ({"devices": drawn_devices(Slower())}, {"devices": drawn_devices(None)}),
         ({"cycles": Costlier()}, {"cycles": cosim.devices.CyclesPerStep()}),
         ({"protocol": steps(Twofold(range_of_steps=(2,)))}, {"protocol": steps(SAME)}),
-        ({"topology": Wide()}, {"topology": cosim.topology.Topology()}),
+        ({"topology": Wide()}, {"topology": cosim.topology.Disc()}),
     ],
 )
 def test_methods_of_mixins_are_asked_on_both_clocks(own, usual):

@@ -14,7 +14,7 @@ from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget
 from cosim.radio.propagation.pathloss import Environment
-from cosim.topology import TableTopology, Topology
+from cosim.topology import Disc, TableTopology, Topology
 
 
 def linked(topology: Topology, environment: Environment, **budget: Any) -> cosim.System:
@@ -56,14 +56,14 @@ def test_a_distance_that_a_link_refuses_has_its_row(environment, distance_m, rul
     ("topology", "environment", "said"),
     [
         (
-            Topology(),
+            Disc(),
             "inh-open",
-            r"Topology\.min_distance_m = 35 and cell_radius_m = 500: client-000\d is .* from 0 to 150 m",
+            r"Disc\.min_distance_m = 35 and cell_radius_m = 500: client-000\d is .* from 0 to 150 m",
         ),
         (
-            Topology(min_distance_m=0.0, cell_radius_m=9.0),
+            Disc(min_distance_m=0.0, cell_radius_m=9.0),
             "uma",
-            r"Topology\.min_distance_m = 0 and cell_radius_m = 9: client-000\d is .* from 10 to 5000 m",
+            r"Disc\.min_distance_m = 0 and cell_radius_m = 9: client-000\d is .* from 10 to 5000 m",
         ),
         (Street(), "uma", r"Street\.distances_m: client-0000 is 4 m .*from 10 to 5000 m"),
     ],

@@ -12,18 +12,19 @@ from scipy import stats
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.names import CLOUD, client_name, edge_name
+from cosim.topology.disc import Disc
 from cosim.topology.graph import graph_of
-from cosim.topology.port import Topology, even_cells
+from cosim.topology.port import even_cells
 
 pytestmark = pytest.mark.quick
 
 EXACTLY = {"rel": 1e-12, "abs": 0.0}
 SIGNIFICANCE = 0.001
-RING = Topology(cell_radius_m=400.0, min_distance_m=100.0)
+RING = Disc(cell_radius_m=400.0, min_distance_m=100.0)
 
 
 def sites(num_cells: int, radius_m: float) -> list[tuple[float, float]]:
-    graph = graph_of(Topology(cell_radius_m=radius_m), (1,) * num_cells, Simulation(seed=1))
+    graph = graph_of(Disc(cell_radius_m=radius_m), (1,) * num_cells, Simulation(seed=1))
     return [graph.nodes[edge_name(cell)]["position_m"] for cell in range(num_cells)]
 
 
@@ -102,7 +103,7 @@ def places(num_clients: int, seed: int = 1) -> np.ndarray:
 )
 @settings(max_examples=50, deadline=None)
 def test_clients_lie_in_their_ring(radius_m, inner_share, cell_sizes, seed):
-    topology = Topology(cell_radius_m=radius_m, min_distance_m=inner_share * radius_m)
+    topology = Disc(cell_radius_m=radius_m, min_distance_m=inner_share * radius_m)
     graph = graph_of(topology, cell_sizes, Simulation(seed=seed))
     for name, data in graph.nodes(data=True):
         if data["kind"] == "client":
@@ -181,9 +182,9 @@ def test_another_cell_keeps_the_offsets_and_another_seed_moves_them():
 
 def test_a_ring_without_a_place_is_refused():
     with pytest.raises(
-        ConfigurationError, match=r"Topology\.min_distance_m = 50: must be below cell_radius_m = 50"
+        ConfigurationError, match=r"Disc\.min_distance_m = 50: must be below cell_radius_m = 50"
     ):
-        Topology(cell_radius_m=50.0, min_distance_m=50.0)
+        Disc(cell_radius_m=50.0, min_distance_m=50.0)
 
 
 # --- Cells and groups -------------------------------------------------------------------------------------
@@ -213,6 +214,6 @@ def test_even_cells_lose_nobody(num_clients, num_cells):
     [(0.0, None, 0.0), (0.25, None, 0.25), (0.0, 1e6, 8.0), (0.25, 1e6, 8.25), (0.25, 4e6, 2.25)],
 )
 def test_backhaul_time_by_arithmetic(delay_s, rate_bps, expected_s):
-    topology = Topology(backhaul_delay_s=delay_s, backhaul_rate_bps=rate_bps)
+    topology = Disc(backhaul_delay_s=delay_s, backhaul_rate_bps=rate_bps)
     assert topology.backhaul_s(8_000_000) == expected_s
     assert topology.backhaul_s(0) == delay_s

@@ -227,7 +227,7 @@ def test_a_server_that_steps_moves_the_model_and_takes_the_variate_as_it_comes()
 
 def test_both_ways_carry_twice_the_model():
     """Bits, seconds and joules on the air, and the backhaul's seconds, beside plain SGD's."""
-    topology = cosim.topology.Topology(backhaul_rate_bps=1e6)
+    topology = cosim.topology.Disc(backhaul_rate_bps=1e6)
     plain, found = (
         cosim.run(patient(rule, topology=topology), num_workers=1) for rule in (Sgd(batch_size=BATCH), RULE)
     )

@@ -60,7 +60,7 @@ def test_usual_numbers_are_not_remarked_on(tmp_path):
             "uplink.rate_bps = 10 bit/s is little. Use 1e+07, if",
         ),
         (
-            {"topology": cosim.topology.Topology(backhaul_rate_bps=54.0)},
+            {"topology": cosim.topology.Disc(backhaul_rate_bps=54.0)},
             "topology.backhaul_rate_bps = 54 bit/s is little. Use 5.4e+07, if 54 Mbit/s was meant.",
         ),
         (

@@ -13,7 +13,7 @@ from cosim.links import RateTrace, TracedLink
 from cosim.names import ClientNames
 from cosim.queues import Empirical
 from cosim.radio import GainTrace, LargeScale, LinkBudget, NoiseOnly
-from cosim.topology import TableTopology, Topology
+from cosim.topology import Disc, TableTopology
 
 CLIENTS, SIM = ClientNames(0, 1), Simulation(seed=1)
 READ = {
@@ -55,7 +55,7 @@ def test_what_a_class_refuses_keeps_the_field_of_the_class(tmp_path):
     assert refused.value.field == "Battery.capacity_j"
 
 
-@pytest.mark.parametrize("topology", [Topology(min_distance_m=0.0, cell_radius_m=9.0), None])
+@pytest.mark.parametrize("topology", [Disc(min_distance_m=0.0, cell_radius_m=9.0), None])
 def test_a_distance_that_a_link_refuses_names_what_gave_it(topology, tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("device,distance_m\n0,5\n")
@@ -63,7 +63,7 @@ def test_a_distance_that_a_link_refuses_names_what_gave_it(topology, tmp_path):
     given = topology or TableTopology(file=str(path))
     with pytest.raises(ConfigurationError) as refused:
         cosim.run(worlds.one_cell(1e9, topology=given, uplink=radio, evaluation=cosim.Never()))
-    assert refused.value.field == ("TableTopology.file" if topology is None else "Topology.cell_radius_m")
+    assert refused.value.field == ("TableTopology.file" if topology is None else "Disc.cell_radius_m")
 
 
 def test_a_run_over_a_damaged_file_names_its_field(tmp_path):

@@ -37,7 +37,7 @@ from cosim.engine.servers.cloud import Cloud
 from cosim.jobs.job import Job
 from cosim.radio import EveryEdgeRound, LargeScale, LinkBudget, NoFading, ResourceBlocks
 from cosim.recording.recorder import Recorder
-from cosim.topology import Topology
+from cosim.topology import Disc
 from cosim.training.local_steps import SameSteps
 from cosim.training.programs.sgd_steps import mini_batches
 from scenarios.papers.rawhfl import (
@@ -56,7 +56,7 @@ BASE = System(
     num_clients=7,
     model="relu-12-8-4",
     data=Synthetic(split=Iid()),
-    topology=Topology(cell_radius_m=400.0),
+    topology=Disc(cell_radius_m=400.0),
     cycles=CyclesPerBit(cycles_per_bit=(25.0, 40.0)),
     devices=DrawnDevices(
         min_frequency_hz=PerGroup(values=(1.2e9,)),
@@ -194,7 +194,7 @@ def test_a_margin_is_time_to_spare():
 
 def test_at_full_power_the_slowest_link_is_waited_for():
     """Without constraints an edge round lasts until the last has arrived."""
-    weak = evolve(BASE, topology=Topology(cell_radius_m=4000.0, min_distance_m=3000.0))
+    weak = evolve(BASE, topology=Disc(cell_radius_m=4000.0, min_distance_m=3000.0))
     played = play(with_policy(Unconstrained(), weak, sharing=ResourceBlocks(num_blocks=4)))
     rows = [row for row in played.trace.rounds if row.level == "edge"]
     assert max(row.end_s - row.start_s for row in rows) > 150.0
@@ -290,7 +290,7 @@ def test_few_are_selected_twice_in_a_row(solver):
 @pytest.mark.parametrize("solver", [ExactSolver(), Algorithm2()])
 def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     """Far clients of low power: some rounds are short, some empty, and the clock goes on."""
-    far = evolve(BASE, topology=Topology(cell_radius_m=1500.0, min_distance_m=500.0))
+    far = evolve(BASE, topology=Disc(cell_radius_m=1500.0, min_distance_m=500.0))
     quiet = evolve(BASE.devices, tx_power=PowerRange(lowest_dbm=0.0, highest_dbm=10.0))
     system = with_policy(ResourceAware(solver=solver), evolve(far, devices=quiet))
     system = evolve(

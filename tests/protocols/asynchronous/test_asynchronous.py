@@ -225,7 +225,7 @@ def test_shares_of_a_band_are_those_of_the_concurrency() -> None:
 
 
 def test_the_backhaul_takes_its_time_on_both_ways() -> None:
-    topology = cosim.topology.Topology(backhaul_delay_s=UNIT_S)
+    topology = cosim.topology.Disc(backhaul_delay_s=UNIT_S)
     protocol = FedBuff(num_updates=1, training=CLIENTS)
     updates = run(lasting(2, protocol=protocol, topology=topology)).updates
     assert (updates["applied_s"].head(3) / UNIT_S).tolist() == [4, 8, 12]
