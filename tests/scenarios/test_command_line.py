@@ -501,7 +501,10 @@ def test_bad_input_is_one_message_and_leaves_no_folder(
             '{"system": {"codec": {"kind": "Uncompressed", "bits_per_parameter": -1}}}',
             ("Uncompressed.bits_per_parameter = -1", "at least 1", "Use the default, 32"),
         ),
-        ('{"system": {"topology": {"kind": "Disc", "cell_radius_m": NaN}}}', ("Disc.cell_radius_m = nan", "finite")),
+        (
+            '{"system": {"topology": {"kind": "Disc", "cell_radius_m": NaN}}}',
+            ("Disc.cell_radius_m = nan", "finite"),
+        ),
         (
             '{"system": {"protocol": {"kind": "Hits"}}}',
             ("'kind' must be one of FedAsync, FedBuff", "Did you mean Hist?"),
