@@ -7,6 +7,8 @@ have their defaults if there is no column. An empty cell means unlimited in a co
 infinite; a device without `battery_capacity_j` has no battery.
 Other columns are ignored, such as `distance_m` (`TableTopology`) and `snr_db` (`Column`), unless a name is so
 close to one of these that it seems to be misspelled.
+`presence_on_s` and `presence_off_s` are the mean times that a device stays and is away, both exponential
+(`OnOff`); a device with an empty cell there is always there.
 
 Usage: `System(devices=DeviceTable(file="phones.csv"), topology=TableTopology(file="phones.csv"))`.
 
@@ -25,22 +27,25 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, part
+from cosim.configuration import ConfigurationError, part, refuse
 from cosim.devices.battery import Battery
 from cosim.devices.device import NUMBERS, DeviceArrays, DeviceNumbers
 from cosim.devices.port import Devices
 from cosim.devices.power_control import PowerControl
-from cosim.devices.presence import Presence
+from cosim.devices.presence import OnOff, Presence
 from cosim.devices.processor import Processor
 from cosim.devices.training_time import TrainingTime
 from cosim.files.tables.devices import DeviceRows, table_of_devices
 from cosim.files.tables.faults import place, reads
 from cosim.names import ClientNames
+from cosim.queues.service import Exponential
 
 BATTERY = "battery_"
 """Prefix of the names of a battery's numbers."""
 KIND = "kind"
 """Column of the names of kinds."""
+PRESENCE = ("presence_on_s", "presence_off_s")
+"""Columns of the mean times that a device stays, and is away."""
 OTHERS = ("device", "distance_m", "snr_db")
 """Columns that other built-in parts read."""
 
@@ -72,7 +77,7 @@ class DeviceTable(Devices):
     def of_clients(self, sim: Simulation, cell_sizes: Sequence[int]) -> DeviceArrays:
         rows = table_of_devices(DeviceTable, self.file)
         of_batteries = [BATTERY + attribute.name for attribute in attrs.fields(Battery)]
-        self._check_columns(rows, [*NUMBERS, *of_batteries, KIND])
+        self._check_columns(rows, [*NUMBERS, *of_batteries, KIND, *PRESENCE])
         clients = ClientNames(0, sum(cell_sizes))
         columns = {}
         for attribute in attrs.fields(DeviceNumbers):
@@ -88,7 +93,7 @@ class DeviceTable(Devices):
             processor=self.processor,
             power_control=self.power_control,
             training_time=self.training_time,
-            presence=self.presence,
+            presence=_presences(rows, clients, self.presence),
             battery=_batteries(rows, clients),
         )
 
@@ -112,7 +117,30 @@ def _kinds(rows: DeviceRows, clients: ClientNames) -> Sequence[str] | None:
     if KIND not in rows.table.columns:
         return None
     each, which = rows.table.names(KIND)
-    return [each[place] for place in rows.by_client(clients, which).tolist()]
+    return [each[int(place)] for place in rows.by_client(clients, which).tolist()]
+
+
+def _presences(
+    rows: DeviceRows, clients: ClientNames, usual: Presence | None
+) -> Presence | list[Presence | None] | None:
+    """Presence of each client, always there if its times are empty; that of the part without the columns."""
+    table, (on, off) = rows.table, PRESENCE
+    if on not in table.columns and off not in table.columns:
+        return usual
+    if usual is not None:
+        rule = f"the table has a column {on if on in table.columns else off}, too"
+        raise refuse("DeviceTable", "presence", type(usual).__name__, rule, "Leave one of both out.")
+    columns = {name: table.numbers(name, gaps=True) for name in PRESENCE}
+    for name, other in ((on, off), (off, on)):
+        is_gap = np.isnan(columns[name]) & ~np.isnan(columns[other])
+        table.check(name, is_gap, "is empty", f"a mean time, or no {other}", value=False)
+        table.check(name, columns[name] == 0.0, "is no mean time", "a time above 0")
+    own = (rows.by_client(clients, columns[name]).tolist() for name in PRESENCE)
+    return [None if math.isnan(on_s) else _on_off(on_s, off_s) for on_s, off_s in zip(*own, strict=True)]
+
+
+def _on_off(on_s: float, off_s: float) -> OnOff:
+    return OnOff(on=Exponential(rate_per_s=1.0 / on_s), off=Exponential(rate_per_s=1.0 / off_s))
 
 
 def _batteries(rows: DeviceRows, clients: ClientNames) -> list[Battery | None] | None:

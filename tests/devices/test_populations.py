@@ -185,3 +185,40 @@ def test_a_mixture_comes_back_from_its_file_and_keeps_the_laws():
     assert again == system
     assert attrs.asdict(again.devices)["share"] == 0.4
     cosim.testing.check_system(system)
+
+
+PRESENT = "device,frequency_hz,capacitance_j_per_hz2,tx_power_w,presence_on_s,presence_off_s"
+
+
+def present(folder, *rows: str) -> DeviceTable:
+    lines = [f"{number},1e9,1e-28,0.2,{times}" for number, times in enumerate(rows)]
+    (folder / "a.csv").write_text("\n".join([PRESENT, *lines]))
+    return DeviceTable(file=str(folder / "a.csv"))
+
+
+def test_a_table_of_devices_may_have_a_presence_a_row(tmp_path):
+    devices = present(tmp_path, "30,10", ",", "5,20").of_clients(Simulation(seed=3), (3,))
+    found = [device.presence for device in devices]
+    assert found[1] is None
+    means = [value for own in (found[0], found[2]) for value in (own.on.mean_s, own.off.mean_s, own.share)]
+    assert means == pytest.approx([30.0, 10.0, 0.75, 5.0, 20.0, 0.2])
+    system = cosim.evolve(cosim.testing.small_system(), num_cells=1, num_clients=3, evaluation=Never())
+    cosim.run(cosim.evolve(system, devices=present(tmp_path, "0.02,0.01", ",", "0.01,0.01")), num_workers=1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (("30,10", "30,"), r"presence_off_s.*is empty\. Use a mean time, or no presence_on_s"),
+        (("0,10", "30,10"), r"presence_on_s.*is no mean time\. Use a time above 0"),
+    ],
+)
+def test_wrong_times_of_presence_are_refused(rows, message, tmp_path):
+    with pytest.raises(ConfigurationError, match=message):
+        present(tmp_path, *rows).of_clients(Simulation(seed=3), (2,))
+
+
+def test_two_presences_are_refused(tmp_path):
+    both = cosim.evolve(present(tmp_path, "30,10"), presence=cosim.devices.OnOff())
+    with pytest.raises(ConfigurationError, match=r"presence_on_s, too\. Leave one of both out\."):
+        both.of_clients(Simulation(seed=3), (1,))
