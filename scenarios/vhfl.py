@@ -58,7 +58,7 @@ def sojourn(network: PublicNetwork) -> Sojourn:
     service = network.service
     assert isinstance(service, HyperExponential)
     return Sojourn(
-        arrival_rate_per_s=network.arrival_rate_per_s,
+        arrival_rate_per_s=network.arrivals.mean_rate_per_s,
         weights=service.weights,
         rates_per_s=service.rates_per_s,
     )

@@ -105,6 +105,9 @@ def dropped(designs: Sequence[Design], fates: AllFates) -> dict[str, Any]:
         "all dropped": lambda run: run.summary.num_dropped,
         **{reason: because(reason) for reason in reasons},
     }
+    if any(run.stations["num_lost"].any() for d in designs for run in d.counted):
+        columns["packets lost in queues"] = lambda run: float(run.stations["num_lost"].sum())
+        columns["of clients"] = lambda run: float(run.stations["num_lost_client_packets"].sum())
     rows = [
         [d.name, *(cell(d.values(measure), is_share(words)) for words, measure in columns.items())]
         for d in designs

@@ -1,4 +1,4 @@
-"""Disciplines: first come first served, messages first, the public first, and limited patience.
+"""Disciplines: first come first served, messages first, the public first, limited patience and limited room.
 
 Validation: `cosim validate delay-laws`.
 """
@@ -6,7 +6,7 @@ Validation: `cosim validate delay-laws`.
 from typing_extensions import override
 
 from cosim.clock.instants import deadline_after
-from cosim.configuration import Lack, knob, part, positive
+from cosim.configuration import Lack, at_least, knob, part, positive
 from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.queues.port import Discipline, Line, Queue, Queued
 
@@ -56,6 +56,27 @@ class Impatient(Discipline):
         return _ImpatientQueue(self.order.queue(), self.patience_s)
 
 
+@part
+class FiniteBuffer(Discipline):
+    """Packets, the public's and the messages', are lost if they find no room to wait.
+
+    With one server and room for K - 1 packets it is the K of M/M/1/K.
+
+    Attributes:
+        num_waiting: Most packets that wait, besides the packets in service. [no source]
+        order: Order of service of the packets that wait.
+    """
+
+    lacks = (Lack(EVERY_UPDATE),)
+
+    num_waiting: int = knob(at_least(0), default=10)
+    order: Discipline = FirstComeFirstServed()
+
+    @override
+    def queue(self) -> Queue:
+        return _FiniteQueue(self.order.queue(), self.num_waiting)
+
+
 class _TwoLines(Queue):
     """Queue with a line for messages and one for the public's packets."""
 
@@ -89,4 +110,26 @@ class _ImpatientQueue(Queue):
         while (packet := self._queue.next(now_s)) is not None:
             if deadline_after(packet.arrival_s, self._patience_s) >= now_s:
                 return packet
+            packet.lose()
         return None
+
+
+class _FiniteQueue(Queue):
+    """Queue that loses packets which find it full; one that has given up counts until it is left out."""
+
+    def __init__(self, queue: Queue, room: int) -> None:
+        self._queue, self._room, self._num = queue, room, 0
+
+    @override
+    def enter(self, packet: Queued) -> None:
+        if self._num == self._room:
+            packet.lose()
+            return
+        self._num += 1
+        self._queue.enter(packet)
+
+    @override
+    def next(self, now_s: float) -> Queued | None:
+        packet = self._queue.next(now_s)
+        self._num = 0 if packet is None else self._num - 1
+        return packet

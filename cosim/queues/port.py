@@ -1,8 +1,8 @@
 """Discipline: the port of the order of service in a queue.
 
 A queue is asked when a server becomes free, and is told the instant, so that it can leave out packets that
-have given up by then. A packet that finds a server free enters no queue. A service that has begun is not
-interrupted.
+have given up by then; what it leaves out, or does not take, it loses (`Queued.lose`). A packet that finds a
+server free enters no queue. A service that has begun is not interrupted.
 
 Usage::
 
@@ -28,6 +28,7 @@ Validation: `cosim validate delay-laws`.
 
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from typing_extensions import override
@@ -43,11 +44,17 @@ class Queued(NamedTuple):
         arrival_s: Instant of its arrival.
         service_s: Duration of its service.
         message: Message to which it belongs; None means the public's.
+        on_loss: Told of the packet if it leaves without service.
     """
 
     arrival_s: float
     service_s: float
     message: Message | None
+    on_loss: Callable[["Queued"], None]
+
+    def lose(self) -> None:
+        """Count the packet as lost; whatever drops it calls this."""
+        self.on_loss(self)
 
 
 class Queue(ABC):

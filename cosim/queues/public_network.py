@@ -5,13 +5,13 @@ An upload that its sender gives up does not change the queue: late packets stay 
 service.
 
 Scope and limitations: only the uplink; one station on each path, no loss except by lateness, unless the
-discipline loses a packet and with it the whole update; no reaction of the public's traffic to congestion. The
-paper has no energy model: here a client sends, at its transmit power, from the start of its upload until it
-has arrived or been given up, so waiting in the queue costs it as well.
+discipline loses a packet (`FiniteBuffer`, `Impatient`) and with it the whole update; no reaction of the
+public's traffic to congestion. The paper has no energy model: here a client sends, at its transmit power,
+from the start of its upload until it has arrived or been given up, so waiting in the queue costs it as well.
 
 Usage::
 
-    network = PublicNetwork(arrival_rate_per_s=2.0, service=HyperExponential(weights=(0.3, 0.7)))
+    network = PublicNetwork(service=HyperExponential(weights=(0.3, 0.7)))
     (link,) = network.of_cells(sim, [cell])
     upload = link.open("client-0001", payload, Job(1, 0, 0), 0.2)
 
@@ -25,11 +25,12 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from cosim.clock.simulation import Event, Simulation
-from cosim.configuration import ConfigurationError, at_least, knob, not_negative, part
+from cosim.configuration import ConfigurationError, at_least, knob, part
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell, CellLink, Link
 from cosim.links.upload import Upload
+from cosim.queues.arrivals import Arrivals, PoissonArrivals
 from cosim.queues.disciplines import FirstComeFirstServed
 from cosim.queues.message import Message
 from cosim.queues.paths import OwnPaths, Paths
@@ -45,7 +46,7 @@ class PublicNetwork(Link):
     """The network that the clients share with the public.
 
     Attributes:
-        arrival_rate_per_s: Packets of the public per second lambda_N, at each station. [VHFL, Section V-E]
+        arrivals: Instants at which packets of the public come to each station. [VHFL, Section V-E: Poisson]
         service: Law of the service times. [VHFL, Section V-E]
         paths: Rule for clients that share a queue. [VHFL, Section IV: none]
         packet_bits: Largest packet; None means that every message is one packet. [VHFL, Section IV: none]
@@ -57,7 +58,7 @@ class PublicNetwork(Link):
     """
 
     directions: ClassVar[tuple[str, ...]] = (UP,)
-    arrival_rate_per_s: float = knob(not_negative, default=2.0)
+    arrivals: Arrivals = PoissonArrivals()
     service: ServiceLaw = HyperExponential()
     paths: Paths = OwnPaths()
     packet_bits: int | None = knob(at_least(1), default=None)
@@ -72,14 +73,13 @@ class PublicNetwork(Link):
     @property
     def load(self) -> float:
         """Share rho of the time that the public keeps a server busy, if below 1."""
-        return self.arrival_rate_per_s * self.service.mean_s / self.num_servers
+        return self.arrivals.mean_rate_per_s * self.service.mean_s / self.num_servers
 
     @override
     def fit(self, system: Any) -> None:
         """Refuse a start that does not suit the order of service."""
-        self.start.check_order(
-            "PublicNetwork", in_line=self.num_servers == 1 and self.discipline.form == "in_order"
-        )
+        in_line = self.num_servers == 1 and self.discipline.form == "in_order"
+        self.start.check_order("PublicNetwork", in_line=in_line, is_poisson=self.arrivals.is_poisson)
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
@@ -108,7 +108,7 @@ class PublicNetwork(Link):
             name: Station(
                 sim,
                 name,
-                self.arrival_rate_per_s,
+                self.arrivals,
                 self.service,
                 self.start,
                 discipline=self.discipline,

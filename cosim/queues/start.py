@@ -49,11 +49,12 @@ class Start(Port, ABC):
             ConfigurationError: The start is not possible with this load.
         """
 
-    def check_order(self, owner: str, in_line: bool) -> None:
-        """Refuse an order of service.
+    def check_order(self, owner: str, in_line: bool, is_poisson: bool) -> None:
+        """Refuse an order of service, or of arrivals.
 
         Args:
             in_line: True if one server serves all packets in the order of arrival.
+            is_poisson: True if packets come in a Poisson stream.
 
         Raises:
             ConfigurationError: The start is not possible with this order.
@@ -69,12 +70,17 @@ class StationaryStart(Start):
     """Work of a queue that has run for ever."""
 
     @override
-    def check_order(self, owner: str, in_line: bool) -> None:
-        """Refuse an order other than one server, first come first served."""
+    def check_order(self, owner: str, in_line: bool, is_poisson: bool) -> None:
+        """Refuse an order other than one server, first come first served, and other arrivals than Poisson."""
         if not in_line:
             raise ConfigurationError(
                 f"{owner}: its stationary state is more than an amount of work: it must have one "
                 "server, first come first served. Use start = EmptyStart, and a warm-up."
+            )
+        if not is_poisson:
+            raise ConfigurationError(
+                f"{owner}: its stationary work is known of Poisson arrivals alone. Use start = EmptyStart, "
+                "and a warm-up."
             )
 
     @override

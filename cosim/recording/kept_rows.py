@@ -26,6 +26,7 @@ from cosim.records.rows import (
     Row,
     Span,
     Tally,
+    Traffic,
     Transfer,
     Version,
 )
@@ -87,6 +88,7 @@ class KeptRows:
         self.tallies: list[Tally] = []
         self.versions: list[Version] = []
         self.updates: list[Applied] = []
+        self.stations: list[Traffic] = []
         self.evaluations: list[Evaluation] = []
         self._lists: dict[type[Row], list[Any]] = {
             Span: self.spans,
@@ -97,6 +99,7 @@ class KeptRows:
             Tally: self.tallies,
             Version: self.versions,
             Applied: self.updates,
+            Traffic: self.stations,
         }
         self.num_arrived = 0
         self.many = ManyRows()

@@ -7,7 +7,7 @@ sums if only a tally of each round is kept.
 """
 
 from bisect import insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ from cosim.recording.round_rows import RoundRows
 from cosim.recording.round_tally import RoundTally, tally_of_rest
 from cosim.recording.told_round import RoundOf, ToldRound
 from cosim.records.client_sums import ClientSums
-from cosim.records.rows import NO_JOB, Fate, Span, Transfer
+from cosim.records.rows import NO_JOB, Fate, Row, Span, Transfer
 
 if TYPE_CHECKING:
     from cosim.clock.event_clock import Clock
@@ -37,6 +37,7 @@ class Recorder(KeptRows):
     Attributes:
         history: Sums over the ended jobs of each client; None if no part reads them.
         rest: Clients' rest between their activities; None if they take no power then.
+        at_end: Functions of the end of the run that give a row each, of what is counted over a whole run.
     """
 
     def __init__(self, clock: "Clock", recording: Recording = NOTHING_ELSE) -> None:
@@ -44,6 +45,7 @@ class Recorder(KeptRows):
         num = recording.num_remembered
         self.history = History(num) if num else None
         self.rest = None if recording.rest is None else recording.rest(clock, self._insert)
+        self.at_end: list[Callable[[float], Row]] = []
         self._tallied = recording.tallied
         if self._tallied:
             self.client_sums = ClientSums(self._tallied[-1].which.stop)
@@ -129,7 +131,9 @@ class Recorder(KeptRows):
     # The end.
 
     def close(self, now_s: float) -> None:
-        """End the run, and with it the rest of all clients."""
+        """End the run, and with it the rest of all clients; record what is counted over a whole run."""
+        for row_at in self.at_end:
+            self.record(row_at(now_s))
         if self.rest is None:
             return
         self._insert(self.rest.close(now_s))

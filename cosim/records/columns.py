@@ -16,6 +16,7 @@ from cosim.records.rows import (
     Row,
     Span,
     Tally,
+    Traffic,
     Transfer,
     Version,
 )
@@ -29,6 +30,7 @@ ENDS = {
     Tally: "end_s",
     Version: "time_s",
     Applied: "applied_s",
+    Traffic: "end_s",
     Evaluation: "time_s",
 }
 """Kind of row -> column of its end."""

@@ -247,6 +247,21 @@ class ClientTotals(NamedTuple):
     num_left: int
 
 
+class Traffic(NamedTuple):
+    """One station of a public network over a whole run: packets that came, and that left without service.
+
+    Packets of clients are among all of them.
+    """
+
+    station: str
+    start_s: float
+    end_s: float
+    num_packets: int
+    num_lost: int
+    num_client_packets: int
+    num_lost_client_packets: int
+
+
 class Measure(NamedTuple):
     """Meaning of a value that a task reports.
 
@@ -380,4 +395,16 @@ def _typed(kind: Any, value: Any, where: str) -> Any:
     raise ValueError(f"{where} is {value!r:.40}")
 
 
-Row = Span | Transfer | Fate | Allotment | Round | Tally | Version | Applied | ClientTotals | Evaluation
+Row = (
+    Span
+    | Transfer
+    | Fate
+    | Allotment
+    | Round
+    | Tally
+    | Version
+    | Applied
+    | ClientTotals
+    | Traffic
+    | Evaluation
+)

@@ -32,6 +32,7 @@ from cosim.records.rows import (
     Row,
     Span,
     Tally,
+    Traffic,
     Transfer,
     Version,
 )
@@ -50,6 +51,7 @@ TABLES: dict[str, type[Row]] = {
     "versions": Version,
     "updates": Applied,
     "clients": ClientTotals,
+    "stations": Traffic,
     "evaluations": Evaluation,
 }
 GROWING = tuple(name for name in TABLES if name not in ("clients", "evaluations"))
@@ -66,6 +68,7 @@ _ORDER = {
     "tallies": ["edge", "end_s"],
     "versions": ["server", "version"],
     "updates": ["server", "made_version", "client", "job"],
+    "stations": ["station"],
     "evaluations": ["version"],
 }
 """Columns by which the rows of a stretch are ordered."""

@@ -161,6 +161,13 @@ def summary_table(name: str, result: Result) -> Table:
     }
     if summary.received_bits_per_client:
         told["received per client"] = f"{summary.received_bits_per_client / 1e6:.4g} Mbit"
+    if num_lost := int(result.stations["num_lost"].sum()):
+        num_packets, own = (
+            result.stations["num_packets"].sum(),
+            result.stations["num_lost_client_packets"].sum(),
+        )
+        lost = f"{num_lost} of {num_packets} ({100 * num_lost / num_packets:.1f} %)"
+        told["packets lost in queues"] = f"{lost}, {own} of clients"
     played = " ".join(map(str, result.progress))
     table = Table(title=f"{name}: {played}, {summary.status_in_words}", title_justify="left")
     for heading in told:

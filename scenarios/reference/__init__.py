@@ -28,6 +28,7 @@ from cosim.records.rows import (
     Round,
     Span,
     Tally,
+    Traffic,
     Transfer,
     Version,
 )
@@ -77,6 +78,11 @@ COLUMNS = {
     "weight": "factor of the client's change, or of its model, in that version",
     "arrival_s": "when it was with the server",
     "applied_s": "when that version was made",
+    "station": "name of the station",
+    "num_packets": "packets that came to it",
+    "num_lost": "packets that left without service",
+    "num_client_packets": "packets of clients among all that came",
+    "num_lost_client_packets": "packets of clients among all that were lost",
     "num_in_flight": "jobs that had begun and were in no version, nor are in this one",
     "kind": "name of its kind in a mixture or a table of devices; no column where devices have no kinds",
     "distance_m": "distance from its edge server",
@@ -263,6 +269,7 @@ def _tables_of_a_run() -> Iterator[str]:
         ("versions.parquet", Version),
         ("updates.parquet", Applied),
         ("clients.parquet", ClientTotals),
+        ("stations.parquet", Traffic),
         ("evaluations.parquet", Evaluation),
         ("summary.json", Summary),
     ):

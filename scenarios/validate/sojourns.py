@@ -27,6 +27,7 @@ from cosim.configuration import (
 )
 from cosim.names import client_name
 from cosim.queues import EmptyStart, HyperExponential, StationaryStart
+from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.station import Station
 from scenarios.validate.queue_arrays import simulate
 
@@ -94,7 +95,12 @@ def on_the_clock(options: Options, fast_weight: float) -> Sojourns:
     sim = Simulation(options.seed)
     law = options.service(fast_weight)
     station = Station(
-        sim, f"path-{fast_weight}", options.arrival_rate_per_s, law, StationaryStart(), keep_packets=True
+        sim,
+        f"path-{fast_weight}",
+        PoissonArrivals(rate_per_s=options.arrival_rate_per_s),
+        law,
+        StationaryStart(),
+        keep_packets=True,
     )
     sim.run(sim.spend("observer", "watch", options.num_packets / options.arrival_rate_per_s))
     assert station.packets is not None
@@ -131,7 +137,13 @@ def messages_in_time(
     """Share of the messages of a round that come in time, for each round, shape (rounds,)."""
     sim = Simulation(options.seed)
     law = options.service(WEIGHT_BEYOND)
-    station = Station(sim, f"path-every-{every_s}", options.arrival_rate_per_s, law, StationaryStart())
+    station = Station(
+        sim,
+        f"path-every-{every_s}",
+        PoissonArrivals(rate_per_s=options.arrival_rate_per_s),
+        law,
+        StationaryStart(),
+    )
     in_time = np.zeros(num_rounds)
 
     def rounds() -> Process:
@@ -153,7 +165,9 @@ def first_messages_in_time(
     in_time = np.zeros(num_paths)
     law = options.service(WEIGHT_BEYOND)
     stations = [
-        Station(sim, f"path-{number}", options.arrival_rate_per_s, law, EmptyStart())
+        Station(
+            sim, f"path-{number}", PoissonArrivals(rate_per_s=options.arrival_rate_per_s), law, EmptyStart()
+        )
         for number in range(num_paths)
     ]
 

@@ -50,7 +50,11 @@ ABSURD = {
         r"time stands still at 0 s: .*PoissonStarts",
     ),
     "arrivals": (
-        unlike(uplink=cosim.PublicNetwork(arrival_rate_per_s=1e20, start=cosim.queues.EmptyStart())),
+        unlike(
+            uplink=cosim.PublicNetwork(
+                arrivals=cosim.queues.PoissonArrivals(rate_per_s=1e20), start=cosim.queues.EmptyStart()
+            )
+        ),
         r"time stands still at 0 s: .*in Station\._arrive",
     ),
     "packets that are rare beside fading blocks": (

@@ -35,7 +35,7 @@ from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
 from cosim.data.pictures import download as downloads
 from cosim.links.traces import table as rate_table
-from cosim.queues import HyperExponential, StationaryStart
+from cosim.queues import HyperExponential, PoissonArrivals, StationaryStart
 from cosim.queues.station import Station
 from cosim.studies.study import Study
 from cosim.units import unit_of
@@ -840,7 +840,12 @@ def test_a_station_works_on_its_own(folder):
     printed = played(folder, "vhfl", "station.py").printed
     sim = Simulation(seed=1)
     station = Station(
-        sim, "path", 2.0, HyperExponential(weights=(0.3, 0.7)), StationaryStart(), keep_packets=True
+        sim,
+        "path",
+        PoissonArrivals(),
+        HyperExponential(weights=(0.3, 0.7)),
+        StationaryStart(),
+        keep_packets=True,
     )
     sim.run(sim.spend("client", "train", 3.0))
     message = station.send("client", num_packets=1)

@@ -16,6 +16,7 @@ from cosim.jobs.payload import Payload
 from cosim.links.port import Cell
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
+from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
 from cosim.queues.port import Discipline
 from cosim.queues.public_network import PublicNetwork
@@ -27,6 +28,7 @@ from cosim.waiting.deadlines import Deadline
 
 pytestmark = pytest.mark.quick
 
+NONE = PoissonArrivals(rate_per_s=0.0)
 HALF = Deterministic(duration_s=0.5)
 ORDERS = (FirstComeFirstServed(), MessagesFirst(), PublicFirst())
 
@@ -34,7 +36,7 @@ ORDERS = (FirstComeFirstServed(), MessagesFirst(), PublicFirst())
 def play(service=HALF, sendings=(), until_s=100.0, seed=1, **station):
     """Packets of a station by departure, and the messages that senders put into it at times."""
     sim = Simulation(seed)
-    station = {"arrival_rate_per_s": 0.0, "start": EmptyStart(), "keep_packets": True} | station
+    station = {"arrivals": NONE, "start": EmptyStart(), "keep_packets": True} | station
     built = Station(sim, "path", service=service, **station)
     messages = []
 
@@ -102,7 +104,11 @@ def test_patience_keeps_the_order_of_who_has_not_left():
 
 def test_messages_and_the_public_in_their_orders():
     """The public's first packet is in service for 2 s; all that come meanwhile wait."""
-    public = {"arrival_rate_per_s": 3.0, "service": Deterministic(duration_s=2.0), "until_s": 60.0}
+    public = {
+        "arrivals": PoissonArrivals(rate_per_s=3.0),
+        "service": Deterministic(duration_s=2.0),
+        "until_s": 60.0,
+    }
     begins_s = play(**public)[0][0].arrival_s
     sendings = [(begins_s + 0.5, "m", 1), (begins_s + 1.0, "n", 1)]
     orders = {
@@ -126,7 +132,7 @@ def test_messages_and_the_public_in_their_orders():
 
 def test_messages_have_services_of_their_own_law():
     own = Deterministic(duration_s=0.125)
-    packets, _ = play(sendings=[(1.0, "a", 3)], arrival_rate_per_s=1.0, message_service=own)
+    packets, _ = play(sendings=[(1.0, "a", 3)], arrivals=PoissonArrivals(rate_per_s=1.0), message_service=own)
     lengths = {(packet.sender != "", packet.service_s) for packet in packets}
     assert lengths == {(False, 0.5), (True, 0.125)}
 
@@ -152,7 +158,14 @@ def test_no_order_moves_the_instants_at_which_the_server_rests(sendings, seed, o
     """Services are drawn on arrival, so the same work comes, and no server rests while a packet waits."""
     of_orders = [
         idle_from_s(
-            play(HyperExponential(), sendings, 60.0, seed, arrival_rate_per_s=1.0, discipline=each)[0]
+            play(
+                HyperExponential(),
+                sendings,
+                60.0,
+                seed,
+                arrivals=PoissonArrivals(rate_per_s=1.0),
+                discipline=each,
+            )[0]
         )
         for each in (FirstComeFirstServed(), order)
     ]
@@ -167,7 +180,12 @@ def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_se
     """In the order of arrivals each packet goes to the server that is free first."""
     law, load = Exponential(rate_per_s=1.0), 0.8
     packets, _ = play(
-        law, sendings, 80.0, seed, arrival_rate_per_s=load * num_servers, num_servers=num_servers
+        law,
+        sendings,
+        80.0,
+        seed,
+        arrivals=PoissonArrivals(rate_per_s=load * num_servers),
+        num_servers=num_servers,
     )
     begun = sorted((p.departure_s - p.service_s, p.arrival_s, p.departure_s) for p in packets)
     assert len(begun) > 10
@@ -215,7 +233,7 @@ def test_a_network_that_loses_packets_needs_somebody_who_gives_up():
 def test_a_network_hands_its_stations_what_it_is_told():
     """Two clients on a path of their own, and messages of another length than the public's."""
     network = PublicNetwork(
-        arrival_rate_per_s=0.0,
+        arrivals=NONE,
         service=HALF,
         start=EmptyStart(),
         num_servers=2,
@@ -237,5 +255,7 @@ def test_a_network_hands_its_stations_what_it_is_told():
 
 
 def test_the_load_is_that_of_each_server():
-    network = PublicNetwork(arrival_rate_per_s=4.0, service=HALF, num_servers=4, start=EmptyStart())
+    network = PublicNetwork(
+        arrivals=PoissonArrivals(rate_per_s=4.0), service=HALF, num_servers=4, start=EmptyStart()
+    )
     assert network.load == 0.5

@@ -12,6 +12,7 @@ from cosim.configuration import ConfigurationError, from_dict, to_dict
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell
+from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.paths import OwnPaths, SharedPath
 from cosim.queues.public_network import PublicNetwork, QueueLink
 from cosim.queues.service import Deterministic, HyperExponential
@@ -19,7 +20,9 @@ from cosim.queues.start import EmptyStart
 
 CLIENTS = ("client-2", "client-1", "client-10")
 
-empty = PublicNetwork(arrival_rate_per_s=0.0, service=Deterministic(duration_s=0.5), start=EmptyStart())
+empty = PublicNetwork(
+    arrivals=PoissonArrivals(rate_per_s=0.0), service=Deterministic(duration_s=0.5), start=EmptyStart()
+)
 
 
 def test_the_load_is_the_publics():
@@ -124,11 +127,11 @@ def test_a_stationary_start_without_a_stationary_state_is_refused(arrivals_per_s
     with pytest.raises(
         ConfigurationError, match=rf"PublicNetwork: a load of rho = {rho:g} .*start = EmptyStart"
     ):
-        PublicNetwork(arrival_rate_per_s=arrivals_per_s)
+        PublicNetwork(arrivals=PoissonArrivals(rate_per_s=arrivals_per_s))
 
 
 def test_an_overload_from_empty_is_warned_of_once():
-    network = PublicNetwork(arrival_rate_per_s=4.0, start=EmptyStart())
+    network = PublicNetwork(arrivals=PoissonArrivals(rate_per_s=4.0), start=EmptyStart())
     with pytest.warns(UserWarning, match=r"rho = 1\.25 .*without bound") as caught:
         network.of_cells(Simulation(seed=1), [])
     assert len(caught) == 1
@@ -138,13 +141,15 @@ def test_an_overload_from_empty_is_warned_of_once():
 def test_a_load_below_1_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PublicNetwork(arrival_rate_per_s=3.199, start=EmptyStart()).of_cells(Simulation(seed=1), [])
+        PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.199), start=EmptyStart()).of_cells(
+            Simulation(seed=1), []
+        )
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"arrival_rate_per_s": -1.0}, r"PublicNetwork\.arrival_rate_per_s = -1: must be 0 or above"),
+        ({"arrivals": 2.0}, r"PublicNetwork\.arrivals.*Arrivals"),
         ({"packet_bits": 0}, r"PublicNetwork\.packet_bits = 0: must be at least 1"),
         (
             {"paths": "both"},

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cosim.clock.instants import instant_after
 from cosim.clock.simulation import Dropped, Simulation
 from cosim.configuration import ConfigurationError
+from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.message import Message
 from cosim.queues.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
 from cosim.queues.start import EmptyStart, StationaryStart
@@ -46,7 +47,7 @@ def play(
     tie_order: int | None = None,
 ) -> tuple[Station, list[Message]]:
     sim = Simulation(seed, shuffle_ties=tie_order)
-    station = Station(sim, "path", arrivals_per_s, law, start, keep_packets=True)
+    station = Station(sim, "path", PoissonArrivals(rate_per_s=arrivals_per_s), law, start, keep_packets=True)
     messages: dict[int, Message] = {}
 
     def send(place, sending):
@@ -83,7 +84,9 @@ def test_packets_leave_one_after_the_other():
 
 def test_a_message_counts_the_packets_that_have_left_and_is_done_with_the_last():
     sim = Simulation(seed=1)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart())
+    station = Station(
+        sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), EmptyStart()
+    )
 
     def sender():
         message = station.send("a", 3)
@@ -103,7 +106,9 @@ def test_a_message_counts_the_packets_that_have_left_and_is_done_with_the_last()
 @pytest.mark.parametrize(("deadline_s", "value"), [(1.5, None), (1.5 - 1e-14, Dropped("deadline"))])
 def test_a_message_whose_last_packet_leaves_at_exactly_the_deadline_has_arrived(tie_order, deadline_s, value):
     sim = Simulation(seed=1, shuffle_ties=tie_order)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart())
+    station = Station(
+        sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), EmptyStart()
+    )
 
     def sender():
         yield from sim.spend("a", "send", station.send("a", 3).done)
@@ -113,7 +118,9 @@ def test_a_message_whose_last_packet_leaves_at_exactly_the_deadline_has_arrived(
 
 def test_what_its_sender_gives_up_stays_and_takes_its_service():
     sim = Simulation(seed=1)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart())
+    station = Station(
+        sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), EmptyStart()
+    )
 
     def cell():
         given_up = station.send("a", 4)
@@ -234,7 +241,14 @@ def test_messages_of_one_instant_queue_by_the_names_of_their_senders(tie_order, 
 def test_messages_sent_when_deadlines_and_races_end_queue_by_name_too(tie_order):
     """Three senders lose something at one instant, each by an alarm of its own, and send at once."""
     sim = Simulation(seed=1, shuffle_ties=tie_order)
-    station = Station(sim, "path", 0.0, Deterministic(duration_s=0.5), EmptyStart(), keep_packets=True)
+    station = Station(
+        sim,
+        "path",
+        PoissonArrivals(rate_per_s=0.0),
+        Deterministic(duration_s=0.5),
+        EmptyStart(),
+        keep_packets=True,
+    )
 
     def late(name):
         yield from sim.with_deadline([sim.spend(name, "work", 9.0)], 1.0)
@@ -283,7 +297,9 @@ def messages_waits_s(law: Any, arrivals_per_s: float, start: Any, sent_s: float)
     """Waiting times of messages sent at one time to as many stations."""
     sim = Simulation(seed=17)
     stations = [
-        Station(sim, f"path-{index}", arrivals_per_s, law, start, keep_packets=True)
+        Station(
+            sim, f"path-{index}", PoissonArrivals(rate_per_s=arrivals_per_s), law, start, keep_packets=True
+        )
         for index in range(NUM_STATIONS)
     ]
 
@@ -332,7 +348,14 @@ def test_the_first_packet_after_time_0_waits_less():
     sim = Simulation(seed=23)
     law = Exponential(rate_per_s=rate_per_s)
     stations = [
-        Station(sim, f"path-{index}", arrivals_per_s, law, StationaryStart(), keep_packets=True)
+        Station(
+            sim,
+            f"path-{index}",
+            PoissonArrivals(rate_per_s=arrivals_per_s),
+            law,
+            StationaryStart(),
+            keep_packets=True,
+        )
         for index in range(NUM_STATIONS)
     ]
     sim.run(sim.spend("observer", "wait", 4.0 * LONGEST_S))
@@ -358,7 +381,9 @@ def test_the_mean_work_at_the_start_is_pollaczek_khinchines(law, second_s2):
     sim = Simulation(seed=5)
     works_s = np.array(
         [
-            Station(sim, f"path-{index}", 2.0, law, StationaryStart()).initial_work_s
+            Station(
+                sim, f"path-{index}", PoissonArrivals(rate_per_s=2.0), law, StationaryStart()
+            ).initial_work_s
             for index in range(NUM_STATIONS)
         ]
     )
@@ -378,14 +403,14 @@ def test_a_stationary_start_of_an_unstable_queue_is_refused(arrivals_per_s):
         ConfigurationError,
         match=r"Station 'path': a load of rho = 1.* has no stationary .*start = EmptyStart",
     ):
-        Station(Simulation(1), "path", arrivals_per_s, H2, StationaryStart())
-    station = Station(Simulation(1), "path", arrivals_per_s, H2, EmptyStart())
+        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=arrivals_per_s), H2, StationaryStart())
+    station = Station(Simulation(1), "path", PoissonArrivals(rate_per_s=arrivals_per_s), H2, EmptyStart())
     assert station.load == pytest.approx(0.3875 * arrivals_per_s, rel=1e-12)
     assert station.initial_work_s == 0.0
 
 
 def test_no_negative_arrival_rate_and_no_message_without_packets():
-    with pytest.raises(ConfigurationError, match=r"Station\.arrival_rate_per_s = -1: must be 0 or above"):
-        Station(Simulation(1), "path", -1.0, H2, EmptyStart())
+    with pytest.raises(ConfigurationError, match=r"PoissonArrivals\.rate_per_s = -1: must be 0 or above"):
+        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=-1.0), H2, EmptyStart())
     with pytest.raises(ValueError, match="at least one"):
-        Station(Simulation(1), "path", 0.0, H2, EmptyStart()).send("a", 0)
+        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=0.0), H2, EmptyStart()).send("a", 0)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from analysis.laws.picture import drawn
 from cosim.configuration import ConfigurationError
 from cosim.devices.training_time import ExponentialTime
 from cosim.queues import disciplines
+from cosim.queues.arrivals import OnOffArrivals
 from cosim.queues.port import Line
 from cosim.queues.station import Station
 from cosim.radio.fading import Rayleigh
@@ -107,6 +109,24 @@ def longer_patience(monkeypatch):
     )
 
 
+def a_place_more(monkeypatch):
+    init = disciplines._FiniteQueue.__init__
+    monkeypatch.setattr(
+        disciplines._FiniteQueue, "__init__", lambda self, queue, room: init(self, queue, room + 1)
+    )
+
+
+def longer_bursts(monkeypatch):
+    """Bursts, and the times between them, last half as long again; the mean rate stays."""
+    gaps_s = OnOffArrivals.gaps_s
+
+    def longer(self, rng):
+        slower = attrs.evolve(self, mean_on_s=1.5 * self.mean_on_s, mean_off_s=1.5 * self.mean_off_s)
+        return gaps_s(slower, rng)
+
+    monkeypatch.setattr(OnOffArrivals, "gaps_s", longer)
+
+
 def uneven_shares(monkeypatch):
     """A sender too many is counted."""
     monkeypatch.setattr(RedividedBand, "share_hz", lambda self, num: self._bandwidth_hz / (num + 0.2))
@@ -140,6 +160,9 @@ def channels_that_stay(monkeypatch):
         ("priorities", nobody_first),
         ("conservation", idle_while_somebody_waits),
         ("patience", longer_patience),
+        ("finite-buffer", a_place_more),
+        ("finite-buffer", slower_service),
+        ("on-off", longer_bursts),
         ("tandem", slower_service),
         ("age", slower_service),
         ("shared-band", uneven_shares),

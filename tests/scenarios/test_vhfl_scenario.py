@@ -32,7 +32,7 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.devices import CyclesPerStep
-from cosim.queues import Deterministic, EmptyStart, OwnPaths, SharedPath
+from cosim.queues import Deterministic, EmptyStart, OwnPaths, PoissonArrivals, SharedPath
 from cosim.waiting import UploadDeadline
 from scenarios import vhfl
 from scenarios.command_line import main
@@ -100,7 +100,7 @@ def test_the_waiting_time_is_where_10_of_12_arrive() -> None:
 def test_the_closed_form_is_that_of_the_network() -> None:
     base = PublicNetwork()
     service = evolve(base.service, weights=(0.9, 0.1), rates_per_s=(6.0, 3.0))
-    found = vhfl.sojourn(PublicNetwork(arrival_rate_per_s=1.5, service=service))
+    found = vhfl.sojourn(PublicNetwork(arrivals=PoissonArrivals(rate_per_s=1.5), service=service))
     assert found == Sojourn(arrival_rate_per_s=1.5, weights=(0.9, 0.1), rates_per_s=(6.0, 3.0))
 
 
@@ -168,7 +168,7 @@ def test_long_rounds_agree_with_the_closed_form_and_not_with_that_of_another_net
     shown = row(result)
     assert shown["verdict"] == "agrees"
     assert arrived(shown)[1] < 10.0 < arrived(shown)[2]
-    busier = evolve(system, uplink=PublicNetwork(arrival_rate_per_s=2.3))
+    busier = evolve(system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=2.3)))
     other = attrs.evolve(result, config=result.config | {"system": to_dict(busier)})
     assert row(other)["verdict"] == "disagrees"
 
@@ -240,7 +240,7 @@ def with_another_service(system: System) -> System:
 
 
 def overloaded(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(arrival_rate_per_s=3.2, start=EmptyStart()))
+    return evolve(system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.2), start=EmptyStart()))
 
 
 def in_packets(system: System) -> System:
@@ -248,7 +248,7 @@ def in_packets(system: System) -> System:
 
 
 def without_the_public(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(arrival_rate_per_s=0.0))
+    return evolve(system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=0.0)))
 
 
 def another_protocol(system: System) -> System:

@@ -8,6 +8,7 @@ from scenarios.command_line.modules import module_of, what_failed
 from scenarios.command_line.papers import OWN, is_own
 from scenarios.validate.delays.bands import SharedBand, Together
 from scenarios.validate.delays.fading import Counts, FadedUploads, Retransmissions
+from scenarios.validate.delays.loads import Bursts, Room
 from scenarios.validate.delays.orders import Conservation, Patience, Priorities
 from scenarios.validate.delays.paths import AgeOfUpdates, TwoStations
 from scenarios.validate.delays.queues import AnyLengths, EqualLengths, OneServer, SeveralServers
@@ -21,6 +22,8 @@ LAWS: dict[str, Law] = {
     "priorities": Priorities(),
     "conservation": Conservation(),
     "patience": Patience(),
+    "finite-buffer": Room(),
+    "on-off": Bursts(),
     "tandem": TwoStations(),
     "age": AgeOfUpdates(),
     "shared-band": SharedBand(),

@@ -18,7 +18,7 @@ from cosim.clock.simulation import Simulation
 from cosim.queues.message import Message
 from cosim.queues.station import Station
 from scenarios.validate.delays.conditions import STEADY
-from scenarios.validate.delays.packets import EMPTY, NUM_PACKETS, Packets, poisson
+from scenarios.validate.delays.packets import EMPTY, NO_PUBLIC, NUM_PACKETS, Packets, poisson
 
 CLASSES = TwoPriorities(
     arrival_rates_per_s=(1.6, 0.8), mean_services_s=(0.125, 0.5), mean_square_services_s2=(0.03125, 0.5)
@@ -43,7 +43,7 @@ def in_order(
     station = Station(
         sim,
         "path",
-        public_per_s,
+        cosim.queues.PoissonArrivals(rate_per_s=public_per_s),
         cosim.queues.Exponential(rate_per_s=1.0 / public_s),
         EMPTY,
         discipline=discipline,
@@ -200,7 +200,7 @@ class Patience(Law):
             weights=self.patient.weights, rates_per_s=self.patient.rates_per_s
         )
         discipline = cosim.queues.Impatient(patience_s=self.patience_s)
-        station = Station(sim, "path", 0.0, service, EMPTY, discipline=discipline, keep_packets=True)
+        station = Station(sim, "path", NO_PUBLIC, service, EMPTY, discipline=discipline, keep_packets=True)
         sent: list[tuple[float, Message]] = []
         come = lambda: sent.append((sim.now_s, station.send("client-0000", 1)))  # noqa: E731
         sim.run(poisson(sim, rate_per_s, 1.01 * until_s, come))

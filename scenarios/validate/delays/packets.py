@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 NUM_PACKETS = 300_000
 """Of a full run."""
-EMPTY = cosim.queues.EmptyStart()
+EMPTY, NO_PUBLIC = cosim.queues.EmptyStart(), cosim.queues.PoissonArrivals(rate_per_s=0.0)
 
 
 class Packets:
@@ -72,7 +72,8 @@ def of_the_public(
 ) -> Packets:
     """Packets of the public at a station that starts empty."""
     sim, until_s = Simulation(clock.seed), clock.size * NUM_PACKETS / rate_per_s
-    station = Station(sim, "path", rate_per_s, service, EMPTY, num_servers=num_servers, keep_packets=True)
+    arrivals = cosim.queues.PoissonArrivals(rate_per_s=rate_per_s)
+    station = Station(sim, "path", arrivals, service, EMPTY, num_servers=num_servers, keep_packets=True)
     sim.run(sim.spend("observer", "watch", 1.01 * until_s))
     return Packets.of(station, until_s)
 

@@ -19,6 +19,7 @@ from cosim.queues.station import Station
 from scenarios.validate.delays.conditions import STEADY
 from scenarios.validate.delays.packets import (
     EMPTY,
+    NO_PUBLIC,
     NUM_PACKETS,
     Array,
     Packets,
@@ -80,7 +81,12 @@ class TwoStations(Law):
         sim, until_s = Simulation(clock.seed), clock.size * NUM_PACKETS / (2.0 * rate_per_s)
         first, second = (
             Station(
-                sim, f"stop-{place}", 0.0, cosim.queues.Exponential(rate_per_s=rate), EMPTY, keep_packets=True
+                sim,
+                f"stop-{place}",
+                NO_PUBLIC,
+                cosim.queues.Exponential(rate_per_s=rate),
+                EMPTY,
+                keep_packets=True,
             )
             for place, rate in enumerate(self.theory.service_rates_per_s)
         )
