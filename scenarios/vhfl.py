@@ -5,7 +5,7 @@ in the queues of a public network, and the server waits T_p for each. 12 of the 
 global round and 10 updates are needed, so T_p is where the closed form has a success rate of 10 / 12.
 
     cosim run vhfl
-    cosim run vhfl --uplink.arrival-rate-per-s 2.4
+    cosim run vhfl --uplink.arrivals.rate-per-s 2.4
     cosim run vhfl --data.kind TrafficCsv --data-dir my/traffic --num-clients 7
 """
 

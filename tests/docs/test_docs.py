@@ -371,6 +371,28 @@ def test_the_study_draws_energies_that_fall_with_the_bandwidth(folder):
     assert mean_j.is_monotonic_decreasing
 
 
+# --- Asynchronous -------------------------------------------------------------------------------------------
+
+
+def test_rounds_and_no_rounds_race_to_the_same_target(folder, monkeypatch):
+    """One of the runs again: what is printed is the first evaluation that reaches 85 %."""
+    printed = played(folder, "asynchronous", "race.py").printed
+    monkeypatch.syspath_prepend(str(folder / "asynchronous"))
+    race = importlib.import_module("race")
+    assert len(printed.splitlines()) == len(race.protocols) == 4
+    assert "not reached" not in printed
+    name = "FedBuff, ten updates"
+    result = cosim.run(cosim.evolve(race.race, protocol=race.protocols[name]))
+    there = result.evaluations[result.evaluations["accuracy"] >= 0.85].iloc[0]
+    time_s, energy_j, version = numbers(printed, f"{name}: # s, # J, version #")
+    assert time_s == pytest.approx(there["time_s"], abs=5e-4)
+    assert energy_j == pytest.approx(there["energy_j"], abs=5e-3)
+    assert version == there["version"] == result.evaluations["version"].max()
+    waiting = numbers(printed, "rounds, wait for all: # s, # J, version #")
+    assert waiting[0] > time_s
+    assert waiting[2] < version
+
+
 # --- Tutorial -----------------------------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
 from cosim.links import SteadyUpload
 from cosim.links.port import Cell
-from cosim.queues import Deterministic
+from cosim.queues import Deterministic, PoissonArrivals
 from cosim.radio import NoFading, OverTheAir, RedividedShares, ResourceBlocks
 from cosim.records.rows import UP
 
@@ -62,7 +62,9 @@ UPLINKS = {
     "redivided": radio(RedividedShares(bandwidth_hz=1e6)),
     "blocks": radio(ResourceBlocks(num_blocks=2, block_hz=3e5)),
     "over the air": radio(OverTheAir(bandwidth_hz=1e5)),
-    "queues": PublicNetwork(arrival_rate_per_s=0.0, service=Deterministic(duration_s=1e-3), packet_bits=1000),
+    "queues": PublicNetwork(
+        arrivals=PoissonArrivals(rate_per_s=0.0), service=Deterministic(duration_s=1e-3), packet_bits=1000
+    ),
 }
 
 

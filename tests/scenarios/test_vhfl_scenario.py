@@ -288,7 +288,7 @@ def test_no_closed_form(change: Callable[[System], System]) -> None:
             "Vhfl.num_needed = 17, Vhfl.num_senders = 16",
         ),
         (("--num-clients", "15"), "System.num_clients = 15: the samples of 'traffic' arise at 16 places"),
-        (("--uplink.arrival-rate-per-s", "3.2"), "rho = 1"),
+        (("--uplink.arrivals.rate-per-s", "3.2"), "rho = 1"),
     ],
 )
 def test_what_cannot_be_played_is_refused_in_one_line(

@@ -112,7 +112,7 @@ class Room(Law):
     )
     source: ClassVar[str] = "Kleinrock, Queueing Systems 1, Section 3.6"
     module: ClassVar[str] = "delays.finite_buffer"
-    shortest: ClassVar[float] = 0.1
+    shortest: ClassVar[float] = 0.15
     theory: FiniteRoom = ROOM
 
     @override
@@ -165,7 +165,7 @@ class Room(Law):
         return samples | {FULL: Series(values=shares_of_time(served, num_places, until_s))}
 
 
-def shares_of_time(packets: Packets, num: int, until_s: float, window_s: float = 20.0) -> Array:
+def shares_of_time(packets: Packets, num: int, until_s: float, window_s: float = 5.0) -> Array:
     """Share of each window at which this number of packets is there, shape (windows,)."""
     instants_s = np.concatenate([packets.arrivals_s, packets.departures_s])
     steps = np.repeat([1, -1], len(packets.arrivals_s))
