@@ -1,8 +1,8 @@
 """Results: the tables of one run, and the folder that holds them.
 
 A run folder has `config.json` (reloads to the same run), `provenance.json`, `summary.json`, the tables
-`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates`, `clients`,
-`stations` and `evaluations` as Parquet (`cosim.records.tables`), and, where something is learned, `checkpoint.npz`. Every
+`spans`, `transfers`, `fates`, `plans`, `rounds`, `tallies`, `versions`, `updates`, `clients`, `stations` and
+`evaluations` as Parquet (`cosim.records.tables`), and, where something is learned, `checkpoint.npz`. Every
 file is written whole or not at all, tables as the run goes (`cosim.engine.store.row_groups`). The summary
 keeps the checksum of each table's file (`cosim.files.on_disk.checksum`), so that one that has changed since
 is not taken for what the run has written.
