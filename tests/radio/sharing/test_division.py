@@ -117,17 +117,13 @@ SHARINGS = [
     ],
     ids=str,
 )
-def test_uploads_that_take_no_time_end_at_their_instant(sharing, fading):
-    """Three of them at one instant, 4,096 bits at some 1e25 bit/s, on both clocks.
-
-    With a rate of its own from start to end, such an upload is refused (tests/clock/test_late_jobs.py).
-    """
+@pytest.mark.parametrize("clock", ["events", "arrays"])
+def test_uploads_that_the_clock_takes_for_nothing_are_refused(clock, sharing, fading):
+    """Three of them at one instant, 4,096 bits at some 1e25 bit/s."""
     uplink = worlds.still(1.0, sharing=sharing, fading=fading)
-    by_events, on_arrays = both(worlds.one_cell(1e9, 1e9, 1e9, uplink=uplink, evaluation=Never()))
-    assert_same(by_events, on_arrays)
-    sent = by_events.transfers
-    assert sent["arrived"].all()
-    assert sent["start_s"].tolist() == sent["end_s"].tolist() == [3e-3] * 3
+    system = worlds.one_cell(1e9, 1e9, 1e9, uplink=uplink, evaluation=Never())
+    with pytest.raises(cosim.ConfigurationError, match=r"client-000\d would send for 0 s at 0\.003 s, which"):
+        cosim.run(system, clock=clock)
 
 
 def test_a_rate_of_nothing_lasts_until_the_deadline():
