@@ -118,8 +118,10 @@ class Metric(NamedTuple):
         """A value in words, such as 584 ms."""
         if self.measure.is_share:
             return f"{self.measure.factor * value:.4g} %"
+        if self.is_of_versions:
+            return f"{value:.4g} {'version' if value == 1.0 else 'versions'}"
         scale, unit = prefixed(value, self.unit)
-        return f"{value / scale:.4g} {unit or ('versions' if self.is_of_versions else '')}".rstrip()
+        return f"{value / scale:.4g} {unit}".rstrip()
 
 
 def metrics(runs: pd.DataFrame) -> dict[str, Metric]:

@@ -117,6 +117,7 @@ def test_versions_are_compared_within_one_protocol_only():
     assert times_s[1].difference(times_s[0]).estimate == 3.5
     nothing = of(table({0: [(3, 2)] * 2}), "versions_to_0.8")[0]
     assert nothing.note == "none by 2 versions"
+    assert of(table({0: [(3, 1)] * 2}), "versions_to_0.8")[0].note == "none by 1 version"
 
 
 def test_a_ratio_is_of_geometric_means_on_the_same_seeds_by_t_of_logarithms():
