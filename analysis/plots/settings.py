@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import matplotlib
-from matplotlib import cycler
+from matplotlib.rcsetup import cycler
 
 from analysis.plots.encoding import COLOURS
 
