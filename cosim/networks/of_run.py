@@ -67,9 +67,9 @@ def _check_defaults() -> None:
             f"torch's default type is {torch.get_default_dtype()}, but a run learns in float32. Use "
             "torch.set_default_dtype(torch.float32) before cosim.run."
         )
-    if torch.get_default_device().type != "cpu":
+    if (device := torch.empty(0).device).type != "cpu":
         raise ConfigurationError(
-            f"torch's default device is {torch.get_default_device()}, but a run makes its networks on the "
+            f"torch's default device is {device}, but a run makes its networks on the "
             'CPU. Use torch.set_default_device("cpu"), and cosim.run(..., device="cuda") for a GPU.'
         )
     if torch.is_inference_mode_enabled():
