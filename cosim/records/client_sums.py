@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.names import client_number
+from cosim.names import client_numbers
 from cosim.records.columns import Columns, Words
 from cosim.records.rows import BY_CLIENT, DONE, END_OF_RUN, UP, WAIT
 
@@ -86,8 +86,6 @@ def _owners(nodes: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Number of the client of each row, and whether it is a client's, shapes (rows,)."""
     used = np.flatnonzero(np.bincount(nodes.codes, minlength=len(nodes.words)))
     numbers = np.full(len(nodes.words), -1)
-    for code in used.tolist():
-        number = client_number(nodes.words[code])
-        numbers[code] = -1 if number is None else number
+    numbers[used] = client_numbers([nodes.words[code] for code in used.tolist()])
     owners = numbers[nodes.codes]
     return owners, owners >= 0
