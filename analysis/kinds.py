@@ -5,7 +5,7 @@ Usage::
     for kind, own in by_kind(result).items():
         print(kind, late_in_words(own))  # sensor 300 of 300 late
 
-Validation: tests/analysis/test_kinds.py.
+Validation: tests/analysis/test_client_kinds.py.
 """
 
 from collections.abc import Mapping

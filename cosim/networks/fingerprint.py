@@ -2,7 +2,7 @@
 
 Two with the same fingerprint in one process do the same. So what a trial has shown of one holds for the other
 (`once`), and many runs in one process try a network once. Values, attributes, hooks and shared memory count,
-and classes by their names, since those of installed libraries and of cosim do not change while a process
+and classes by their names, since installed libraries and cosim do not change while a process
 runs. **Whatever holds code of a user's own has no fingerprint**, as nothing but a trial tells what it does.
 
 Scope and limitations: there is none of what cannot be pickled either, nor of arrays so large that reading

@@ -1,4 +1,4 @@
-"""Encoding: one look of a design in all pictures, and colours that are told apart by all who look."""
+"""Encoding: one look of a design in all pictures, and colours told apart without red, green or hue."""
 
 from itertools import combinations
 
