@@ -1,6 +1,7 @@
-"""The house: no files of cosim that import each other in a circle, type-only imports aside."""
+"""The house: no files of cosim that import each other in a circle, no two files of tests with one name."""
 
 import runpy
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,12 @@ House = runpy.run_path(str(ROOT / "benchmarks" / "house.py"))["House"]
 
 def test_no_files_import_each_other_in_a_circle():
     assert House(ROOT).circles() == []
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Else pytest, which imports them by name, collects none of them."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py") if path.name != "conftest.py")
+    assert [name for name, number in names.items() if number > 1] == []
 
 
 def test_a_circle_is_found_over_other_files_and_in_functions(tmp_path):
