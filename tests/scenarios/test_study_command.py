@@ -6,7 +6,9 @@ from contextlib import nullcontext
 import pandas as pd
 import pytest
 
+from analysis.intervals.statistics import Interval
 from analysis.studies import load
+from analysis.tables.cells import number_of
 from cosim import HFedAvg, Result, evolve
 from scenarios import quickstart
 from scenarios.command_line import main
@@ -72,7 +74,9 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
     time_s = runs.groupby("design")["time_s"].mean()
     for design in (0, 1):
         assert table.loc[(design, "time_s"), "value"] == pytest.approx(time_s[design], rel=1e-9)
-        assert f"{1e3 * time_s[design]:.4g} [" in output
+        value, low, high = (table.loc[(design, "time_s"), column] for column in ("value", "low", "high"))
+        shown = number_of(Interval(estimate=value, low=low, high=high, level=0.95), 1e3)
+        assert f"{shown[0]} [" in output
     assert "simulated time (ms)" in output
     assert "bandwidth (MHz)" in output
     # The scenario's own bandwidth, 1 MHz, is the reference.
