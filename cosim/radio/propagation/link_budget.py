@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import knob, part, refuse
+from cosim.configuration import between, knob, part, refuse
 from cosim.jobs.job import Job
 from cosim.links.port import Cell, WrongDistance
 from cosim.radio.propagation.large_scale import LargeScale
@@ -39,6 +39,8 @@ class LinkBudget(Propagation):
     Attributes:
         noise_dbm_per_hz: Noise density at the edge server. [no source: thermal noise at 290 K]
         noise_figure_db: Noise figure of the edge server. [no source]
+        antenna_gain_db: Gains of the antennas of client and edge server together. [no source: isotropic; an
+            element of TR 38.901, Table 7.3-1, has 8 dBi]
         large_scale: Path loss and shadowing.
         large_scale_redrawn: Blocks in which line of sight and shadowing are constant; None means that they
             never change. [no source]
@@ -46,6 +48,7 @@ class LinkBudget(Propagation):
 
     noise_dbm_per_hz: float = knob(noise_density, default=THERMAL_NOISE_DBM_PER_HZ)
     noise_figure_db: float = knob(noise_figure, default=7.0)
+    antenna_gain_db: float = knob(between(-100.0, 100.0), default=0.0)
     large_scale: LargeScale = LargeScale(environment="uma")
     large_scale_redrawn: Redrawn | None = None
 
@@ -86,12 +89,13 @@ class LinkBudget(Propagation):
             ) from None
 
     def _gain_of(self, sim: Simulation, cell: Cell) -> Callable[[Job], Gains]:
-        """Path gains of a cell's clients in a job, shape (clients,)."""
+        """Path gains of a cell's clients in a job, antennas included, shape (clients,)."""
         redrawn, numbers = self.large_scale_redrawn, Numbers.of(cell.clients)
+        antennas = db_to_linear(self.antenna_gain_db)
 
         def drawn(block: Block) -> Gains:
             rows = sim.of_clients(numbers, "large-scale", self.large_scale.rows, *block)
-            return self.large_scale.drawn(cell.distance_m, rows).gain
+            return antennas * self.large_scale.drawn(cell.distance_m, rows).gain
 
         if redrawn is None:
             once = drawn(())

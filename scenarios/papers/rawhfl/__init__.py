@@ -2,17 +2,21 @@
 
 from scenarios.papers.rawhfl.plans.port import CommonSteps, Policy, ResourceAware, Unconstrained
 from scenarios.papers.rawhfl.plans.solvers import Algorithm2, ExactSolver, Solver
+from scenarios.papers.rawhfl.plans.starts import EqualShares, RandomSelection, Start
 from scenarios.papers.rawhfl.raw_hfl import RawHfl
 from scenarios.papers.rawhfl.videos.video_requests import VideoRequests
 
 __all__ = [
     "Algorithm2",
     "CommonSteps",
+    "EqualShares",
     "ExactSolver",
     "Policy",
+    "RandomSelection",
     "RawHfl",
     "ResourceAware",
     "Solver",
+    "Start",
     "Unconstrained",
     "VideoRequests",
 ]

@@ -167,7 +167,7 @@ class Planner:
         }
         self._budgets_j = {number: in_range(terms.energy_budget_j, share) for number, share in shares.items()}
         begin = terms.problem(cloud)
-        self._solve, self._num_selected = terms.policy.solver_for(begin.cell), begin.num_selected
+        self._solve, self._num_selected = terms.policy.solver_for(sim, begin.cell), begin.num_selected
         self._num_planned: Counter[int] = Counter()
         self._num_arrived: Counter[int] = Counter()
         self._plans: dict[Job, Planned] = {}

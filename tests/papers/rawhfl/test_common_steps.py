@@ -202,3 +202,13 @@ def test_the_guard_is_that_of_the_exact_optimum():
     for energy_j, num_steps in ((5.2, 2), (5.2 * (1.0 + 2e-9), 3)):
         problem = a_problem(energy_budget_j=np.array([energy_j, 99.0, 99.0, 99.0]))
         assert common_steps.without_stragglers(problem).num_steps.tolist() == [num_steps] * 4
+
+
+def test_each_does_the_most_that_it_can_itself():
+    """By hand: 7 within the budget, 8 and 4 by the deadline, 3 within the budget."""
+    for baseline in BASELINES:
+        found = baseline(a_problem(), own_steps=True)
+        assert everything(found) == (ALL, [7, 8, 4, 3], [1.0] * 4, [1.0] * 4)
+    problem = a_problem(energy_budget_j=np.array([9.5, 22.5, 21.5, 3.0]))
+    assert common_steps.all_or_nothing(problem, own_steps=True).num_steps.tolist() == [0] * 4
+    assert common_steps.without_stragglers(problem, own_steps=True).num_steps.tolist() == [7, 8, 4, 0]

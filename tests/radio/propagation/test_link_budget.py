@@ -88,6 +88,16 @@ def test_power_scales_the_signal():
     assert link.snr_per_w(slice(None), 540e3, job)[0] == pytest.approx(expected, **EXACTLY)
 
 
+def test_antennas_and_noise_figure_are_so_many_db():
+    """8 dBi against 5 dB: 10^0.3 times the SNR of thermal noise alone, for every client and its plan."""
+    link, job = LinkBudget(noise_figure_db=5.0, antenna_gain_db=8.0, large_scale=LARGE_SCALE), Job(1, 0, 0)
+    both, alone = link_of(Radio(link=link, fading=NoFading())), link_of(BUDGET)
+    ratio = both.snr_per_w(slice(None), 1e6, job) / alone.snr_per_w(slice(None), 1e6, job)
+    np.testing.assert_allclose(ratio, 10.0**0.3, rtol=1e-12)
+    sent = [of.channel(CLIENTS[0], 0.1, job).mean_snr(1e6) for of in (both, alone)]
+    assert sent[0] / sent[1] == pytest.approx(10.0**0.3, **EXACTLY)
+
+
 def test_a_plan_knows_the_fading():
     radio = Radio(link=GIVEN, fading=Rayleigh(num_antennas=4, redrawn=EveryEdgeRound()))
     link, job = link_of(radio, tx_power_w=1.0), Job(3, 1, 1)

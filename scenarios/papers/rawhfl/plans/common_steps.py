@@ -1,8 +1,10 @@
-"""Common steps: the baselines in which all participants do the same number of steps, at full speed and power.
+"""Common steps: the baselines in which all participants train and send at full speed and power.
 
 H-FedAvg-M1 takes the most steps that every client can do within its deadline and budget, and no client trains
 in an edge round in which one cannot do a step. H-FedAvg-M2 first drops such clients. H-FedAvg-UB lets every
-client do all steps, at any cost.
+client do all steps, at any cost. With steps of their own, clients of M1 and M2 do the most that each can,
+which is how the paper's energies of M2 come out, though not what its text says: `cosim reproduce
+rawhfl-energies`.
 
 Scope and limitations: all clients take part, so the number of places and the limit on repeated clients (C2,
 C3) have no effect. The paper gives no frequencies and powers of the baselines; here they are the highest.
@@ -20,17 +22,22 @@ from scenarios.papers.rawhfl.plans.exact import GUARD
 from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 
 
-def all_or_nothing(problem: Problem) -> Plan:
-    """H-FedAvg-M1: the most steps that all clients of all cells can do; if that is 0, no client trains."""
-    num_steps = int(_most_steps(problem).min(initial=problem.max_steps))
-    return _plan(problem, np.full(problem.num_clients, num_steps > 0), num_steps)
+def all_or_nothing(problem: Problem, *, own_steps: bool = False) -> Plan:
+    """H-FedAvg-M1: the most steps that all clients of all cells can do; if that is 0, no client trains.
+
+    Args:
+        own_steps: True if each client does the most steps that it can itself.
+    """
+    most_steps = _most_steps(problem)
+    all_can = np.full(problem.num_clients, bool(most_steps.all()))
+    return _plan(problem, all_can, _steps(problem, most_steps, all_can, own_steps))
 
 
-def without_stragglers(problem: Problem) -> Plan:
-    """H-FedAvg-M2: clients that can do a step do the most steps that all of them can."""
+def without_stragglers(problem: Problem, *, own_steps: bool = False) -> Plan:
+    """H-FedAvg-M2: clients that can do a step do the most steps that all of them can; arguments as above."""
     most_steps = _most_steps(problem)
     is_selected = most_steps > 0
-    return _plan(problem, is_selected, int(most_steps[is_selected].min(initial=problem.max_steps)))
+    return _plan(problem, is_selected, _steps(problem, most_steps, is_selected, own_steps))
 
 
 def unconstrained(problem: Problem) -> Plan:
@@ -50,7 +57,15 @@ def _most_steps(problem: Problem) -> NDArray[np.int64]:
     return is_possible.sum(axis=0)
 
 
-def _plan(problem: Problem, is_selected: NDArray[np.bool_], num_steps: int) -> Plan:
+def _steps(
+    problem: Problem, most_steps: NDArray[np.int64], is_selected: NDArray[np.bool_], own_steps: bool
+) -> int | NDArray[np.int64]:
+    if own_steps:
+        return most_steps
+    return int(most_steps[is_selected].min(initial=problem.max_steps))
+
+
+def _plan(problem: Problem, is_selected: NDArray[np.bool_], num_steps: int | NDArray[np.int64]) -> Plan:
     return Plan(
         is_selected=is_selected,
         num_steps=np.where(is_selected, num_steps, 0),

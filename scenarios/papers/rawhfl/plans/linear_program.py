@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from scenarios.papers.rawhfl.plans.problem import Array, Problem
+from scenarios.papers.rawhfl.plans.problem import Array, Problem, places
 
 MARGIN = 1e-9
 """Share of the deadline and of the budget that plans leave unused, against rounding."""
@@ -149,12 +149,3 @@ class LinearProgram:
         if found is None or not np.isfinite(found).all():
             return None
         return np.clip(found, self._lowest.value, self._highest.value) * unit
-
-
-def places(problem: Problem, able: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Number of clients that each cell can select under C2 and C3, shape (cells,)."""
-    new, repeated = (
-        np.bincount(problem.cell[able & kind], minlength=problem.num_cells)
-        for kind in (~problem.is_repeated, problem.is_repeated)
-    )
-    return np.minimum(problem.num_selected, new + np.minimum(repeated, problem.num_repeated))

@@ -3,7 +3,7 @@
 | policy | clients | steps, frequency, power |
 |---|---|---|
 | `ResourceAware` | Z clients of each cell | from problem (28), solved exactly or by Algorithm 2 |
-| `CommonSteps` | all, or all that are able | as many steps as all of them can do, full speed and power |
+| `CommonSteps` | all, or all that are able | steps that all can do, or each its most, full speed and power |
 | `Unconstrained` | all | the most steps, full speed and power, no deadline, no budget |
 
 A policy of your own is a subclass of `Policy` with a method `solver_for`, which gives the function that
@@ -14,12 +14,14 @@ Source: RawHFL paper, Sections IV (resource-aware) and V-C (H-FedAvg-M1, -M2, -U
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Port, at_least, between, knob, not_negative, part
 from cosim.units import db_to_linear, dbm_to_w, w_to_dbm
 from scenarios.papers.rawhfl.plans import common_steps
@@ -61,8 +63,13 @@ class Policy(Port, ABC):
         return snr_per_w
 
     @abstractmethod
-    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Function that solves one edge round after another of clients in these cells, shape (clients,)."""
+    def solver_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
+        """Function that solves one edge round after another of a run.
+
+        Args:
+            sim: Gives streams of draws.
+            cell: Number of each client's cell, shape (clients,).
+        """
 
 
 @part
@@ -77,7 +84,12 @@ class ResourceAware(Policy):
         num_repeated: Most of them, Psi, from the last edge round; None means half of Z, or more if Z others
             would be too few. [no source]
         margin_db: Margin that a plan subtracts from the known gain. [no source]
-        lowest_power_dbm: Lowest transmit power of a device; None means any. [no source]
+        plans_power: True if transmit powers are planned; otherwise all send at their highest, and the plan
+            has selection, steps and frequencies. [RawHFL, eq. 28: planned]
+        lowest_power_dbm: Lowest transmit power that is planned; None means any. [no source]
+
+    Raises:
+        ConfigurationError: A lowest power where powers are not planned.
     """
 
     solver: Solver = ExactSolver()
@@ -85,7 +97,16 @@ class ResourceAware(Policy):
     num_selected: int | None = knob(at_least(1), default=None)
     num_repeated: int | None = knob(not_negative, default=None)
     margin_db: float = knob(between(-100.0, 100.0), default=0.0)
+    plans_power: bool = True
     lowest_power_dbm: float | None = knob(between(-100.0, 100.0), default=None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.lowest_power_dbm is not None and not self.plans_power:
+            raise ConfigurationError(
+                f"ResourceAware.lowest_power_dbm = {self.lowest_power_dbm:g}: has no effect where "
+                "plans_power is false, as all send at their highest power. Leave one of them out.",
+                "ResourceAware.lowest_power_dbm",
+            )
 
     @override
     def num_selected_of(self, sizes: Sequence[int], num_at_once: int | None) -> int:
@@ -123,7 +144,7 @@ class ResourceAware(Policy):
         default_repeated = max(num_selected // 2, 2 * num_selected - smallest)
         return attrs.evolve(
             problem,
-            min_power_w=np.full(len(problem.cell), lowest_w),
+            min_power_w=np.full(len(problem.cell), lowest_w) if self.plans_power else problem.max_power_w,
             num_repeated=default_repeated if self.num_repeated is None else self.num_repeated,
             theta=self.theta,
         )
@@ -134,24 +155,28 @@ class ResourceAware(Policy):
         return snr_per_w / db_to_linear(self.margin_db)
 
     @override
-    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
-        return self.solver.solve_for(cell)
+    def solver_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
+        return self.solver.solve_for(sim, cell)
 
 
 @part
 class CommonSteps(Policy):
-    """All clients at full speed and power, with as many steps as all can do within deadline and budget.
+    """All clients at full speed and power, with as many steps as deadline and budget allow.
 
     Attributes:
+        own_steps: True if each client does as many steps as it can itself; otherwise all do as many as all
+            can. [RawHFL, Section V-C: common]
         drop_stragglers: True if clients that cannot do one step are left out (H-FedAvg-M2); otherwise no
             client trains in an edge round in which one cannot (H-FedAvg-M1). [RawHFL, Section V-C]
     """
 
+    own_steps: bool = False
     drop_stragglers: bool = True
 
     @override
-    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
-        return common_steps.without_stragglers if self.drop_stragglers else common_steps.all_or_nothing
+    def solver_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
+        rule = common_steps.without_stragglers if self.drop_stragglers else common_steps.all_or_nothing
+        return partial(rule, own_steps=self.own_steps)
 
 
 @part
@@ -164,5 +189,5 @@ class Unconstrained(Policy):
         return False
 
     @override
-    def solver_for(self, cell: NDArray[np.int64]) -> Solve:
+    def solver_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
         return common_steps.unconstrained

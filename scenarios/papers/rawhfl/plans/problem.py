@@ -165,3 +165,12 @@ class Plan:
         """Selected clients; frequencies and powers, 1 for the others, so that nothing divides by 0."""
         on = self.is_selected
         return on, np.where(on, self.frequency_hz, 1.0), np.where(on, self.power_w, 1.0)
+
+
+def places(problem: Problem, able: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Number of clients that each cell can select under C2 and C3, shape (cells,)."""
+    new, repeated = (
+        np.bincount(problem.cell[able & kind], minlength=problem.num_cells)
+        for kind in (~problem.is_repeated, problem.is_repeated)
+    )
+    return np.minimum(problem.num_selected, new + np.minimum(repeated, problem.num_repeated))

@@ -6,7 +6,7 @@ Usage::
     class Rounded(Solver):
         \"\"\"Even numbers of steps.\"\"\"
 
-        def solve_for(self, cell):
+        def solve_for(self, sim, cell):
             return lambda problem: halved(exact.plan(problem))
 
 Source: RawHFL paper, Section IV-B.
@@ -19,9 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, at_least, knob, part, positive
 from scenarios.papers.rawhfl.plans import exact
 from scenarios.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.papers.rawhfl.plans.starts import EqualShares, Start
 
 Solve = Callable[[Problem], Plan]
 """Function that solves one edge round."""
@@ -32,8 +34,8 @@ class Solver(Port, ABC):
     """Method for problem (28)."""
 
     @abstractmethod
-    def solve_for(self, cell: NDArray[np.int64]) -> Solve:
-        """Function that solves one edge round after another of clients in these cells, shape (clients,)."""
+    def solve_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
+        """Function that solves one edge round after another of a run; arguments as `Policy.solver_for`."""
 
 
 @part
@@ -41,7 +43,7 @@ class ExactSolver(Solver):
     """Exact optimum."""
 
     @override
-    def solve_for(self, cell: NDArray[np.int64]) -> Solve:
+    def solve_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
         return exact.plan
 
 
@@ -52,14 +54,21 @@ class Algorithm2(Solver):
     Attributes:
         penalty: Weight rho of its penalty. [RawHFL, Section V-A]
         num_iterations: Most iterations I. [RawHFL, Section V-A]
+        start: Selection from which it begins. [no source: not said]
     """
 
     penalty: float = knob(positive, default=1.0)
     num_iterations: int = knob(at_least(1), default=50)
+    start: Start = EqualShares()
 
     @override
-    def solve_for(self, cell: NDArray[np.int64]) -> Solve:
+    def solve_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
         # cvxpy takes half a second to import, and only this needs it
         from scenarios.papers.rawhfl.plans.successive_approximation import SuccessiveApproximation
 
-        return SuccessiveApproximation(cell, rho=self.penalty, max_iterations=self.num_iterations).plan
+        return SuccessiveApproximation(
+            cell,
+            rho=self.penalty,
+            max_iterations=self.num_iterations,
+            selection=self.start.selection_for(sim),
+        ).plan

@@ -7,9 +7,10 @@ moves by no more than the precision or I programs are solved. Then the clients w
 are selected, and their steps rounded down.
 
 Scope and limitations: the solution is local and depends on the start. In the paper's setting the first
-program decides the selection: with rho = 1 each exchange of two clients costs 2 from then on and gains at
-most (theta L_max + (1 - theta) e_bd) / (B Z) = 1.3. Clients whose feasible f and P fall between the points of
-the start's grid take no part. `exact` has the optimum; `benchmarks/allocation.py` compares.
+selection of whole clients stays, the start's or the first program's: with rho = 1 each exchange of two
+clients costs 2 from then on and gains at most (theta L_max + (1 - theta) e_bd) / (B Z), 1.3 for Z = 4.
+Clients whose feasible f and P fall between the points of the start's grid take no part. `exact` has the
+optimum; `benchmarks/allocation.py` compares.
 
 (40) alone does not converge: 1 / f and 1 / log(1 + g P) are convex, so by their tangents, training at 0 Hz
 takes only twice as long as now, and the first solution misses the deadline by a factor of a thousand. Hence:
@@ -19,7 +20,8 @@ takes only twice as long as now, and the first solution misses the deadline by a
 - Feasible points: if a solution is late, f and P are raised; if it is then still late, or beyond the budget,
   steps are cut. A client's step is refused if less than one local round is left or its part of the objective
   has grown. So the next program always has a solution: the last steps, f and P are feasible in it.
-- The start, which the paper leaves open, has the highest speeds and powers: see `start`.
+- The start, which the paper leaves open, has the highest speeds and powers (`start`); its selection is a part
+  of its own (`starts`).
 
 Usage::
 
@@ -42,8 +44,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point, places
+from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point
 from scenarios.papers.rawhfl.plans.problem import Array, Plan, Problem
+from scenarios.papers.rawhfl.plans.starts import Selection, equal_shares
 
 GRID = 24
 """Number of frequencies, and of powers for each, in the search for the start."""
@@ -63,12 +66,19 @@ class SuccessiveApproximation:
         rho: Weight of the penalty on indicators other than 0 and 1, 0 or above. [RawHFL paper, Section V-A]
         max_iterations: Most programs I that are solved. [RawHFL paper, Section V-A]
         precision: Change of the objective, in its own unit, up to which the iteration ends. [no source]
+        selection: Indicators x of the start.
     """
 
     def __init__(
-        self, cell: NDArray[np.int64], *, rho: float = 1.0, max_iterations: int = 50, precision: float = 1e-3
+        self,
+        cell: NDArray[np.int64],
+        *,
+        rho: float = 1.0,
+        max_iterations: int = 50,
+        precision: float = 1e-3,
+        selection: Selection = equal_shares,
     ) -> None:
-        self._cell, self._program = cell, LinearProgram(cell)
+        self._cell, self._program, self._selection = cell, LinearProgram(cell), selection
         self._rho, self._max_iterations, self._precision = rho, max_iterations, precision
 
     def plan(self, problem: Problem) -> Plan:
@@ -82,7 +92,7 @@ class SuccessiveApproximation:
                 "Problem.cell differs from the cells that SuccessiveApproximation was made for: its "
                 "program is built for given cells. Make a planner for each topology."
             )
-        point, last = start(problem), math.inf
+        point, last = start(problem, self._selection), math.inf
         # Without a link there are no finite coefficients, and the client takes no part in any case.
         problem = attrs.evolve(problem, snr_per_w=np.where(problem.snr_per_w > 0.0, problem.snr_per_w, 1.0))
         factor = np.full(problem.num_clients, 2.0)
@@ -105,12 +115,12 @@ class SuccessiveApproximation:
         return float(cost + self._rho * x @ (1.0 - x))
 
 
-def start(problem: Problem) -> Point:
-    """First point: equal x, the highest f and then P at which a local round fits, and all steps that fit.
+def start(problem: Problem, selection: Selection = equal_shares) -> Point:
+    """First point: a selection, the highest f and then P at which a local round fits, and all steps that fit.
 
     f and P come from `GRID` times `GRID` points, evenly spaced in their logarithms, from the values that just
-    meet the deadline to the highest. Unequal x would favour some clients by rho, so it is equal even if that
-    breaks C3; the next point keeps C3.
+    meet the deadline to the highest. Unequal x favour some clients by rho; equal ones may break C3, which the
+    next point keeps.
     """
     one, share = np.ones(problem.num_clients), np.linspace(0.0, 1.0, GRID)[:, None]
     rest_s = problem.deadline_s * (1.0 - 2.0 * MARGIN) - problem.send_s(problem.max_power_w)
@@ -126,9 +136,8 @@ def start(problem: Problem) -> Point:
     by_power = fits[:, by_frequency, client].argmax(axis=0)
     able = fits[by_power, by_frequency, client]
     f, p = f[by_frequency, client], p[by_power, by_frequency, client]
-    x = places(problem, able) / np.maximum(np.bincount(problem.cell[able], minlength=problem.num_cells), 1)
     return Point(
-        selection=np.where(able, x[problem.cell], 0.0),
+        selection=selection(problem, able),
         num_steps=np.where(able, np.minimum(_most_steps(problem, f, p), problem.max_steps), 0.0),
         frequency_hz=f,
         power_w=p,

@@ -1,0 +1,80 @@
+"""Starts: the port of the selection from which Algorithm 2 begins, which the paper leaves open.
+
+| start | selection |
+|---|---|
+| `EqualShares` | every able client in part, so that the first program chooses those that cost least |
+| `RandomSelection` | as many clients of each cell as it selects, drawn again in every edge round |
+
+With the paper's penalty rho = 1 a start with whole clients decides, as an exchange of two costs 2 and gains
+at most 1.3 where four clients of each cell are selected; with two it gains up to 2.6, and a few are made.
+`cosim reproduce rawhfl-energies` has both beside the paper's energies.
+
+Source: RawHFL paper, Algorithm 2, whose inputs are some initial feasible points.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import override
+
+from cosim.clock.simulation import Simulation
+from cosim.configuration import Port, part
+from scenarios.papers.rawhfl.plans.problem import Array, Problem, places
+
+Selection = Callable[[Problem, NDArray[np.bool_]], Array]
+"""Indicators x of an edge round's problem, given which clients are able; both of shape (clients,). They are 0
+for all that are not."""
+
+
+@part
+class Start(Port, ABC):
+    """Selection from which Algorithm 2 begins."""
+
+    @abstractmethod
+    def selection_for(self, sim: Simulation) -> Selection:
+        """Function that gives one edge round after another of a run its first selection.
+
+        Args:
+            sim: Gives streams of draws.
+        """
+
+
+@part
+class EqualShares(Start):
+    """The same part of every able client of a cell, together as many as it selects."""
+
+    @override
+    def selection_for(self, sim: Simulation) -> Selection:
+        return equal_shares
+
+
+@part
+class RandomSelection(Start):
+    """Able clients drawn uniformly, as many of each cell as it selects, within the limit on repeated ones."""
+
+    @override
+    def selection_for(self, sim: Simulation) -> Selection:
+        rng = sim.stream("cloud", "start of Algorithm 2")
+
+        def drawn(problem: Problem, able: NDArray[np.bool_]) -> Array:
+            order = rng.permutation(problem.num_clients)
+            chosen = np.zeros(problem.num_clients)
+            left = places(problem, able)
+            repeated = np.full(problem.num_cells, problem.num_repeated)
+            for client in order[able[order]]:
+                cell, again = problem.cell[client], problem.is_repeated[client]
+                if left[cell] and (repeated[cell] or not again):
+                    chosen[client] = 1.0
+                    left[cell] -= 1
+                    repeated[cell] -= again
+            return chosen
+
+        return drawn
+
+
+def equal_shares(problem: Problem, able: NDArray[np.bool_]) -> Array:
+    """Equal indicators in each cell, which may break C3 until the first program is solved."""
+    x = places(problem, able) / np.maximum(np.bincount(problem.cell[able], minlength=problem.num_cells), 1)
+    return np.where(able, x[problem.cell], 0.0)
