@@ -71,7 +71,7 @@ def test_equal_shares_leave_the_choice_to_the_program():
 
 @pytest.mark.parametrize("solver", ["exact", "Algorithm 2"])
 def test_at_the_highest_power_only_the_frequency_is_free(solver):
-    """Then the least energy is at the frequency that meets the deadline: by hand for each client."""
+    """Then the least energy is at the frequency that meets the deadline, by hand; Algorithm 2 ends above it."""
     policy = ResourceAware(plans_power=False) if solver == "exact" else ResourceAware(solver=Algorithm2())
     policy = attrs.evolve(policy, plans_power=False)
     problem = policy.posed(a_drop(2, is_repeated=NOBODY, snr_per_w=np.full(NUM_CLIENTS, 1e4)))
@@ -81,9 +81,10 @@ def test_at_the_highest_power_only_the_frequency_is_free(solver):
     assert np.array_equal(plan.power_w[on], problem.max_power_w[on])
     send_s = 7_248_384 / (540e3 * np.log2(1.0 + 1e4 * problem.max_power_w))
     hertz = plan.num_steps * problem.step_cycles / (150.0 - send_s)
-    np.testing.assert_allclose(plan.frequency_hz[on], hertz[on], rtol=1e-3)
     energy_j = problem.max_power_w * send_s + 1e-28 * plan.num_steps * problem.step_cycles * hertz**2
-    np.testing.assert_allclose(plan.energy_j(problem)[on], energy_j[on], rtol=1e-3)
+    over = (plan.energy_j(problem) / energy_j)[on]
+    assert (over > 1.0 - 1e-9).all()
+    assert (over < (1.0 + 1e-6 if solver == "exact" else 1.05)).all()
 
 
 def test_a_lowest_power_that_nothing_plans_is_refused():
