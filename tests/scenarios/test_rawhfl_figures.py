@@ -19,10 +19,20 @@ from cosim.configuration import to_dict
 from cosim.engine.store.checkpoint import Checkpoint
 from scenarios import rawhfl
 from scenarios.command_line import main
-from scenarios.papers.rawhfl import Algorithm2, CommonSteps, RawHfl, ResourceAware, Unconstrained
+from scenarios.papers.rawhfl import (
+    Algorithm2,
+    CommonSteps,
+    EqualShares,
+    RandomSelection,
+    RawHfl,
+    ResourceAware,
+    Unconstrained,
+)
 from scenarios.reproduce import figures
 from scenarios.reproduce.rawhfl import figures as rawhfl_figures
-from scenarios.reproduce.rawhfl.figures import ALGORITHMS, Options, Runs, system_of
+from scenarios.reproduce.rawhfl import readings
+from scenarios.reproduce.rawhfl.figures import Options, Runs, system_of
+from scenarios.reproduce.rawhfl.readings import PRINTED, READINGS, TABLES
 
 Patch = pytest.MonkeyPatch
 Capture = pytest.CaptureFixture[str]
@@ -75,44 +85,52 @@ def differences(one: cosim.System, other: cosim.System) -> dict[str, Any]:
 def test_changes_change_what_they_say() -> None:
     base = rawhfl.paper_scale()
     unbound, blocks = {"protocol.policy.kind": "Unconstrained"}, "uplink.sharing.num_blocks"
-    assert differences(base, rawhfl_figures.planned_by(ResourceAware(theta=0.2), 6)(base)) == {
+    assert differences(base, readings.planned_by(ResourceAware(theta=0.2), 6)(base)) == {
         "protocol.policy.theta": 0.2,
         blocks: 6,
     }
-    assert differences(base, rawhfl_figures.single_server(base)) == unbound | {
+    assert differences(base, readings.single_server(base)) == unbound | {
         blocks: 12,
         "protocol.num_edge_rounds": 1,
     }
-    assert differences(base, rawhfl_figures.central(base)) == unbound | {
+    assert differences(base, readings.central(base)) == unbound | {
         blocks: 1,
         "num_cells": 1,
         "num_clients": 1,
     }
     floors = {"devices.lowest_frequency_hz": 0.3e9, "devices.static_power_w": 0.1}
-    same = rawhfl_figures.with_floors(lambda system: system)(base)
+    same = readings.with_floors(lambda system: system)(base)
     assert differences(base, same) == floors
-    assert differences(base, rawhfl_figures.with_floors(rawhfl_figures.single_server)(base)) == (
+    assert differences(base, readings.with_floors(rawhfl_figures.single_server)(base)) == (
         floors | unbound | {blocks: 12, "protocol.num_edge_rounds": 1}
     )
 
 
-def test_every_algorithm_is_the_papers() -> None:
+@pytest.mark.parametrize("reading", [PRINTED, TABLES])
+def test_every_algorithm_is_the_papers(reading: readings.Reading) -> None:
     """Section V-C; Z of H-FedAvg is all clients, so that none waits for a block."""
     found = {
         name: (system.protocol.policy, system.uplink.sharing.num_blocks, system.devices.static_power_w)
-        for name, change in ALGORITHMS.items()
+        for name, change in reading.algorithms.items()
         for system in [change(rawhfl.paper_scale())]
         if isinstance(system.protocol, RawHfl)
     }
-    paper = ResourceAware(solver=Algorithm2())
+    is_printed = reading is PRINTED
+    start = EqualShares() if is_printed else RandomSelection()
+    paper = ResourceAware(solver=Algorithm2(start=start), plans_power=is_printed)
+    optimum = ResourceAware(plans_power=is_printed)
     assert found == {
         **{f"RawHFL, Z={z}": (paper, z, 0.0) for z in (2, 4, 6)},
-        **{f"exact, Z={z}": (ResourceAware(), z, 0.0) for z in (2, 4, 6)},
-        "exact, Z=4, floors": (ResourceAware(lowest_power_dbm=0.0), 4, 0.1),
+        **{f"exact, Z={z}": (optimum, z, 0.0) for z in (2, 4, 6)},
+        "exact, Z=4, floors": (
+            cosim.evolve(optimum, lowest_power_dbm=0.0 if is_printed else None),
+            4,
+            0.1,
+        ),
         "H-FedAvg-UB, floors": (Unconstrained(), 12, 0.1),
         "central SGD": (Unconstrained(), 1, 0.0),
         "H-FedAvg-M1": (CommonSteps(drop_stragglers=False), 12, 0.0),
-        "H-FedAvg-M2": (CommonSteps(drop_stragglers=True), 12, 0.0),
+        "H-FedAvg-M2": (CommonSteps(own_steps=not is_printed), 12, 0.0),
         "H-FedAvg-UB": (Unconstrained(), 12, 0.0),
         "FedAvg-UB": (Unconstrained(), 12, 0.0),
     }
@@ -121,7 +139,7 @@ def test_every_algorithm_is_the_papers() -> None:
 @pytest.mark.parametrize("v", [V_RANGE, (0.3,)])
 def test_systems_have_their_seed_rounds_and_v(v: tuple[float, ...]) -> None:
     options = Options(num_global_rounds=7)
-    for name, change in ALGORITHMS.items():
+    for name, change in READINGS[options.reading].algorithms.items():
         system = system_of(name, options, 5, v)
         expected: dict[str, Any] = {"seed": 5, "end.num_global_rounds": 7}
         if v == (0.3,):

@@ -50,23 +50,8 @@ def main(options: Options) -> int:
         )
     )
     claims += savings(runs)
-    planned_j, full_j = (runs.edge_round_j(f"{name}, floors") for name in ("exact, Z=4", "H-FedAvg-UB"))
-    claims.append(
-        Claim(
-            paper="devices that clock no lower than 300 MHz, send no lower than 0 dBm and draw 0.1 W while "
-            "busy: at least 4 times less",
-            quantities=[
-                Quantity(
-                    words="H-FedAvg-UB over the optimum, Z = 4",
-                    values=full_j / planned_j,
-                    least=4.0,
-                    unit="times",
-                    is_ratio=True,
-                )
-            ],
-            is_ours=True,
-        )
-    )
+    if options.reading == "printed":
+        claims.append(on_devices_with_floors(runs))
     means_j = pd.DataFrame({name: runs.edge_round_j(name) for name in runs.of}, index=options.every_seed)
     return write(
         FIGURE,
@@ -78,13 +63,32 @@ def main(options: Options) -> int:
     )
 
 
+def on_devices_with_floors(runs: Runs) -> Claim:
+    """That planning saves much on devices that cannot become as slow and quiet as they like, too."""
+    planned_j, full_j = (runs.edge_round_j(f"{name}, floors") for name in ("exact, Z=4", "H-FedAvg-UB"))
+    return Claim(
+        paper="devices that clock no lower than 300 MHz, send no lower than 0 dBm and draw 0.1 W while "
+        "busy: at least 4 times less",
+        quantities=[
+            Quantity(
+                words="H-FedAvg-UB over the optimum, Z = 4",
+                values=full_j / planned_j,
+                least=4.0,
+                unit="times",
+                is_ratio=True,
+            )
+        ],
+        is_ours=True,
+    )
+
+
 def energies(options: Options) -> tuple[Runs, pd.DataFrame]:
     """The runs of both solvers, and the planned energy of every selected client."""
-    names = [
-        *(f"{solver}, Z={z}" for z in PAPER_J for solver in ("RawHFL", "exact")),
-        "exact, Z=4, floors",
-    ]
-    runs = Runs(options, (*names, "H-FedAvg-UB", "H-FedAvg-UB, floors"), learns=False)
+    names, bounds = [f"{solver}, Z={z}" for z in PAPER_J for solver in ("RawHFL", "exact")], ["H-FedAvg-UB"]
+    if options.reading == "printed":
+        names.append("exact, Z=4, floors")
+        bounds.append("H-FedAvg-UB, floors")
+    runs = Runs(options, (*names, *bounds), learns=False)
     return runs, pd.concat(
         [
             result.plans[result.plans["is_selected"]]

@@ -5,7 +5,7 @@ and run only what is missing. Every comparison is paired: the algorithms of one 
 requests, devices, places and gains.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 import attrs
@@ -24,21 +24,14 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.networks.named import network_of
 from scenarios import rawhfl
-from scenarios.papers.rawhfl import (
-    Algorithm2,
-    CommonSteps,
-    RawHfl,
-    ResourceAware,
-    Unconstrained,
-    VideoRequests,
-)
+from scenarios.papers.rawhfl import RawHfl, VideoRequests
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
 from scenarios.reproduce.figures import every_run, num_rounds, play_all
+from scenarios.reproduce.rawhfl.readings import READINGS, Name
 from scenarios.reproduce.shown import tell
 
 Whole = NDArray[np.int64]
-Change = Callable[[cosim.System], cosim.System]
 FOLDER = "rawhfl"
 V_RANGE = (0.1, 0.8)
 NEAR = 1.5
@@ -55,7 +48,7 @@ WITHIN = {(0.3,): 0.03, (0.7,): 0.03, V_RANGE: 0.05}
 
 
 @attrs.frozen(kw_only=True)
-class Options(figures.Options):
+class Lengths(figures.Options):
     """How much is run.
 
     Attributes:
@@ -78,55 +71,16 @@ class Options(figures.Options):
         return self.num_global_rounds or (8 if self.quick else 100)
 
 
-def planned_by(
-    policy: ResourceAware | CommonSteps | Unconstrained,
-    num_blocks: int,
-) -> Change:
-    """The scenario with a policy, and a number of resource blocks in a cell."""
+@attrs.frozen(kw_only=True)
+class Options(Lengths):
+    """How much is run.
 
-    def change(system: cosim.System) -> cosim.System:
-        return cosim.evolve(
-            system,
-            uplink=cosim.evolve(system.uplink, sharing=cosim.radio.ResourceBlocks(num_blocks=num_blocks)),
-            protocol=cosim.evolve(system.protocol, policy=policy),
-        )
+    Attributes:
+        reading: Reading of what the paper leaves open: tables, by which its energies come out, or printed,
+            which keeps to its text; the others leave one part out (`cosim reproduce rawhfl-energies`).
+    """
 
-    return change
-
-
-def single_server(system: cosim.System) -> cosim.System:
-    """FedAvg: the edges only relay, so that the cloud combines after every edge round."""
-    system = planned_by(Unconstrained(), 12)(system)
-    return cosim.evolve(system, protocol=cosim.evolve(system.protocol, num_edge_rounds=1))
-
-
-def central(system: cosim.System) -> cosim.System:
-    """One place holds the requests of all users and trains as many steps as a client of H-FedAvg-UB."""
-    return planned_by(Unconstrained(), 1)(cosim.evolve(system, num_cells=1, num_clients=1))
-
-
-def with_floors(change: Change) -> Change:
-    """The same on devices that clock no lower than 300 MHz and draw 0.1 W while busy. [no source]"""
-
-    def changed(system: cosim.System) -> cosim.System:
-        devices = cosim.evolve(system.devices, lowest_frequency_hz=0.3e9, static_power_w=0.1)
-        return change(cosim.evolve(system, devices=devices))
-
-    return changed
-
-
-ALGORITHMS: dict[str, Change] = {
-    **{f"RawHFL, Z={z}": planned_by(ResourceAware(solver=Algorithm2()), z) for z in (2, 4, 6)},
-    **{f"exact, Z={z}": planned_by(ResourceAware(), z) for z in (2, 4, 6)},
-    "exact, Z=4, floors": with_floors(planned_by(ResourceAware(lowest_power_dbm=0.0), 4)),
-    "H-FedAvg-UB, floors": with_floors(planned_by(Unconstrained(), 12)),
-    "central SGD": central,
-    "H-FedAvg-M1": planned_by(CommonSteps(drop_stragglers=False), 12),
-    "H-FedAvg-M2": planned_by(CommonSteps(), 12),
-    "H-FedAvg-UB": planned_by(Unconstrained(), 12),
-    "FedAvg-UB": single_server,
-}
-"""The paper's algorithms; RawHFL plans by Algorithm 2 as in the paper, "exact" by the optimum."""
+    reading: Name = "tables"
 
 
 def system_of(
@@ -134,7 +88,7 @@ def system_of(
 ) -> cosim.System:
     """An algorithm on the users of a seed, whose v is one value, or uniform in a range."""
     base = rawhfl.paper_scale()
-    return ALGORITHMS[algorithm](
+    return READINGS[options.reading].algorithms[algorithm](
         cosim.evolve(
             base,
             seed=seed,
@@ -161,7 +115,7 @@ class Runs:
         learns: bool = True,
     ) -> None:
         self.options, self.v = options, v
-        kind = "" if learns else ", timing only"
+        kind = f", {options.reading}" + ("" if learns else ", timing only")
         labels = {name: f"{name}, v={'-'.join(map(str, v))}, K={options.rounds}{kind}" for name in algorithms}
         systems = {
             label: system_of(name, options, options.seed, v, learns=learns) for name, label in labels.items()
@@ -250,8 +204,9 @@ def write(
     claims: Sequence[Claim],
     runs: Iterable[cosim.Result] = (),
 ) -> int:
-    """CSV, PNG, and the claims beside the paper's; the exit code."""
-    return tell(figure, options, claims, table, picture, runs, folder=FOLDER)
+    """CSV, PNG, and the claims beside the paper's; the exit code. Other readings have files of their own."""
+    name = figure if options.reading == "tables" else f"{figure}-{options.reading}"
+    return tell(name, options, claims, table, picture, runs, folder=FOLDER)
 
 
 def about(words: str, values: Floats, paper: float, within: float, unit: str = "") -> Quantity:

@@ -71,7 +71,7 @@ def test_equal_shares_leave_the_choice_to_the_program():
 
 @pytest.mark.parametrize("solver", ["exact", "Algorithm 2"])
 def test_at_the_highest_power_only_the_frequency_is_free(solver):
-    """Then the least energy is at the frequency that meets the deadline, by hand; Algorithm 2 ends above it."""
+    """The least energy is at the frequency that meets the deadline, by hand; Algorithm 2 ends above it."""
     policy = ResourceAware(plans_power=False) if solver == "exact" else ResourceAware(solver=Algorithm2())
     policy = attrs.evolve(policy, plans_power=False)
     problem = policy.posed(a_drop(2, is_repeated=NOBODY, snr_per_w=np.full(NUM_CLIENTS, 1e4)))

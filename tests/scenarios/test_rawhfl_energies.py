@@ -1,0 +1,122 @@
+"""The energies of RawHFL's tables: the problem read back, the sweep, and what each claim would miss."""
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+import cosim
+from scenarios.papers.rawhfl import Unconstrained
+from scenarios.papers.rawhfl.plans.problem import Problem
+from scenarios.reproduce.rawhfl.energies import MOVED, OFF, claims, swept
+from scenarios.reproduce.rawhfl.figures import Options, system_of
+from scenarios.reproduce.rawhfl.planned_problem import problem_of
+from scenarios.reproduce.rawhfl.readings import PRINTED, READINGS, TABLES
+from scenarios.reproduce.rawhfl.tables import PAPER_EDGE_ROUND_J
+
+ASKED: list[Problem] = []
+
+
+class Listening(Unconstrained):
+    """H-FedAvg-UB that keeps what it was asked."""
+
+    def solver_for(self, sim: cosim.Simulation, cell: Any) -> Callable[[Problem], Any]:
+        solve = super().solver_for(sim, cell)
+
+        def kept(problem: Problem) -> Any:
+            ASKED.append(problem)
+            return solve(problem)
+
+        return kept
+
+
+@pytest.fixture(scope="module")
+def unconstrained() -> cosim.Result:
+    """One global round of H-FedAvg-UB by the reading of the tables."""
+    ASKED.clear()
+    system = system_of("H-FedAvg-UB", Options(num_global_rounds=1), 4, learns=False)
+    protocol = cosim.evolve(system.protocol, policy=Listening())
+    return cosim.run(cosim.evolve(system, protocol=protocol))
+
+
+def test_the_problem_is_read_back_from_times_and_energies(unconstrained: cosim.Result) -> None:
+    found = problem_of(unconstrained)
+    assert len(ASKED) == 4
+    for name in ("step_cycles", "max_frequency_hz", "max_power_w", "snr_per_w", "energy_budget_j"):
+        asked = np.stack([getattr(problem, name) for problem in ASKED]).T.ravel()  # client by client
+        np.testing.assert_allclose(getattr(found, name), asked, rtol=1e-6, err_msg=name)
+    for name in ("payload_bits", "bandwidth_hz", "deadline_s", "max_steps", "capacitance_j_per_hz2"):
+        assert getattr(found, name) == getattr(ASKED[0], name)
+
+
+def test_the_sweep_has_the_energy_of_the_run_at_its_own_gain(unconstrained: cosim.Result) -> None:
+    sweep = swept([unconstrained]).set_index(["algorithm", "sample_bits", "gain_db"])["edge_round_j"]
+    spent_j = unconstrained.spans["energy_j"].sum() / 4
+    assert sweep["H-FedAvg-UB", 1408, 3.0] == pytest.approx(spent_j, rel=1e-9)
+    own = cosim.run(system_of("H-FedAvg-M2", Options(num_global_rounds=1), 4, learns=False))
+    assert sweep["H-FedAvg-M2", 1408, 3.0] == pytest.approx(own.spans["energy_j"].sum() / 4, rel=1e-6)
+
+
+def test_an_edge_round_of_the_reading_by_hand(unconstrained: cosim.Result) -> None:
+    """48 clients do 50 steps of 320 samples of 1,408 bits, and send 33 bits of each of 219,648 parameters."""
+    problem = ASKED[0]
+    samples, sent = 50 * 320 * 1408, 33 * 219_648
+    cycles_per_bit = problem.step_cycles / (320 * 1408)
+    assert ((cycles_per_bit >= 25.0) & (cycles_per_bit <= 40.0)).all()
+    hz, watt = problem.max_frequency_hz, problem.max_power_w
+    train_j = 1e-28 * samples * cycles_per_bit * hz**2
+    send_j = watt * sent / (540e3 * np.log2(1.0 + problem.snr_per_w * watt))
+    first = unconstrained.plans["edge_round"] == 0
+    assert unconstrained.plans.loc[first, "planned_j"].sum() == pytest.approx((train_j + send_j).sum())
+    alone = system_of("H-FedAvg-UB", Options(num_global_rounds=1, reading="no-gain"), 4, learns=False)
+    del ASKED[4:]
+    cosim.run(cosim.evolve(alone, protocol=cosim.evolve(alone.protocol, policy=Listening())))
+    np.testing.assert_allclose(problem.snr_per_w / ASKED[4].snr_per_w, 10.0**0.3, rtol=1e-12)
+
+
+def test_readings_differ_in_one_part_each() -> None:
+    parts = {name: attrs.asdict(reading, recurse=False) for name, reading in READINGS.items()}
+    differing = {
+        name: {field for field, value in own.items() if value != parts["tables"][field]}
+        for name, own in parts.items()
+    }
+    assert differing == {
+        "tables": set(),
+        "printed": set(attrs.asdict(PRINTED)),
+        "no-gain": {"antenna_gain_db", "noise_figure_db"},
+        "planned-power": {"plans_power"},
+        "equal-start": {"start"},
+        "common-steps": {"own_steps"},
+    }
+    assert TABLES.antenna_gain_db - TABLES.noise_figure_db == 3.0
+
+
+def made_up(factor: Callable[[str, str], float]) -> dict[tuple[str, str], Any]:
+    """Energies of three seeds, so many times the paper's."""
+    spread = np.array([0.99, 1.0, 1.01])
+    return {
+        (reading, name): PAPER_EDGE_ROUND_J[name] * factor(reading, name) * spread
+        for reading, names in MOVED.items()
+        for name in names
+    }
+
+
+def test_claims_come_out_where_the_paper_has_them_and_the_others_do_not() -> None:
+    found = claims(made_up(lambda reading, name: 1.0 if reading == "tables" else 0.5))
+    assert {claim.verdict for claim in found} == {"comes out"}
+
+
+@pytest.mark.parametrize("off", ["RawHFL, Z=4", "H-FedAvg-UB", "H-FedAvg-M2"])
+def test_an_energy_that_is_off_is_caught(off: str) -> None:
+    energies_j = made_up(lambda reading, name: 0.5 if reading != "tables" or name == off else 1.0)
+    missed = [claim.paper for claim in claims(energies_j) if claim.verdict != "comes out"]
+    assert any(paper.startswith(off) for paper in missed)
+
+
+@pytest.mark.parametrize("reading", OFF)
+def test_a_part_that_could_be_left_out_is_said(reading: str) -> None:
+    energies_j = made_up(lambda other, name: 1.0 if other in ("tables", reading) else 0.5)
+    missed = [claim for claim in claims(energies_j) if claim.verdict != "comes out"]
+    assert [(claim.paper.split(":")[0], claim.is_required) for claim in missed] == [(reading, True)]
