@@ -2,11 +2,11 @@
 
 Nothing is learned here. Two numbers that the paper does not give are free: what a link gains beside its path,
 relative to thermal noise, and the data of one sample. The energy of H-FedAvg-UB fixes the gain, near 3 dB;
-the sample hardly moves any energy. Those of H-FedAvg-M2 and RawHFL follow with nothing left to fit. Four parts
-go together: a link gains 3 dB (an antenna element of TR 38.901 with 8 dBi less a noise figure of 5 dB); all send
-at their highest power, and only selection, steps and frequencies are planned; Algorithm 2 starts from a
-random selection; and each client of H-FedAvg-M2 does the most steps that it can itself. The other readings
-leave one of them out.
+the sample hardly moves any energy. Those of H-FedAvg-M2 and RawHFL follow with nothing left to fit. Four
+parts go together: a link gains 3 dB (an antenna element of TR 38.901 with 8 dBi less a noise figure of 5 dB);
+all send at their highest power, and only selection, steps and frequencies are planned; Algorithm 2 starts
+from a random selection; and each client of H-FedAvg-M2 does the most steps that it can itself. The other
+readings leave one of them out.
 
 cosim reproduce rawhfl-energies --quick
 """
