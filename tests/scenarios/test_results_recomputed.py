@@ -20,6 +20,7 @@ import pandas as pd
 import pytest
 
 from scenarios import results
+from scenarios.reproduce.rawhfl.tables import PAPER_EDGE_ROUND_J
 
 FIGURES = {path.stem: json.loads(path.read_text()) for path in sorted(results.FOLDER.glob("*.json"))}
 
@@ -307,6 +308,19 @@ def sending(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
 # --- RawHFL -------------------------------------------------------------------------------------------------
 
 
+def rawhfl_energies(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    def mean_j(reading: str, name: str) -> np.ndarray:
+        return of_seeds(table, "edge_round_j", reading=reading, algorithm=name)
+
+    if words == "H-FedAvg-UB over RawHFL, Z=4":
+        return mean_j("tables", "H-FedAvg-UB") / mean_j("tables", "RawHFL, Z=4")
+    if found := re.fullmatch(r"(.+) over the paper's", words):
+        reading = sentence.partition(":")[0]
+        name = found[1]
+        return mean_j("tables" if reading == name else reading, name) / PAPER_EDGE_ROUND_J[name]
+    return None
+
+
 def rawhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     share = "share of edge rounds "
     if found := re.fullmatch(r"edge rounds in which the least able client is, (.+)", words):
@@ -559,13 +573,14 @@ CALCULATIONS: dict[str, list[Calculation]] = {
     "hist-fig9b": [sooner(FOUR, r"(-?\d+) dB", "{algorithm}, {setting} dB", "time_s"), highest],
     "hist-fig9c": [sooner(FOUR, r"n_j = (\d+)", "{algorithm}, n_j={setting}", "time_s"), slighter, sending],
     **{f"hist-table{number}": [of_entry] for number in (1, 2, 3)},
-    "rawhfl-fig5": [rawhfl_fig5],
-    "rawhfl-fig6": [rawhfl_fig6],
-    "rawhfl-fig7": [rawhfl_fig7],
-    "rawhfl-fig8": [rawhfl_fig8],
-    "rawhfl-fig9": [rawhfl_fig9],
-    "rawhfl-fig10": [rawhfl_fig10],
-    **{f"rawhfl-table{number}": [rawhfl_table] for number in (2, 3, 4)},
+    "rawhfl-energies": [rawhfl_energies],
+    **{f"rawhfl-fig5{reading}": [rawhfl_fig5] for reading in ("", "-printed")},
+    "rawhfl-fig6-printed": [rawhfl_fig6],
+    **{f"rawhfl-fig7{reading}": [rawhfl_fig7] for reading in ("", "-printed")},
+    **{f"rawhfl-fig8{reading}": [rawhfl_fig8] for reading in ("", "-printed")},
+    "rawhfl-fig9-printed": [rawhfl_fig9],
+    "rawhfl-fig10-printed": [rawhfl_fig10],
+    **{f"rawhfl-table{number}-printed": [rawhfl_table] for number in (2, 3, 4)},
     "vhfl-fig4": [vhfl_fig4],
     "vhfl-fig5": [vhfl_fig5],
     "vhfl-fig6": [vhfl_fig6],

@@ -85,7 +85,23 @@ def test_an_end_at_exactly_so_many_rounds(train_s, send_s, deadline_s):
 def test_an_upload_deadline_that_is_exactly_long_enough(train_s, send_s, deadline_s):
     for more_s, num in ((0.0, NUM_ROUNDS), (-1e-9, 0)):
         waiting = cosim.waiting.UploadDeadline(upload_deadline_s=send_s + more_s)
-        assert num_in_time(cosim.run(tied(train_s, send_s, waiting=waiting))) == num
+        assert num_in_time(played(tied(train_s, send_s, waiting=waiting))) == num
+
+
+def test_a_training_that_ends_with_the_round_leaves_what_it_keeps(monkeypatch):
+    """Client 1 has trained when client 0 arrives, at 0.3 s; with 0.31 s it has not."""
+    kept: list[str] = []
+    monkeypatch.setattr(Client, "keep", lambda self, update: kept.append(self.name))
+    for of_second_s, names in ((0.3, ["client-0000", "client-0001"]), (0.31, ["client-0000"])):
+        usual = tied(0.1, 0.2, 2, waiting=cosim.waiting.FirstK(num_updates=1))
+        hz = cosim.configuration.client_values.PerClient(values=(CYCLES / 0.1, CYCLES / of_second_s))
+        devices = cosim.DrawnDevices(min_frequency_hz=hz, max_frequency_hz=hz)
+        end = cosim.AfterRounds(num_global_rounds=1)
+        system = attrs.evolve(usual, devices=devices, end=end, evaluation=cosim.System().evaluation)
+        for clock in ("events", "arrays"):
+            kept.clear()
+            cosim.run(system, clock=clock)
+            assert sorted(kept) == names, clock
 
 
 @pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
