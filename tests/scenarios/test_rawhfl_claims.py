@@ -130,14 +130,20 @@ def of(values: dict[str, Any], other: float = 0.5) -> Measure:
     return measure
 
 
+def reading_of(options: Options) -> str:
+    """What the names of its files end in."""
+    return "" if options.reading == "tables" else f"-{options.reading}"
+
+
 def judged(name: str, options: Options) -> tuple[int, list[str]]:
     """Exit code and verdicts."""
-    return FIGURES[name].main(options), verdicts(options.folder(""), f"rawhfl-{name}")
+    return FIGURES[name].main(options), verdicts(options.folder(""), f"rawhfl-{name}{reading_of(options)}")
 
 
 def missed(name: str, options: Options, *pieces: str) -> tuple[int, dict[str, str]]:
     """Exit code, and the verdicts of claims that do not come out, by these pieces of their sentences."""
-    return FIGURES[name].main(options), wrong(options.folder(""), f"rawhfl-{name}", pieces)
+    figure = f"rawhfl-{name}{reading_of(options)}"
+    return FIGURES[name].main(options), wrong(options.folder(""), figure, pieces)
 
 
 def labels(picture: Figure) -> set[tuple[str, str]]:
@@ -337,6 +343,12 @@ def test_fig6_is_required_from_20_rounds_on(tmp_path: Path, monkeypatch: Patch) 
         assert (found, len(said), said[0]) == (code, num_claims, NO)
 
 
+@pytest.fixture
+def printed(two: Options) -> Options:
+    """The same by the reading that has devices with floors."""
+    return cosim.evolve(two, reading="printed")
+
+
 # Figs. 7 and 8.
 
 SPENT = {
@@ -368,35 +380,46 @@ SPENT = {
     ],
 )
 def test_fig7_claims(
-    changes: dict[str, Any], code: int, wrong: dict[str, str], two: Options, monkeypatch: Patch
+    changes: dict[str, Any], code: int, wrong: dict[str, str], printed: Options, monkeypatch: Patch
 ) -> None:
     plans = lambda *where: [("client-0000", True, True, 1.0), ("client-0001", True, False, 0.0)]  # noqa: E731
     makes_up(monkeypatch, edge_round_j=of(SPENT | changes), plans=plans)
-    assert missed("fig7", two, "Z=2", "Z=6", "4.85", "significantly", "optimum", "300 MHz", "increases") == (
+    assert missed(
+        "fig7", printed, "Z=2", "Z=6", "4.85", "significantly", "optimum", "300 MHz", "increases"
+    ) == (
         code,
         wrong,
     )
 
 
-def test_fig7_says_what_came_out(two: Options, drawn: list[Figure], monkeypatch: Patch) -> None:
+def test_fig7_says_what_came_out(printed: Options, drawn: list[Figure], monkeypatch: Patch) -> None:
     """Ratios are means of logarithms, energies means over seeds."""
     spent = of(SPENT | {"RawHFL, Z=4": (7.12, 14.24)})
     plans = lambda name, seed, edge_round: [("c", True, True, 0.25 * seed)]  # noqa: E731
     makes_up(monkeypatch, edge_round_j=spent, plans=plans)
-    FIGURES["fig7"].main(two)
-    _, of_4, _, _, saving, times, optimum, floors = map(ends, claimed(two.folder(""), "rawhfl-fig7"))
+    FIGURES["fig7"].main(printed)
+    _, of_4, _, _, saving, times, optimum, floors = map(
+        ends, claimed(printed.folder(""), "rawhfl-fig7-printed")
+    )
     assert of_4[0][0] == pytest.approx(1.5 * 7.12)
     assert saving[0][0] == pytest.approx(34.59 / 7.12 / math.sqrt(2.0))
     assert times == saving
     assert optimum[0][0] == pytest.approx(math.sqrt(2.0) * 7.12 / 0.05)
     assert floors == [[pytest.approx(80.0)] * 3]
-    table = pd.read_csv(two.folder("") / "rawhfl-fig7.csv")
+    table = pd.read_csv(printed.folder("") / "rawhfl-fig7-printed.csv")
     of_rounds, means = table[table["share"].notna()], table[table["share"].isna()]
     assert len(of_rounds) == 7 * 51 * 2
     assert (of_rounds["energy_j"] == 0.25 * of_rounds["seed"]).all()
     assert len(means) == 9 * 2
     assert list(means[means["algorithm"] == "RawHFL, Z=4"]["energy_j"]) == pytest.approx([7.12, 14.24])
     assert labels(drawn[-1]) == AXES["fig7"]
+
+
+def test_fig7_by_the_tables_reading_asks_no_floors(two: Options, monkeypatch: Patch) -> None:
+    spent = {name: value for name, value in SPENT.items() if "floors" not in name}
+    plans = lambda *where: [("client-0000", True, True, 1.0)]  # noqa: E731
+    makes_up(monkeypatch, edge_round_j=of(spent), plans=plans)
+    assert judged("fig7", two) == (0, [YES] * 7)
 
 
 @pytest.mark.parametrize("solver", ["RawHFL", "exact"])
