@@ -131,7 +131,7 @@ def of(values: dict[str, Any], other: float = 0.5) -> Measure:
 
 
 def reading_of(options: Options) -> str:
-    """What the names of its files end in."""
+    """Ending of the names of its files."""
     return "" if options.reading == "tables" else f"-{options.reading}"
 
 

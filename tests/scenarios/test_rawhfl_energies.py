@@ -94,7 +94,7 @@ def test_readings_differ_in_one_part_each() -> None:
 
 
 def made_up(factor: Callable[[str, str], float]) -> dict[tuple[str, str], Any]:
-    """Energies of three seeds, so many times the paper's."""
+    """Energies of three seeds, as multiples of the paper's."""
     spread = np.array([0.99, 1.0, 1.01])
     return {
         (reading, name): PAPER_EDGE_ROUND_J[name] * factor(reading, name) * spread

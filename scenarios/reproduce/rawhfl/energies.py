@@ -2,11 +2,11 @@
 
 Nothing is learned here. Two numbers that the paper does not give are free: what a link gains beside its path,
 relative to thermal noise, and the data of one sample. The energy of H-FedAvg-UB fixes the gain, near 3 dB;
-the sample hardly moves any energy. Those of H-FedAvg-M2 and RawHFL follow with nothing left to fit. Four
-parts go together: a link gains 3 dB (an antenna element of TR 38.901 with 8 dBi less a noise figure of 5 dB);
-all send at their highest power, and only selection, steps and frequencies are planned; Algorithm 2 starts
-from a random selection; and each client of H-FedAvg-M2 does the most steps that it can itself. The other
-readings leave one of them out.
+the sample hardly moves any energy. The energies of H-FedAvg-M2 and RawHFL follow with nothing left to fit.
+Four parts go together: a link gains 3 dB (an antenna element of TR 38.901 with 8 dBi less a noise figure of 5
+dB); all send at their highest power, and only selection, steps and frequencies are planned; Algorithm 2
+starts from a random selection; and each client of H-FedAvg-M2 does the most steps that it can itself. The
+other readings leave one of them out.
 
 cosim reproduce rawhfl-energies --quick
 """
@@ -54,7 +54,7 @@ MOVED: Mapping[Name, tuple[str, ...]] = {
     "common-steps": ("H-FedAvg-M2",),
     "printed": (*FITTED, "RawHFL, Z=4"),
 }
-"""Reading -> algorithms that are run; of a reading without one part, those that it moves."""
+"""Reading -> algorithms that are run; of a reading without one part, the ones that it moves."""
 OFF: Mapping[Name, str] = {
     "planned-power": "RawHFL, Z=4",
     "equal-start": "RawHFL, Z=4",
@@ -87,7 +87,7 @@ def main(options: Lengths) -> int:
 
 
 def claims(energies_j: Mapping[tuple[str, str], Floats]) -> list[Claim]:
-    """What the tables say, and that no part of their reading can be left out.
+    """Claims of the tables, and that no part of their reading can be left out.
 
     Args:
         energies_j: Energy of an edge round by reading and algorithm, shape (seeds,).

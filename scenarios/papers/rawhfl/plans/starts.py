@@ -2,7 +2,7 @@
 
 | start | selection |
 |---|---|
-| `EqualShares` | every able client in part, so that the first program chooses those that cost least |
+| `EqualShares` | every able client in part, so that the first program chooses the cheapest |
 | `RandomSelection` | as many clients of each cell as it selects, drawn again in every edge round |
 
 With the paper's penalty rho = 1 a start with whole clients decides, as an exchange of two costs 2 and gains
