@@ -109,7 +109,7 @@ def report(paths: list[Path], options: ReportOptions) -> int:
     found = [runs_of(path) for path in paths]
     results = [result for one in found for _, result in one.runs]
     if not results:
-        raise ConfigurationError("report: no run in it has ended. Use another folder, or wait.")
+        raise nothing_in("report", found)
     out = place(options.out or paths[0] / "report.html")
     remarks = [remark for one in found for remark in one.remarks]
     if not wanted:
@@ -145,6 +145,7 @@ class Found(NamedTuple):
         reference: A run of the design that a study's differences are to; None outside studies.
         targets: Targets that a study was asked for.
         held: Evaluations in a row at which one must be reached to count.
+        unread: Reasons why runs that have ended cannot be read.
     """
 
     runs: list[tuple[str | None, Result]]
@@ -152,6 +153,7 @@ class Found(NamedTuple):
     reference: Result | None = None
     targets: tuple[float, ...] = ()
     held: int = 1
+    unread: Sequence[str] = ()
 
 
 def runs_of(path: Path) -> Found:
@@ -160,24 +162,33 @@ def runs_of(path: Path) -> Found:
     if not isinstance(found, pd.DataFrame):
         return Found([(None, found)], [])
     ended = found["status"] == "complete"
-    remarks, by_design = remarks_on_study(found), {}
+    remarks, by_design, unread = remarks_on_study(found), {}, list[str]()
     runs: list[tuple[str | None, Result]] = []
     for row in found[ended].itertuples():
         try:
             result = Result.load(path / str(row.folder))
         except ConfigurationError as error:
-            remarks.append(str(error))
+            unread.append(str(error))
             continue
         runs.append((str(row.name), result))
         by_design.setdefault(row.design, result)
     labels = [str(label).partition("_held_") for label in found.attrs["targets"]]
     return Found(
         runs=runs,
-        remarks=remarks,
+        remarks=[*remarks, *unread],
+        unread=unread,
         reference=by_design.get(reference_of(found)),
         targets=tuple(float(target) for target, _, _ in labels),
         held=max((int(held) for *_, held in labels if held), default=1),
     )
+
+
+def nothing_in(command: str, found: Sequence[Found]) -> ConfigurationError:
+    """Error for folders without a run that can be shown, with the first of those that cannot be read."""
+    unread = [words for one in found for words in one.unread]
+    if unread:
+        return ConfigurationError(f"{command}: no run can be read. {unread[0]}")
+    return ConfigurationError(f"{command}: no run in it has ended. Use another folder, or wait.")
 
 
 def targets_of_studies(

@@ -45,7 +45,7 @@ from cosim.configuration import did_you_mean
 from cosim.files.on_disk import replace, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark, save_table
-from scenarios.command_line.looking import Found, as_read, folders, runs_of, targets_of_studies
+from scenarios.command_line.looking import Found, as_read, folders, nothing_in, runs_of, targets_of_studies
 from scenarios.command_line.pictures import KINDS, PlotOptions, curves_in_numbers
 from scenarios.command_line.targets import named_in, targets
 
@@ -102,7 +102,7 @@ def plot(paths: list[Path], options: PlotOptions) -> int:
     of_paths = [runs_of(path) for path in paths]
     found = [run for one in of_paths for run in one.runs]
     if not found:
-        raise ConfigurationError("plot: no run in it has ended. Use another folder, or wait.")
+        raise nothing_in("plot", of_paths)
     designs = designs_of(
         [result for _, result in found], {id(result): name for name, result in found if name is not None}
     )

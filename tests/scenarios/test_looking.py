@@ -188,6 +188,16 @@ def test_a_study_has_no_trace_and_one_without_ended_runs_no_report(capsys):
     assert "no run in it has ended" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["report", "plot"])
+def test_a_study_whose_runs_are_damaged_says_so(command, capsys):
+    Study(SYSTEM, {"num_cells": (1,)}, 1).run("s", executor=ThreadPoolExecutor(1))
+    (Path("s") / "runs" / "design-000-seed-1" / "summary.json").write_text("{")
+    assert call(command, "s") == 2
+    assert f"Error: {command}: no run can be read. s/runs/design-000-seed-1 cannot be read" in (
+        " ".join(capsys.readouterr().err.split())
+    )
+
+
 @pytest.mark.parametrize("command", ["report", "trace"])
 def test_help_teaches(command, capsys):
     assert call(command) == 0
