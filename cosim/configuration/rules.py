@@ -88,7 +88,7 @@ def between(least: float, most: float) -> Rule:
 
 def a_share(value: Any) -> str | Broken | None:
     """From 0 to 1, for a share or a probability; a percentage is told as what it says."""
-    broken, wrong = between(0.0, 1.0)(value), max(_each(value))
+    broken, wrong = between(0.0, 1.0)(value), max(_each(value), default=0.0)
     is_percentage = broken is not None and min(_each(value)) >= 0.0 and wrong <= 100.0
     return Broken(str(broken), f"Use {wrong / 100.0:g} for {wrong:g} %.") if is_percentage else broken
 

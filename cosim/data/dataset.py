@@ -200,7 +200,10 @@ class Dataset:
 
     def labels_of(self, samples: NDArray[np.int64]) -> NDArray[np.int64]:
         """Labels of training samples of a set with classes, shape (samples,)."""
-        return samples % self.num_classes if self.train_y is None else self.train_y[samples]
+        if self.train_y is not None:
+            return self.train_y[samples]
+        assert self.num_classes is not None
+        return samples % self.num_classes
 
     @property
     def num_targets(self) -> int:

@@ -32,6 +32,11 @@ class Availability(Protocol):
         """True if the client is there at this instant."""
         ...
 
+    @property
+    def is_over(self) -> bool:
+        """True if it is never there again."""
+        ...
+
     def change(self) -> Event:
         """Event at or before the next change, after which `is_there` is asked again."""
         ...

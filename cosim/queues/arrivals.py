@@ -162,7 +162,6 @@ class TraceArrivals(Arrivals):
         if self.is_shifted and self.period_s is None:
             rule = "a trace that ends has no other place to begin"
             raise refuse("TraceArrivals", "is_shifted", True, rule, "Use a period_s, or is_shifted = False.")
-        _ = self.instants_s
 
     @override
     def files(self) -> tuple[str, ...]:

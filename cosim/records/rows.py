@@ -222,7 +222,8 @@ class ClientTotals(NamedTuple):
 
     - `kind`, the name of its kind, unless a device has one (`cosim.devices.Mixture`);
     - `snr_db`, unless a link has one: before fading, in the whole band, at the highest power, first job;
-    - `num_samples` and `num_labels`, held at the end, unless something is learned; labels unless of classes;
+    - `num_samples` and `num_labels`, held at the end (NaN: it had no job, so they were not drawn), unless
+      something is learned; labels unless of classes;
     - `accuracy`, of the model that the run keeps, on the client's test share (NaN: it is empty), unless a
       metric reads the owners of test samples.
     """
@@ -234,8 +235,8 @@ class ClientTotals(NamedTuple):
     tx_power_w: float
     distance_m: float
     snr_db: float
-    num_samples: int
-    num_labels: int
+    num_samples: float
+    num_labels: float
     accuracy: float
     energy_j: float
     wait_s: float

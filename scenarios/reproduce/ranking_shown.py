@@ -8,6 +8,7 @@ from rich.table import Table as Shown
 
 from analysis.plots.ranks import rank_changes
 from analysis.rankings import COSTS, Ranked, reversals
+from analysis.tables.cells import Cell
 from analysis.tables.contents import Table
 from analysis.tables.latex import latex as written
 from scenarios.command_line.console import console
@@ -88,7 +89,7 @@ def frame(by_setting: Mapping[str, ByCost], rates: Mapping[str, Mapping[str, Rat
 
 def latex(by_setting: Mapping[str, ByCost]) -> str:
     """The ranks of all settings."""
-    lines = [
+    lines: list[list[Cell]] = [
         [setting if number == 0 else "", name, *cells]
         for setting, by_cost in by_setting.items()
         for number, (name, *cells) in enumerate(rows(by_cost))

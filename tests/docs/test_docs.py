@@ -285,6 +285,8 @@ def test_commands_are_accepted(page, only_parsed, capsys):
                 looked_up = f'{{"scenario": "try-{number}", "system": {{}}}}'
                 path.write_text(looked_up)
         assert exit_code(words[1:]) == 0, (words, capsys.readouterr().err)
+    for name in programs(page):  # another test of this process may have a file of that name
+        sys.modules.pop(name.removesuffix(".py"), None)
 
 
 def check_python(words: list[str]) -> None:
@@ -362,7 +364,7 @@ def test_the_index_has_every_page():
 
 
 def test_the_study_draws_energies_that_fall_with_the_bandwidth(folder):
-    (name,) = programs("using")
+    name = next(name for name, text in programs("using").items() if "studies/energy" in text)
     assert played(folder, "using", name).return_code == 0
     assert (folder / "using" / "energy.png").read_bytes().startswith(b"\x89PNG")
     runs = load(folder / "using" / "studies" / "energy")

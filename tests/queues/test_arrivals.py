@@ -212,14 +212,19 @@ def test_a_shifted_trace_begins_somewhere_in_its_period(trace):
 )
 def test_a_trace_that_is_none_is_refused(instants_s, changes, said, trace):
     with pytest.raises(ConfigurationError, match=said):
-        TraceArrivals(file=trace(*instants_s), **changes)
+        _ = TraceArrivals(file=trace(*instants_s), **changes).mean_rate_per_s
 
 
 def test_a_trace_without_its_column_or_file_is_refused(trace):
     with pytest.raises(ConfigurationError, match=r"has no column 'time_s'"):
-        TraceArrivals(file=trace(1.0, column="t"))
+        _ = TraceArrivals(file=trace(1.0, column="t")).mean_rate_per_s
     with pytest.raises(ConfigurationError, match=r"TraceArrivals\.file = 'none\.csv': there is no file"):
-        TraceArrivals(file="none.csv")
+        _ = TraceArrivals(file="none.csv").mean_rate_per_s
+
+
+def test_a_network_refuses_a_trace_that_is_none():
+    with pytest.raises(ConfigurationError, match=r"TraceArrivals\.file = 'none\.csv': there is no file"):
+        cosim.queues.PublicNetwork(arrivals=TraceArrivals(file="none.csv"))
 
 
 # --- In a network -----------------------------------------------------------------------------------------

@@ -79,9 +79,9 @@ def test_a_report_shows_the_targets_of_its_studies_unless_others_are_given(tmp_p
         Study(SYSTEM, {"num_cells": (1, 2)}, 1, targets=(0.1, 0.2), held=2).run("s", executor=executor)
         Study(SYSTEM, {"num_cells": (1, 2)}, 1, targets=(0.1,)).run("t", executor=executor)
     for arguments, shown, hidden in (
-        (("s",), ("10.0 % held for 2 evaluations", "20.0 % held for 2 evaluations"), "not shown"),
-        (("s", "--target", "0.3"), ("30.0 %",), "held for"),
-        (("s", "t"), ("20.0 % held for 2 evaluations", "t: its targets are not shown"), "30.0 %"),
+        (("s",), [f"{share} % test accuracy held for 2 evaluations" for share in (10, 20)], "not shown"),
+        (("s", "--target", "0.3"), ("30 % test accuracy",), "held for"),
+        (("s", "t"), ("20 % test accuracy held for 2 evaluations", "t: its targets are not shown"), "30 %"),
     ):
         assert call("report", *arguments) == 0
         page = " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)

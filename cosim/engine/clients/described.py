@@ -39,8 +39,12 @@ class Described:
         )
         self._snr_db = _snrs_db(cells)
 
-    def columns(self) -> Columns:
-        """Columns by their names, with the samples of this instant; what the run has not is left out."""
+    def columns(self, num_jobs: NDArray[np.int64]) -> Columns:
+        """Columns by their names, with the samples of this instant; what the run has not is left out.
+
+        Args:
+            num_jobs: Jobs of each client so far, shape (clients,).
+        """
         devices, num = self._fleet.devices, len(self._fleet.devices)
         kinds = [kind or "" for kind in devices.each("kind")] if not devices.are_plain("kind") else None
         found: Columns = {"client": Words(ClientNames(0, num), np.arange(num)), "edge": self._edges}
@@ -53,16 +57,22 @@ class Described:
         if self._snr_db is not None:
             found["snr_db"] = self._snr_db
         if self._dataset is not None:
-            found |= self._of_samples(self._dataset())
+            found |= self._of_samples(self._dataset(), np.flatnonzero(num_jobs))
         return found
 
-    def _of_samples(self, dataset: "Dataset") -> Columns:
-        """Numbers of samples, and of distinct labels among them where they are classes."""
-        samples = [self._fleet.samples_of(number) for number in range(len(self._fleet.devices))]
-        found: Columns = {"num_samples": np.array([len(own) for own in samples], dtype=np.int64)}
+    def _of_samples(self, dataset: "Dataset", which: NDArray[np.int64]) -> Columns:
+        """Numbers of samples, and of distinct labels among them where they are classes.
+
+        Args:
+            which: Clients that are asked; a split may draw for each only when it is at work.
+        """
+        samples = [self._fleet.samples_of(number) for number in which.tolist()]
+        counts = {"num_samples": [len(own) for own in samples]}
         if dataset.num_classes is not None:
-            numbers = [len(np.unique(dataset.labels_of(own))) for own in samples]
-            found["num_labels"] = np.array(numbers, dtype=np.int64)
+            counts["num_labels"] = [len(np.unique(dataset.labels_of(own))) for own in samples]
+        found: Columns = {name: np.full(len(self._fleet.devices), np.nan) for name in counts}
+        for name, numbers in counts.items():
+            found[name][which] = numbers
         return found
 
 

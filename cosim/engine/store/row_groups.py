@@ -52,7 +52,8 @@ class RowGroups:
 
     Args:
         folder: Where they are written. None means that they stay in memory.
-        described: Gives the columns of the table of clients that are no sums. None means that there are none.
+        described: Gives the columns of the table of clients that are no sums, from the number of jobs of
+            each. None means that there are none.
         group_rows: About how many rows of all tables together make a group of whole stretches.
         digest: Digest of the rows, told before any are forgotten. None means that none is kept.
     """
@@ -64,12 +65,12 @@ class RowGroups:
         folder: Path | None = None,
         group_rows: int = GROUP_ROWS,
         digest: Digest | None = None,
-        described: Callable[[], Columns] | None = None,
+        described: Callable[[NDArray[np.int64]], Columns] | None = None,
     ) -> None:
         self._kept, self.num_clients, self.folder = kept, num_clients, folder
         self._group_rows, self._digest = group_rows, digest
         self._totals, self._costs = Totals(), JobCosts()
-        self._sums, self._described = kept.client_sums or ClientSums(num_clients), described or dict
+        self._sums, self._described = kept.client_sums or ClientSums(num_clients), described
         self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
         self._files = {} if folder is None else {name: TableFile(file_of(folder, name)) for name in TABLES}
         self._failure: BaseException | None = None
@@ -104,7 +105,9 @@ class RowGroups:
             raise self._failure
         columns, totals, _ = self._read()
         learned = {} if accuracies is None else {"accuracy": accuracies}
-        columns["clients"] = {**self._described(), **learned, **self._sums.after(columns).columns()}
+        sums = self._sums.after(columns).columns()
+        described = {} if self._described is None else self._described(sums["num_jobs"])
+        columns["clients"] = {**described, **learned, **sums}
         evaluations = self._kept.evaluations
         spent = totals.at_evaluations
         found = (

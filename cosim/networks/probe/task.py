@@ -25,6 +25,7 @@ TAKEN = (
     *("time_s", "version", "energy_j", "bits_per_client", "received_bits_per_client"),
     *("num_updates", "num_dropped", "dropped_share"),
     *("design", "name", "seed", "status", "error", "folder", "base", "last_version", "is_diverged"),
+    *("latest_s", "protocol"),
 )
 """Columns that stand beside a task's, in the tables of a run and of a study."""
 

@@ -58,7 +58,9 @@ def test_the_tables_are_those_of_a_run_that_learns(fashion_mnist):
         system = evolve(PICTURES, protocol=protocol(training=SMALL))
         learned = cosim.run(system, models.build(system.model))
         for name in set(TABLES) - {"evaluations"}:
-            assert getattr(timing(system, None), name).equals(getattr(learned, name))
+            of_samples = ["num_samples", "num_labels", "accuracy"] if name == "clients" else []
+            expected = getattr(learned, name).drop(columns=of_samples, errors="ignore")
+            assert getattr(timing(system, None), name).equals(expected)
 
 
 def test_what_samples_decide_is_missed_before_the_clock_starts(tmp_path):

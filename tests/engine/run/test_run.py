@@ -67,6 +67,7 @@ TABLES = (
     "versions",
     "updates",
     "clients",
+    "stations",
     "evaluations",
 )
 FILES = {
