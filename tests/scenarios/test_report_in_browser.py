@@ -231,7 +231,8 @@ def test_the_page_tells_the_numbers(view, runs, page):
         100.0 * np.mean([each.num_dropped / each.num_updates for each in summaries]),
     ):
         assert value > 0.0
-        assert any(says(word, value) for word in view.text.split())
+        in_units = value, 1e3 * value, 1e-3 * value
+        assert any(says(word, of) for word in view.text.split() for of in in_units), value
     for heading in ("What was asked", "Where the energy went", "Who was dropped, and why", "Provenance"):
         assert heading in view.text
 

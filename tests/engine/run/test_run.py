@@ -97,7 +97,10 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 
 def rows(result: Result) -> dict[str, list[tuple[object, ...]]]:
-    return {name: list(getattr(result, name).itertuples(index=False, name=None)) for name in TABLES}
+    """Rows of each table, with None for nan, which is not itself."""
+    frames = {name: getattr(result, name).astype(object) for name in TABLES}
+    known = {name: frame.where(frame.notna(), None) for name, frame in frames.items()}
+    return {name: list(frame.itertuples(index=False, name=None)) for name, frame in known.items()}
 
 
 def small(system: System) -> System:
@@ -132,7 +135,7 @@ def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> 
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
     other = tables_of_seed(2, tmp_path / "d")
     usual = tables(tmp_path / "a")
-    empty = {"plans.parquet", "tallies.parquet"}  # no plans; rows are kept
+    empty = {"plans.parquet", "tallies.parquet", "stations.parquet"}  # no plans or queues; rows are kept
     empty |= {"versions.parquet", "updates.parquet"}  # it plays rounds
     assert {name for name in other if other[name] == usual[name]} == empty
 
@@ -480,7 +483,7 @@ def test_killed_run_leaves_whole_files_only(tmp_path: Path, processes: warm.Proc
     assert process.wait() == -signal.SIGKILL
     for name in TABLES:
         rows = pd.read_parquet(tmp_path / "a" / f"{name}.parquet")
-        assert len(rows) > 0 or name in ("plans", "tallies", "versions", "updates")
+        assert len(rows) > 0 or name in ("plans", "tallies", "versions", "updates", "stations")
     result = Result.load(tmp_path / "a")
     assert result.summary.status == "running"
     assert 30 < result.summary.num_global_rounds < 400
