@@ -66,7 +66,7 @@ def main(options: Options) -> int:
                 )
                 for name, chosen in ((name, of_seeds[f"selected, {name}"]) for name in SELECTED)
             ],
-            is_required=True,
+            is_required=options.reading == "printed",  # a selection by chance is more even
             is_ours=True,
         )
     )
