@@ -176,7 +176,7 @@ def test_fig5_claims(
     selected: list[tuple[int, int]],
     code: int,
     expected: dict[str, str],
-    two: Options,
+    printed: Options,
     drawn: list[Figure],
     monkeypatch: Patch,
 ) -> None:
@@ -187,9 +187,9 @@ def test_fig5_claims(
         return [(f"client-{n}", True, edge_round < numbers[n], 1.0) for n in range(2)]
 
     makes_up(monkeypatch, plans=plans)
-    found = missed("fig5", two, "at full", "at any", "selections")
+    found = missed("fig5", printed, "at full", "at any", "selections")
     assert found == (code, expected | {"at any": NO})
-    table = pd.read_csv(two.folder("") / "rawhfl-fig5.csv").sort_values(["seed", "client"])
+    table = pd.read_csv(printed.folder("") / "rawhfl-fig5-printed.csv").sort_values(["seed", "client"])
     share = "share of edge rounds {}".format
     for name, numbers in (
         ("able at full speed and power", np.concatenate(able)),
