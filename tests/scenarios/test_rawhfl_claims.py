@@ -200,7 +200,7 @@ def test_fig5_claims(
         assert table[share(name)].tolist() == pytest.approx([number / 100 for number in numbers])
     assert labels(drawn[-1]) == AXES["fig5"]
     heights = [bar.get_height() for bar in drawn[-1].axes[0].containers[1]]
-    assert heights == pytest.approx([4 * two.rounds * number / 100 for number in able[0]])
+    assert heights == pytest.approx([4 * printed.rounds * number / 100 for number in able[0]])
 
 
 def test_fig6_claims(tmp_path: Path, monkeypatch: Patch) -> None:
