@@ -184,7 +184,7 @@ def runs_of(path: Path) -> Found:
 
 
 def nothing_in(command: str, found: Sequence[Found]) -> ConfigurationError:
-    """Error for folders without a run that can be shown, with the first of those that cannot be read."""
+    """Error for folders without a run that can be shown, with the reason of the first that cannot be read."""
     unread = [words for one in found for words in one.unread]
     if unread:
         return ConfigurationError(f"{command}: no run can be read. {unread[0]}")
