@@ -235,8 +235,8 @@ class ClientTotals(NamedTuple):
     tx_power_w: float
     distance_m: float
     snr_db: float
-    num_samples: int
-    num_labels: int
+    num_samples: float
+    num_labels: float
     accuracy: float
     energy_j: float
     wait_s: float

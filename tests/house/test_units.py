@@ -157,7 +157,7 @@ NO_UNIT = {
         "similar_probability",
     },
     "Applied": {"weight"},
-    "ClientTotals": {"accuracy"},
+    "ClientTotals": {"num_labels", "num_samples", "accuracy"},
     "Dispatched": {"shares"},
     "Mixture": {"share"},
     "FedAsync": {"share"},
