@@ -167,6 +167,24 @@ class Plan:
         return on, np.where(on, self.frequency_hz, 1.0), np.where(on, self.power_w, 1.0)
 
 
+def first_allowed(problem: Problem, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """The first clients in an order that C2 and C3 allow, shape (clients,).
+
+    Args:
+        order: Clients that may be selected, the first to be taken first.
+    """
+    left = np.full(problem.num_cells, problem.num_selected)
+    repeated_left = np.full(problem.num_cells, problem.num_repeated)
+    is_selected = np.zeros(problem.num_clients, dtype=np.bool_)
+    for client in order:
+        cell, is_repeated = problem.cell[client], problem.is_repeated[client]
+        if left[cell] and (repeated_left[cell] or not is_repeated):
+            is_selected[client] = True
+            left[cell] -= 1
+            repeated_left[cell] -= is_repeated
+    return is_selected
+
+
 def places(problem: Problem, able: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Number of clients that each cell can select under C2 and C3, shape (cells,)."""
     new, repeated = (

@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, part
-from scenarios.papers.rawhfl.plans.problem import Array, Problem, places
+from scenarios.papers.rawhfl.plans.problem import Array, Problem, first_allowed, places
 
 Selection = Callable[[Problem, NDArray[np.bool_]], Array]
 """Indicators x of an edge round's problem, given which clients are able; both of shape (clients,). They are 0
@@ -60,16 +60,7 @@ class RandomSelection(Start):
 
         def drawn(problem: Problem, able: NDArray[np.bool_]) -> Array:
             order = rng.permutation(problem.num_clients)
-            chosen = np.zeros(problem.num_clients)
-            left = places(problem, able)
-            repeated = np.full(problem.num_cells, problem.num_repeated)
-            for client in order[able[order]]:
-                cell, again = problem.cell[client], problem.is_repeated[client]
-                if left[cell] and (repeated[cell] or not again):
-                    chosen[client] = 1.0
-                    left[cell] -= 1
-                    repeated[cell] -= again
-            return chosen
+            return first_allowed(problem, order[able[order]]).astype(float)
 
         return drawn
 

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point
-from scenarios.papers.rawhfl.plans.problem import Array, Plan, Problem
+from scenarios.papers.rawhfl.plans.problem import Array, Plan, Problem, first_allowed
 from scenarios.papers.rawhfl.plans.starts import Selection, equal_shares
 
 GRID = 24
@@ -192,15 +192,8 @@ def rounded(problem: Problem, point: Point) -> Plan:
 
     Steps within the solver's precision below a whole number count as that number.
     """
-    left = np.full(problem.num_cells, problem.num_selected)
-    repeated_left = np.full(problem.num_cells, problem.num_repeated)
-    is_selected = np.zeros(problem.num_clients, dtype=np.bool_)
-    for client in np.argsort(-point.selection, kind="stable"):
-        cell, is_repeated = problem.cell[client], problem.is_repeated[client]
-        if point.num_steps[client] and left[cell] and (repeated_left[cell] or not is_repeated):
-            is_selected[client] = True
-            left[cell] -= 1
-            repeated_left[cell] -= is_repeated
+    order = np.argsort(-point.selection, kind="stable")
+    is_selected = first_allowed(problem, order[point.num_steps[order] > 0.0])
     whole = mended(problem, attrs.evolve(point, num_steps=np.floor(point.num_steps + ALMOST)))
     return Plan(
         is_selected=is_selected,
