@@ -40,7 +40,7 @@ def edge_name(cell: int) -> str:
 
 def client_name(number: int) -> str:
     """Name of a client."""
-    return f"client-{number:04d}"
+    return f"{_CLIENT}{number:04d}"
 
 
 @attrs.frozen

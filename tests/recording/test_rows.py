@@ -52,7 +52,7 @@ def asynchronous(protocol: cosim.Protocol, num_updates: int = 60) -> System:
 
 SYSTEMS: dict[str, System] = {
     "all alike": worlds.alike(3, 2),
-    "somebody late": LATE,
+    "one late": LATE,
     "over the air": worlds.over_the_air(),
     "vhfl": worlds.vhfl(),
     "rawhfl": worlds.rawhfl(),
@@ -84,7 +84,7 @@ SYSTEMS: dict[str, System] = {
 }
 BOTH = [
     "all alike",
-    "somebody late",
+    "one late",
     "over the air",
     "first two",
     "cut in seconds",
@@ -196,8 +196,8 @@ def test_an_update_has_cost_what_its_jobs_took_whatever_the_groups(name: str) ->
 @pytest.mark.parametrize(
     ("name", "clock"),
     [
-        ("somebody late", "events"),
-        ("somebody late", "arrays"),
+        ("one late", "events"),
+        ("one late", "arrays"),
         ("cells", "events"),
         ("cells", "arrays"),
         ("fedbuff", "events"),

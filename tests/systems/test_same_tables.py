@@ -42,10 +42,7 @@ SHARED = cosim.radio.RedividedShares(bandwidth_hz=1e6)
 FADES = cosim.Rayleigh(num_antennas=3, redrawn=cosim.radio.CoherenceTime(coherence_time_s=0.002))
 DOWN = cosim.radio.Unicast(sharing=cosim.radio.RedividedShares(bandwidth_hz=2e6))
 NAMED = {
-    **{
-        name: WORLDS[name]
-        for name in ("somebody late", "the first", "in turn", "cut at 15 ms", "over the air")
-    },
+    **{name: WORLDS[name] for name in ("one late", "the first", "in turn", "cut at 15 ms", "over the air")},
     **{
         name: SYSTEMS[name]
         for name in ("Hist, latency-optimal", "FedAsync", "FedBuff in cells", "RawHfl", "Vhfl")

@@ -14,7 +14,7 @@ cosim reproduce rawhfl-energies --quick
 import math
 from collections.abc import Mapping
 from itertools import product
-from typing import get_args
+from typing import ClassVar, get_args
 
 import attrs
 import numpy as np
@@ -25,6 +25,7 @@ from rich.table import Table
 import cosim
 from analysis.plots import COLOURS, style
 from cosim.configuration import from_dict
+from cosim.units import db_to_linear
 from scenarios.command_line.console import console
 from scenarios.papers.rawhfl.plans import common_steps
 from scenarios.reproduce.claims import Claim, Floats, Quantity
@@ -36,7 +37,6 @@ from scenarios.reproduce.rawhfl.readings import TABLES, Name
 from scenarios.reproduce.rawhfl.tables import PAPER_EDGE_ROUND_J
 from scenarios.reproduce.shown import tell
 
-Options = Lengths
 __all__ = ["Options", "main"]
 
 FIGURE = "rawhfl-energies"
@@ -60,13 +60,24 @@ OFF: Mapping[Name, str] = {
     "equal-start": "RawHFL, Z=4",
     "common-steps": "H-FedAvg-M2",
 }
-"""Algorithm whose energy speaks against a reading; that of a link without gain is 4 dB in the sweep."""
+"""Reading -> algorithm whose energy speaks against it; what other gains of a link do is in the sweep."""
 GAINS_DB = np.arange(-3.0, 9.5, 0.5)
 SAMPLE_BITS = {1376: "43 features", 1408: "and a label"}
 """Bits of one sample, 32 for each number."""
 
 
-def main(options: Lengths) -> int:
+@attrs.frozen(kw_only=True)
+class Options(Lengths):
+    """How much is run.
+
+    Attributes:
+        quick_seeds: As many as a ratio within 10 % needs.
+    """
+
+    quick_seeds: ClassVar[int] = 5
+
+
+def main(options: Options) -> int:
     """Run, print, draw, compare."""
     fields = {field.name: getattr(options, field.name) for field in attrs.fields(Lengths)}
     runs = {
@@ -160,12 +171,12 @@ def swept(unconstrained: list[cosim.Result]) -> pd.DataFrame:
     rows = []
     for result in unconstrained:
         system = from_dict(cosim.System, result.config["system"])
-        problem, known_db = problem_of(result), TABLES.antenna_gain_db - TABLES.noise_figure_db
+        problem = problem_of(result)
         num_rounds = len(result.plans) / system.num_clients
         for gain_db, bits in product(GAINS_DB.tolist(), SAMPLE_BITS):
             here = attrs.evolve(
                 problem,
-                snr_per_w=problem.snr_per_w * 10.0 ** ((gain_db - known_db) / 10.0),
+                snr_per_w=problem.snr_per_w * db_to_linear(gain_db - TABLES.gain_db),
                 step_cycles=problem.step_cycles * bits / max(SAMPLE_BITS),
             )
             for name, plan in (
@@ -191,7 +202,7 @@ def shown(energies_j: Mapping[tuple[str, str], Floats]) -> Table:
 
 
 def drawn(found: pd.DataFrame, sweep: pd.DataFrame) -> Figure:
-    """The two numbers that are fixed, and what follows from them beside other readings."""
+    """Energies over the two numbers that are free, and what follows from them beside other readings."""
     picture = Figure(figsize=(9.0, 3.8), layout="constrained")
     left, right = picture.subplots(1, 2)
     means = sweep.groupby(["algorithm", "sample_bits", "gain_db"])["edge_round_j"].mean()
@@ -203,7 +214,7 @@ def drawn(found: pd.DataFrame, sweep: pd.DataFrame) -> Figure:
         left.axhline(PAPER_EDGE_ROUND_J[name], color="#7a7a7a", linewidth=0.8, linestyle=(0, (1, 2)))
         at = GAINS_DB[-1], PAPER_EDGE_ROUND_J[name]
         left.annotate(f"the paper's {name}", at, fontsize=7, ha="right", va="bottom")
-    left.axvline(3.0, color="#b0b0b0", linewidth=0.8)
+    left.axvline(TABLES.gain_db, color="#b0b0b0", linewidth=0.8)
     left.set_xlabel("gain of a link beside its path, over thermal noise (dB)")
     left.set_ylabel("energy of an edge round (J)")
     left.legend(fontsize=7)

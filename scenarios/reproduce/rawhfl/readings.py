@@ -81,6 +81,11 @@ class Reading:
     own_steps: bool = False
 
     @property
+    def gain_db(self) -> float:
+        """Gain of a link beside its path, over thermal noise."""
+        return self.antenna_gain_db - self.noise_figure_db
+
+    @property
     def algorithms(self) -> dict[str, Change]:
         """The paper's algorithms; RawHFL plans by Algorithm 2 as in the paper, "exact" by the optimum."""
         solver, optimum = Algorithm2(start=self.start), ResourceAware(plans_power=self.plans_power)

@@ -103,7 +103,7 @@ BATTERIES = {
         (name, kind)
         for name in WORLDS
         for kind in BATTERIES
-        if kind == "small" or name in ("somebody late", "planned", "asynchronous, few at once")
+        if kind == "small" or name in ("one late", "planned", "asynchronous, few at once")
     ],
 )
 def test_in_is_out_and_left(name, kind, charges):

@@ -13,7 +13,7 @@ from scenarios.papers.rawhfl import Algorithm2, EqualShares, RandomSelection, Re
 from scenarios.papers.rawhfl.plans import exact
 from scenarios.papers.rawhfl.plans.successive_approximation import start
 
-NOBODY = np.zeros(NUM_CLIENTS, dtype=np.bool_)
+NONE_REPEATED, ALL_ABLE = np.zeros(NUM_CLIENTS, dtype=np.bool_), np.ones(NUM_CLIENTS, dtype=np.bool_)
 
 
 def test_a_random_selection_is_feasible_and_uniform():
@@ -37,7 +37,7 @@ def test_a_random_selection_is_feasible_and_uniform():
 
 
 def test_draws_are_named_by_the_seed_and_go_on_from_round_to_round():
-    problem, able = a_drop(1, is_repeated=NOBODY), ~NOBODY
+    problem, able = a_drop(1, is_repeated=NONE_REPEATED), ALL_ABLE
     one, same = (RandomSelection().selection_for(cosim.Simulation(1)) for _ in range(2))
     other = RandomSelection().selection_for(cosim.Simulation(2))
     first, second = one(problem, able), one(problem, able)
@@ -54,7 +54,7 @@ def test_whole_clients_of_the_start_stay(plans_power):
     again = RandomSelection().selection_for(cosim.Simulation(3))
     kept = []
     for seed in range(8):
-        drop = a_drop(seed, is_repeated=NOBODY, snr_per_w=np.full(NUM_CLIENTS, 3e3), num_selected=8)
+        drop = a_drop(seed, is_repeated=NONE_REPEATED, snr_per_w=np.full(NUM_CLIENTS, 3e3), num_selected=8)
         problem = policy.posed(drop)
         wanted = start(problem, again).selection
         kept.append(np.array_equal(solve(problem).is_selected, wanted == 1.0))
@@ -64,8 +64,8 @@ def test_whole_clients_of_the_start_stay(plans_power):
 
 
 def test_equal_shares_leave_the_choice_to_the_program():
-    problem = a_drop(1, is_repeated=NOBODY)
-    x = EqualShares().selection_for(cosim.Simulation(1))(problem, ~NOBODY)
+    problem = a_drop(1, is_repeated=NONE_REPEATED)
+    x = EqualShares().selection_for(cosim.Simulation(1))(problem, ALL_ABLE)
     assert x.tolist() == [4 / 12] * NUM_CLIENTS
 
 
@@ -74,7 +74,7 @@ def test_at_the_highest_power_only_the_frequency_is_free(solver):
     """The least energy is at the frequency that meets the deadline, by hand; Algorithm 2 ends above it."""
     policy = ResourceAware(plans_power=False) if solver == "exact" else ResourceAware(solver=Algorithm2())
     policy = attrs.evolve(policy, plans_power=False)
-    problem = policy.posed(a_drop(2, is_repeated=NOBODY, snr_per_w=np.full(NUM_CLIENTS, 1e4)))
+    problem = policy.posed(a_drop(2, is_repeated=NONE_REPEATED, snr_per_w=np.full(NUM_CLIENTS, 1e4)))
     plan = policy.solver_for(cosim.Simulation(1), CELL)(problem)
     on = plan.is_selected
     assert on.sum() == 8
