@@ -1,13 +1,10 @@
 """Examples of the page of own parts, in harsher systems than the page's."""
 
-import importlib.util
-import re
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pandas as pd
 import pytest
+from page_programs import loader
 
 import cosim
 from cosim.testing import small_system
@@ -24,19 +21,7 @@ ONE_BY_ONE = cosim.evolve(
 @pytest.fixture(name="example")
 def fixture_example(tmp_path, monkeypatch):
     """Loads an example without its contract."""
-
-    def load(name: str) -> ModuleType:
-        code = re.search(rf"```python\n# {name}\.py\n(.*?)```", PARTS, re.DOTALL)[1]
-        kept = [line for line in code.splitlines() if not line.startswith("check_")]
-        path = tmp_path / f"{name}.py"
-        path.write_text("\n".join(kept), encoding="utf-8")
-        spec = importlib.util.spec_from_file_location(name, path)
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    return loader(PARTS, tmp_path, monkeypatch, with_contract=False)
 
 
 def lasted_s(system: cosim.System, direction: str = "up") -> pd.Series:

@@ -1,16 +1,14 @@
 """The page of what is not here: each program does what it says, by arithmetic."""
 
-import importlib.util
 import json
 import math
-import re
-import sys
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from page_programs import loader
 from scipy import integrate, stats
 
 import cosim
@@ -21,19 +19,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "not-here.md").read_text(encoding="
 @pytest.fixture(name="program")
 def fixture_program(tmp_path, monkeypatch):
     """Loads a program of the page as a module."""
-
-    def load(name: str) -> ModuleType:
-        path = tmp_path / f"{name}.py"
-        path.write_text(
-            re.search(rf"```python\n# {name}\.py\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8"
-        )
-        spec = importlib.util.spec_from_file_location(name, path)
-        module = importlib.util.module_from_spec(spec)
-        monkeypatch.setitem(sys.modules, name, module)
-        spec.loader.exec_module(module)
-        return module
-
-    return load
+    return loader(PAGE, tmp_path, monkeypatch, with_contract=True)
 
 
 class Client(SimpleNamespace):
