@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from own_commands import called
 
-from scenarios.command_line import main
 from scenarios.validate.delay_laws import of_own
 from scenarios.validate.played import APART, PlayedClock
 
@@ -27,7 +27,6 @@ def cosim(
     """The command in a folder with mine.py, changed: exit code, output, errors."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
-    path = list(sys.path)
 
     def call(*arguments: str, **changes: str) -> tuple[int, str, str]:
         code = MINE
@@ -36,12 +35,7 @@ def cosim(
             code = code.replace(old, new)
         (tmp_path / "mine.py").write_text(code, encoding="utf-8")
         sys.dont_write_bytecode = True
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        sys.modules.pop("mine", None)
-        sys.path[:] = path
-        output = capsys.readouterr()
-        return ended.value.code, output.out, " ".join(output.err.split())
+        return called(arguments, capsys)
 
     yield call
     sys.modules.pop("mine", None)

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from own_commands import called
 
 from analysis.studies import load
 from cosim import Result
 from cosim.engine.run.run import run
 from cosim.records.tables import TABLES
-from scenarios.command_line import main, playing
+from scenarios.command_line import playing
 
 MINE = '''"""Patience: what does a rest before every edge round cost?"""
 
@@ -106,12 +107,7 @@ def cosim(
     path = list(sys.path)
 
     def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        sys.modules.pop("mine", None)
-        sys.path[:] = path
-        output = capsys.readouterr()
-        return ended.value.code, output.out, " ".join(output.err.split())
+        return called(arguments, capsys)
 
     yield call
     sys.modules.pop("mine", None)
