@@ -1,15 +1,18 @@
 """The energies of RawHFL's tables: the problem read back, the sweep, and what each claim would miss."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
+import pandas as pd
 import pytest
 
 import cosim
 from scenarios.papers.rawhfl import Unconstrained
 from scenarios.papers.rawhfl.plans.problem import Problem
+from scenarios.reproduce.rawhfl import energies
 from scenarios.reproduce.rawhfl.energies import MOVED, OFF, claims, swept
 from scenarios.reproduce.rawhfl.figures import Options, system_of
 from scenarios.reproduce.rawhfl.planned_problem import problem_of
@@ -120,3 +123,26 @@ def test_a_part_that_could_be_left_out_is_said(reading: str) -> None:
     energies_j = made_up(lambda other, name: 1.0 if other in ("tables", reading) else 0.5)
     missed = [claim for claim in claims(energies_j) if claim.verdict != "comes out"]
     assert [(claim.paper.split(":")[0], claim.is_required) for claim in missed] == [(reading, True)]
+
+
+def test_the_quick_form_has_five_seeds_of_every_reading_and_ends_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unconstrained: cosim.Result
+) -> None:
+    """Runs whose energies are the paper's, or half of them."""
+    asked = {}
+
+    class MadeUp:
+        def __init__(self, options: Options, names: Sequence[str], *, learns: bool) -> None:
+            assert not learns
+            asked[options.reading] = list(options.every_seed)
+            self.of, self.all, self.reading = {of: [unconstrained] for of in names}, [], options.reading
+
+        def edge_round_j(self, name: str) -> np.ndarray:
+            factor = 1.0 if self.reading == "tables" else 0.5
+            return np.full(len(asked[self.reading]), factor * PAPER_EDGE_ROUND_J[name])
+
+    monkeypatch.setattr(energies, "Runs", MadeUp)
+    assert energies.main(energies.Options(quick=True, out=tmp_path)) == 0
+    assert asked == {reading: [1, 2, 3, 4, 5] for reading in READINGS}
+    table = pd.read_csv(tmp_path / "rawhfl-energies.csv")
+    assert set(table["reading"]) == {*READINGS, "swept"}

@@ -80,6 +80,7 @@ class Options(Lengths):
 def main(options: Options) -> int:
     """Run, print, draw, compare."""
     fields = {field.name: getattr(options, field.name) for field in attrs.fields(Lengths)}
+    fields["seeds"] = len(options.every_seed)
     runs = {
         reading: Runs(figures.Options(**fields, reading=reading), MOVED[reading], learns=False)
         for reading in get_args(Name)
