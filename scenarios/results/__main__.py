@@ -1,13 +1,16 @@
 """Take in figures, and write the pages of docs/results."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import cosim
 from scenarios.results import pages, take_in
 
-if __name__ == "__main__":
-    for folder in map(Path, sys.argv[1:]):
+
+def main(folders: Sequence[str]) -> None:
+    """Take in the figures of each folder, say what was taken and what was left, and write the pages."""
+    for folder in map(Path, folders):
         try:
             taken, left = take_in(folder)
         except cosim.ConfigurationError as error:
@@ -18,3 +21,7 @@ if __name__ == "__main__":
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
         print(f"Written: {path}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

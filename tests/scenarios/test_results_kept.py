@@ -2,7 +2,6 @@
 
 import json
 import math
-import runpy
 
 import pandas as pd
 import pytest
@@ -11,6 +10,7 @@ from scipy import stats
 import cosim
 from scenarios import results
 from scenarios.reproduce.claims import Claim, Quantity
+from scenarios.results import __main__ as command
 
 FIGURES = {path.stem: json.loads(path.read_text()) for path in sorted(results.FOLDER.glob("*.json"))}
 
@@ -110,9 +110,8 @@ def test_a_quick_form_does_not_replace_a_full_one(tmp_path, kept):
 
 def test_what_is_left_is_printed(tmp_path, kept, monkeypatch, capsys):
     results.take_in(leave(tmp_path, "full"))
-    monkeypatch.setattr("sys.argv", ["results", str(leave(tmp_path, "quick"))])
-    monkeypatch.setattr(results, "pages", dict)
-    runpy.run_module("scenarios.results", run_name="__main__")
+    monkeypatch.setattr(command, "pages", dict)
+    command.main([str(leave(tmp_path, "quick"))])
     assert capsys.readouterr().out.splitlines() == [
         "Taken in: nothing",
         "Left, quick forms where a full one is kept: hist-fig4",
