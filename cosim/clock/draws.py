@@ -8,7 +8,7 @@ clients and single clients see the same values, whatever the number of clients.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import attrs
@@ -33,10 +33,6 @@ def uniforms(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
 def normals(rng: np.random.Generator, num: int) -> NDArray[np.float64]:
     """Standard normal numbers, one for each row."""
     return rng.standard_normal(num)
-
-
-OfBlock = Callable[..., NDArray[Any]]
-"""Function that gives a row for each client of a block: f(sim, kind, block, ...)."""
 
 
 @attrs.frozen(eq=False)
@@ -88,6 +84,11 @@ class Numbers(Sequence[str]):
         own = self.places
         places = np.arange(own.start, own.stop) if isinstance(own, slice) else own
         return np.asarray(self.blocks)[places // BLOCK] * BLOCK + places % BLOCK
+
+    def rows(self, of_block: Callable[[int], NDArray[Any]]) -> NDArray[Any]:
+        """Rows of these clients, from arrays with a row for each client of a block."""
+        found = [of_block(block) for block in self.blocks]
+        return (found[0] if len(found) == 1 else np.concatenate(found))[self.places]
 
     def some(self, which: NDArray[np.int64]) -> "Numbers":
         """Clients at some places of this order, ascending."""
@@ -143,6 +144,35 @@ class SomeNumbers(Numbers):
         return tuple(blocks[place] for place in used.tolist()), of_own * BLOCK + places % BLOCK
 
 
+class KeptRows:
+    """Rows of clients in arrays that are made for a block of clients at a time, and kept.
+
+    Args:
+        of_block: Gives a row for each of the `BLOCK` clients of a block: f(kind, block, *index).
+        most: Number of arrays that are kept.
+    """
+
+    def __init__(self, of_block: Callable[..., NDArray[Any]], most: int = 8192) -> None:
+        self._of_block = of_block
+        self._kept = lru_cache(maxsize=most)(self._made)
+
+    def of(self, clients: Numbers | str, *index: Any) -> Any:
+        """Row of a client, or one row for each of many.
+
+        Args:
+            index: Further arguments of the function.
+        """
+        if isinstance(clients, str):
+            kind, number = by_number(clients)
+            return self._kept(kind, number // BLOCK, *index)[number % BLOCK]
+        return clients.rows(lambda block: self._kept(clients.kind, block, *index))
+
+    def _made(self, kind: str, block: int, *index: Any) -> NDArray[Any]:
+        found = np.asarray(self._of_block(kind, block, *index))
+        found.flags.writeable = False
+        return found
+
+
 class Draws:
     """The draws of a run.
 
@@ -153,7 +183,7 @@ class Draws:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
-        self._kept = lru_cache(maxsize=8192)(self._rows_of_block)
+        self._of_clients = KeptRows(partial(draws_of_block, self))
         self._scratch = np.random.Generator(np.random.Philox(key=0))
         self._fresh = self._scratch.bit_generator.state
 
@@ -167,52 +197,17 @@ class Draws:
             self._streams[node, purpose] = known
         return known
 
-    def of_client(self, client: str, purpose: str, draw: Draw, *index: int) -> Any:
-        """Draw of one client: its row of what the `BLOCK` clients of its block draw together.
+    def of_client(self, clients: Numbers | str, purpose: str, draw: Draw, *index: int) -> Any:
+        """Draw of a client, given its name, or of many, one row each.
+
+        It is the client's row of what the `BLOCK` clients of its block draw together.
 
         Args:
             draw: Draws a given number of rows from a generator, row k for the client with the number `BLOCK`
                 j + k; a function of a module or a method of a part, since it tells its block from others.
             index: Number of the draw, such as the number of a job.
         """
-        return self.row(client, Draws.block, purpose, draw, *index)
-
-    def of_clients(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """Draws of many clients, one row each, as from `of_client`."""
-        return self.rows(clients, Draws.block, purpose, draw, *index)
-
-    def drawn(self, clients: "Numbers", purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """Draws of many clients, as from `of_clients` but not cached, for a part that keeps them itself."""
-        found = [self.block(clients.kind, block, purpose, draw, *index) for block in clients.blocks]
-        return (found[0] if len(found) == 1 else np.concatenate(found))[clients.places]
-
-    def row(self, client: str, of_block: OfBlock, *index: Any) -> Any:
-        """Row of a client in an array that is computed from the draws of its block.
-
-        Args:
-            of_block: A function of a module or a method of a part, as a `Draw`.
-            index: Further arguments of the function: numbers, words and functions.
-        """
-        kind, number = by_number(client)
-        return self._kept(of_block, kind, number // BLOCK, *index)[number % BLOCK]
-
-    def rows(self, clients: "Numbers | str", of_block: OfBlock, *index: Any) -> Any:
-        """Rows of many clients, as from `row`; given one name, its row."""
-        if isinstance(clients, str):
-            return self.row(clients, of_block, *index)
-        found = [self._kept(of_block, clients.kind, block, *index) for block in clients.blocks]
-        return (found[0] if len(found) == 1 else np.concatenate(found))[clients.places]
-
-    def _rows_of_block(self, of_block: OfBlock, kind: str, block: int, *index: Any) -> NDArray[Any]:
-        found = np.asarray(of_block(self, kind, block, *index))
-        found.flags.writeable = False
-        return found
-
-    def block(self, kind: str, block: int, purpose: str, draw: Draw, *index: int) -> NDArray[Any]:
-        """Draws of the clients of a block; `draw` must not keep the generator."""
-        self._fresh["state"]["key"][0] = self._hashed(f"{kind}*", block, purpose, index)
-        self._scratch.bit_generator.state = self._fresh
-        return draw(self._scratch, BLOCK)
+        return self._of_clients.of(clients, purpose, draw, *index)
 
     def key(self, node: str, purpose: str, *index: int) -> int:
         """A 63-bit number that depends on nothing but the run's seed and these names."""
@@ -221,3 +216,15 @@ class Draws:
     def _hashed(self, kind: str, number: int, purpose: str, index: tuple[int, ...]) -> int:
         names = "\0".join((str(self.seed), kind, str(number), purpose, *map(str, index)))
         return int.from_bytes(hashlib.blake2b(names.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def draws_of_block(
+    draws: Draws, kind: str, block: int, purpose: str, draw: Draw, *index: int
+) -> NDArray[Any]:
+    """Draws of the clients of a block, as from `of_client` but not kept; `draw` must not keep the generator.
+
+    For a part that keeps what it makes of them (`KeptRows`).
+    """
+    draws._fresh["state"]["key"][0] = draws._hashed(f"{kind}*", block, purpose, index)
+    draws._scratch.bit_generator.state = draws._fresh
+    return draw(draws._scratch, BLOCK)

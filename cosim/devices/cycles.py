@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.clock.draws import Draws, Numbers, uniforms
+from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Lack, Port, at_least, knob, one_or_range, part, positive
 from cosim.configuration.client_values import in_range
@@ -119,12 +119,8 @@ class CyclesPerBit(Cycles):
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
         """Cycles by each client's own draw from the range, shape (clients,)."""
-        return sim.rows(clients, self.sample_cycles) * step.batch_size * step.fraction
-
-    def sample_cycles(self, draws: Draws, kind: str, block: int) -> NDArray[np.float64]:
-        """Cycles of a sample, for a block of clients."""
-        share = draws.block(kind, block, "cycles per bit", uniforms)
-        return in_range(self.cycles_per_bit, share) * self.sample_bits
+        per_bit = in_range(self.cycles_per_bit, sim.of_client(clients, "cycles per bit", uniforms))
+        return per_bit * self.sample_bits * step.batch_size * step.fraction
 
 
 @part

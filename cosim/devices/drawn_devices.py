@@ -94,7 +94,7 @@ class DrawnDevices(Devices):
             for values in (self.min_frequency_hz, self.max_frequency_hz)
         )
         numbers = Numbers.of(ClientNames(0, len(lowest_hz)))
-        shares = sim.of_clients(numbers, "frequency", uniforms)
+        shares = sim.of_client(numbers, "frequency", uniforms)
         return DeviceArrays(
             frequency_hz=frequencies_hz(lowest_hz, highest_hz, shares),
             capacitance_j_per_hz2=self.capacitance_j_per_hz2,

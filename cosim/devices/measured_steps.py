@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.clock.draws import BLOCK, Draws, Numbers
+from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import part
 from cosim.devices.cycles import Cycles, LocalStep
@@ -71,13 +71,9 @@ class MeasuredSteps(Cycles):
 
     @override
     def of_clients(self, sim: Simulation, clients: Numbers, step: LocalStep) -> NDArray[np.float64]:
-        return sim.rows(clients, self._of_block, step.batch_size) * step.fraction
-
-    def _of_block(self, draws: Draws, kind: str, block: int, batch_size: int) -> NDArray[np.float64]:
-        """Cycles of a step on a mini-batch, for a block of clients."""
         measured = _measured(self._rows())
-        own = measured.cycles[block * BLOCK : (block + 1) * BLOCK]
-        return own * batch_size if measured.of_sample else own
+        own = measured.cycles[clients.numbers]
+        return (own * step.batch_size if measured.of_sample else own) * step.fraction
 
     def _rows(self) -> DeviceRows:
         return table_of_devices(MeasuredSteps, self.file)

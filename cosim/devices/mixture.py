@@ -88,7 +88,7 @@ class Mixture(Devices):
         depth = sum(
             isinstance(part, Mixture) for part in parts_of(self)
         )  # nested mixtures have draws of their own
-        drawn = sim.of_clients(Numbers.of(ClientNames(0, num_clients)), f"kind of device {depth}", uniforms)
+        drawn = sim.of_client(Numbers.of(ClientNames(0, num_clients)), f"kind of device {depth}", uniforms)
         if not self.is_exact:
             return drawn < self.share
         is_one = np.zeros(num_clients, dtype=bool)

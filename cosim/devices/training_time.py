@@ -7,7 +7,7 @@ Usage::
         \"\"\"An interruption of every job.\"\"\"
 
         def training_s(self, sim, clients, job, planned_s):
-            return planned_s + 0.01 * sim.of_clients(clients, "interrupted", uniforms, job.number)
+            return planned_s + 0.01 * sim.of_client(clients, "interrupted", uniforms, job.number)
 
 Scope and limitations: plans do not know the draws.
 """
@@ -53,7 +53,7 @@ class DrawnTime(TrainingTime, ABC):
     def training_s(
         self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        return planned_s * sim.of_clients(clients, "training time", self.draw, job.number)
+        return planned_s * sim.of_client(clients, "training time", self.draw, job.number)
 
 
 @part

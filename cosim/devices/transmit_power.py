@@ -63,6 +63,6 @@ class PowerRange(TransmitPower):
     @override
     def highest_w(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         """Power of each client, drawn uniformly in dBm, shape (clients,)."""
-        drawn = sim.of_clients(clients, "transmit power", uniforms)
+        drawn = sim.of_client(clients, "transmit power", uniforms)
         dbm = self.lowest_dbm + (self.highest_dbm - self.lowest_dbm) * drawn
         return np.array([dbm_to_w(value) for value in dbm])

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.clock.draws import Numbers
+from cosim.clock.draws import Numbers, draws_of_block
 from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, at_least, knob, part
 from cosim.configuration.forms import one_of
@@ -115,8 +115,13 @@ class Rayleigh(Fading):
     @override
     def vectors(self, sim: Simulation, clients: Sequence[str], block: Block) -> NDArray[Any]:
         """Independent normal numbers for each antenna, complex, shape (clients, antennas)."""
-        own, antennas = Numbers.of(clients), range(self.num_antennas)
-        return np.array([sim.drawn(own, "fading", _gaussian, antenna, *block) for antenna in antennas]).T
+        own = Numbers.of(clients)
+
+        def at(antenna: int) -> NDArray[np.complex128]:
+            index = antenna, *block
+            return own.rows(lambda number: draws_of_block(sim, own.kind, number, "fading", _gaussian, *index))
+
+        return np.array([at(antenna) for antenna in range(self.num_antennas)]).T
 
 
 def _gaussian(rng: np.random.Generator, num: int) -> NDArray[np.complex128]:

@@ -6,14 +6,13 @@ value is its row.
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.draws import BLOCK, Draws, Numbers
+from cosim.clock.draws import BLOCK, KeptRows, Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job
@@ -66,7 +65,7 @@ class FadingOfRun:
         self._blocks, self._names = fading.redrawn or Unchanging(), _by_block(names)
         self._last: dict[tuple[str, int], tuple[Block, NDArray[np.float64]]] = {}
         self._of_client: dict[str, ClientFading] = {}
-        self._kept_vectors = lru_cache(maxsize=KEPT)(self._vectors_of)
+        self._gains, self._vectors = KeptRows(self._gains_of), KeptRows(self._vectors_of, KEPT)
         self.follows_jobs = not fading.within_uploads
 
     @property
@@ -93,7 +92,7 @@ class FadingOfRun:
         def gain(block: Block) -> float:
             own = last.get(of)
             if own is None or own[0] != block:
-                own = last[of] = block, self._sim.rows(names, self._gains_of, *block)
+                own = last[of] = block, self._gains.of(names, *block)
             return own[1].item(place)
 
         return ClientFading(self._sim, self._blocks, gain)
@@ -103,20 +102,18 @@ class FadingOfRun:
         if self._fading.form == "course":
             each = map(self.of, clients)
             return np.array([own.gain(own.block(job)) for own in each])
-        return self._sim.rows(clients, self._gains_of, *self._block(job))
+        return self._gains.of(clients, *self._block(job))
 
     def vectors(self, clients: Numbers, job: Job) -> NDArray[Any]:
         """Channels of some clients in a job at this instant, complex, shape (clients, antennas)."""
         if self._fading.form == "course":
             return np.sqrt(self.gains(clients, job)).astype(np.complex128)[:, None]
-        block = self._block(job)
-        found = [self._kept_vectors(clients.kind, number, block) for number in clients.blocks]
-        return np.concatenate(found)[clients.places]
+        return self._vectors.of(clients, *self._block(job))
 
     def _block(self, job: Job) -> Block:
         return block_of(self._blocks, job, self._sim.now_s)
 
-    def _gains_of(self, sim: Draws, kind: str, number: int, *block: int) -> NDArray[np.float64]:
+    def _gains_of(self, kind: str, number: int, *block: int) -> NDArray[np.float64]:
         names = self._names[kind, number]
         own = self._checked("gains", self._fading.gains(self._sim, names, block), names)
         if len(own) == BLOCK:
@@ -125,7 +122,7 @@ class FadingOfRun:
         found[names.places] = own
         return found
 
-    def _vectors_of(self, kind: str, number: int, block: Block) -> NDArray[Any]:
+    def _vectors_of(self, kind: str, number: int, *block: int) -> NDArray[Any]:
         names = self._names[kind, number]
         own = self._checked("vectors", self._fading.vectors(self._sim, names, block), names)
         found = np.full((BLOCK, *own.shape[1:]), np.nan, dtype=np.complex128)

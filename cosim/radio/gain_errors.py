@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.draws import BLOCK, Draws, Numbers, normals, uniforms
+from cosim.clock.draws import BLOCK, Draws, KeptRows, Numbers, draws_of_block, normals, uniforms
 from cosim.jobs.job import Job
 
 
@@ -22,23 +22,21 @@ class GainErrors:
     """
 
     def __init__(self, sim: Draws, csi_error_db: float, outage_probability: float) -> None:
-        self._sim, self._sizes = sim, (csi_error_db, outage_probability)
+        self._sim, self._csi_error_db, self._outage_probability = sim, csi_error_db, outage_probability
+        self._factors = KeptRows(self._of_block)
 
     def factors(self, clients: Numbers | str, job: Job) -> Any:
         """Ratios of actual to known gains in a job, shape (clients,), or of one client; 1 if all are 1."""
-        if not any(self._sizes):
+        if not (self._csi_error_db or self._outage_probability):
             return 1.0
-        return self._sim.rows(clients, _factors, *self._sizes, job.number)
+        return self._factors.of(clients, job.number)
 
-
-def _factors(
-    sim: Draws, kind: str, block: int, csi_error_db: float, outage_probability: float, job: int
-) -> NDArray[np.float64]:
-    """Ratios of a block of clients."""
-    found = np.ones(BLOCK)
-    if csi_error_db:
-        drawn = sim.block(kind, block, "csi error", normals, job)
-        found = np.array([10.0 ** (csi_error_db * x / 10.0) for x in drawn.tolist()])
-    if outage_probability:
-        found = found * (sim.block(kind, block, "outage", uniforms, job) >= outage_probability)
-    return found
+    def _of_block(self, kind: str, block: int, job: int) -> NDArray[np.float64]:
+        found = np.ones(BLOCK)
+        if self._csi_error_db:
+            drawn = draws_of_block(self._sim, kind, block, "csi error", normals, job)
+            found = np.array([10.0 ** (self._csi_error_db * x / 10.0) for x in drawn.tolist()])
+        if self._outage_probability:
+            drawn = draws_of_block(self._sim, kind, block, "outage", uniforms, job)
+            found = found * (drawn >= self._outage_probability)
+        return found

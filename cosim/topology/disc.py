@@ -28,7 +28,7 @@ class Disc(Topology):
     @override
     def distances_m(self, sim: Simulation, clients: Numbers) -> NDArray[np.float64]:
         inner, outer = self.min_distance_m**2, self.cell_radius_m**2
-        return np.sqrt(inner + (outer - inner) * sim.of_clients(clients, "position", pairs)[:, 0])
+        return np.sqrt(inner + (outer - inner) * sim.of_client(clients, "position", pairs)[:, 0])
 
     @override
     def source_of(self, client: str) -> Source:

@@ -32,7 +32,7 @@ def graph_of(topology: Topology, cell_sizes: Sequence[int], sim: Simulation) -> 
     graph.add_node(CLOUD, kind="cloud", position_m=(0.0, 0.0))
     numbers = Numbers.of(ClientNames(0, sum(cell_sizes)))
     distances_m = topology.distances_m(sim, numbers).tolist()
-    turns = (2.0 * math.pi * sim.of_clients(numbers, "position", pairs)[:, 1]).tolist()
+    turns = (2.0 * math.pi * sim.of_client(numbers, "position", pairs)[:, 1]).tolist()
     sites = islice(_hexagonal_grid(math.sqrt(3.0) * topology.cell_radius_m), len(cell_sizes))
     client = 0
     for cell, (site, size) in enumerate(zip(sites, cell_sizes, strict=True)):

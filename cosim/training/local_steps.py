@@ -112,7 +112,7 @@ class DrawnSteps(LocalSteps):
         self, sim: Simulation, clients: Clients, job: Job, batch_size: int, step_s: NDArray[np.float64]
     ) -> NDArray[np.int64]:
         """Draws by each client's number and the job's, shape (clients,)."""
-        return sim.of_clients(clients.names, "local steps", self.draw, job.number)
+        return sim.of_client(clients.names, "local steps", self.draw, job.number)
 
     def draw(self, rng: np.random.Generator, num: int) -> NDArray[np.int64]:
         """Steps of a number of clients, shape (num,)."""

@@ -17,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cosim
-from cosim.clock.draws import normals
+from cosim.clock.draws import KeptRows, Numbers, draws_of_block, normals
 from cosim.clock.instants import deadline_after, instant_after
 from cosim.clock.simulation import Dropped, Process, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.files.interrupts import Terminated, interrupts_heard
+from cosim.names import ClientNames
 from cosim.records.rows import DONE, Span
 from scenarios.command_line import main
 
@@ -339,15 +340,18 @@ def test_an_event_that_is_put_at_a_time_comes_then_and_once():
 def test_what_a_block_of_clients_shares_is_made_once_of_the_draws_of_each():
     sim, made = Simulation(seed=3), []
 
-    def twice(sim, kind, block, *index):
+    def twice(kind, block, *index):
         made.append((kind, block, *index))
-        return 2.0 * sim.block(kind, block, "luck", normals, *index)
+        return 2.0 * draws_of_block(sim, kind, block, "luck", normals, *index)
 
+    kept = KeptRows(twice)
     for number in (0, 255, 256, 700, 0):
         client = f"client-{number:04d}"
-        assert sim.row(client, twice, 4) == 2.0 * sim.of_client(client, "luck", normals, 4)
+        assert kept.of(client, 4) == 2.0 * sim.of_client(client, "luck", normals, 4)
     assert made == [("client", 0, 4), ("client", 1, 4), ("client", 2, 4)]
-    assert sim.row("client-0000", twice, 5) != sim.row("client-0000", twice, 4)
+    assert kept.of("client-0000", 5) != kept.of("client-0000", 4)
+    with pytest.raises(ValueError, match="read-only"):
+        kept.of(Numbers.of(ClientNames(0, 3)), 4)[0] = 1.0
 
 
 def test_together_waits_for_the_last_and_keeps_the_given_order():

@@ -19,7 +19,7 @@ class Drawn(Simulation):
     def __init__(self, number: float) -> None:
         self._number = number
 
-    def of_clients(self, clients, purpose, draw, *index):
+    def of_client(self, clients, purpose, draw, *index):
         return np.full(len(clients), self._number)
 
 

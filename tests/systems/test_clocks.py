@@ -399,7 +399,7 @@ def test_rates_of_one_and_of_many_are_the_same_bits():
 def test_many_draw_what_each_draws():
     names = [f"client-{number:04d}" for number in (0, 3, 255, 256, 257, 700, 12_345)]
     sim = Simulation(seed=3)
-    drawn = sim.of_clients(Numbers.of(names), "luck", normals, 4)
+    drawn = sim.of_client(Numbers.of(names), "luck", normals, 4)
     assert drawn.tolist() == [sim.of_client(name, "luck", normals, 4) for name in names]
 
 

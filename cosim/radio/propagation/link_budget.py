@@ -94,7 +94,7 @@ class LinkBudget(Propagation):
         antennas = db_to_linear(self.antenna_gain_db)
 
         def drawn(block: Block) -> Gains:
-            rows = sim.of_clients(numbers, "large-scale", self.large_scale.rows, *block)
+            rows = sim.of_client(numbers, "large-scale", self.large_scale.rows, *block)
             return antennas * self.large_scale.drawn(cell.distance_m, rows).gain
 
         if redrawn is None:
