@@ -26,6 +26,7 @@ from analysis.plots.edge_rounds import late_picture, times_picture
 from analysis.plots.encoding import COLOURS, Encoding, numeric_fields
 from analysis.plots.facets import height_in, in_facets
 from analysis.plots.factor import factor, lines_of
+from analysis.plots.kinds import amounts_of, named, outcomes, outcomes_in_words
 from analysis.plots.metric_bars import metric_bars
 from analysis.plots.model import (
     AXES,
@@ -62,6 +63,7 @@ __all__ = [
     "Curve",
     "DrawnStudy",
     "Encoding",
+    "amounts_of",
     "arrivals",
     "bars",
     "curves",
@@ -83,8 +85,11 @@ __all__ = [
     "metric_bars",
     "model_over",
     "model_over_time",
+    "named",
     "num_clients",
     "numeric_fields",
+    "outcomes",
+    "outcomes_in_words",
     "overview",
     "pareto",
     "round_picture",

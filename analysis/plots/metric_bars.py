@@ -1,31 +1,32 @@
-"""Bars of a metric: a lying bar for each design, with its interval, its number, and how many runs missed."""
+"""Bars of a metric: a lying bar for each row, with its interval, its number, and how many runs missed."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 
-from analysis.designs import Design
 from analysis.plots.amounts import Amounts, annotate
 from analysis.plots.bars import MOST_BARS, row_names
-from analysis.plots.encoding import Encoding
+from analysis.plots.encoding import Look
 from analysis.plots.style import logarithmic
 
 
-def metric_bars(axes: Axes, designs: Sequence[Design], amounts: Amounts, encoding: Encoding) -> int:
-    """A metric of each design; bars, dots and notes are as in `analysis.plots.amounts`.
+def metric_bars(axes: Axes, looks: Mapping[str, Look], amounts: Amounts) -> int:
+    """A metric, row by row; bars, dots and notes are as in `analysis.plots.amounts`.
 
     On a logarithmic axis, where the length of a bar says nothing, points stand for bars.
 
+    Args:
+        looks: Name of a row, such as a design -> how it looks.
+
     Returns:
-        How many designs were drawn, the first ones.
+        How many rows were drawn, the first ones.
     """
-    drawn = designs[:MOST_BARS]
+    drawn = [*looks.items()][:MOST_BARS]
     if amounts.is_logarithmic:
         logarithmic(axes, "x")
-    for row, design in enumerate(drawn):
-        name, look, mean = design.name, encoding[design.name], amounts.mean(design.name)
-        note = amounts.note(name)
+    for row, (name, look) in enumerate(drawn):
+        mean, note = amounts.mean(name), amounts.note(name)
         if not math.isfinite(mean):
             words = amounts.by_design[name].note if name in amounts.by_design else "–"
             place = {"xycoords": axes.get_yaxis_transform(), "xytext": (3, 0), "va": "center"}
@@ -38,7 +39,7 @@ def metric_bars(axes: Axes, designs: Sequence[Design], amounts: Amounts, encodin
         dots = amounts.dots(name)
         axes.plot(dots, [row] * len(dots), ".", color=look.colour, markersize=5)
         annotate(axes, note, (mean, row), look.colour)
-    axes.set_yticks(range(len(drawn)), row_names(axes, (design.name for design in drawn)))
+    axes.set_yticks(range(len(drawn)), row_names(axes, (name for name, _ in drawn)))
     axes.set_ylim(len(drawn) - 0.4, -0.6)
     axes.set_xlabel(amounts.words)
     axes.grid(axis="x", alpha=0.3)

@@ -8,6 +8,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_system` | a whole system, whatever it is made of: all the laws of runs |
 | `check_protocol` | a protocol, in a small system; what it reports of weights is what it has used |
 | `check_link` | a link, each way: whole and cut, alone and beside others; what is known beforehand |
+| `check_arrivals` | packets of the public: in order, as often as said; in a network, the laws of a link |
 | `check_local_training` | a training rule: no update depends on which clients are trained beside its own |
 | `check_network` | a network: its own samples and weights are all it depends on; trains as by torch alone |
 | `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |
@@ -61,6 +62,7 @@ classes.
 from cosim.testing.laws.tables import BrokenLaw
 from cosim.testing.networks import check_network
 from cosim.testing.parts import (
+    check_arrivals,
     check_codec,
     check_data,
     check_link,
@@ -76,6 +78,7 @@ from cosim.testing.systems import small_system
 
 __all__ = [
     "BrokenLaw",
+    "check_arrivals",
     "check_codec",
     "check_data",
     "check_link",

@@ -17,10 +17,15 @@ from cosim.links.port import Link
 from cosim.names import client_name
 from cosim.networks.of_run import network_of
 from cosim.protocols.port import Protocol
+from cosim.queues.arrivals import Arrivals
+from cosim.queues.public_network import PublicNetwork
+from cosim.queues.service import Deterministic
+from cosim.queues.start import EmptyStart
 from cosim.selection.port import Selection
 from cosim.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import contract
+from cosim.testing.laws.arriving import check_stream
 from cosim.testing.laws.codes import check_code, check_model_code
 from cosim.testing.laws.links import check_carried
 from cosim.testing.laws.presences import check_windows
@@ -63,6 +68,18 @@ def check_link(link: Link) -> None:
     for direction in link.directions:
         part: dict[str, Any] = {f"{direction}link": link}
         check_in_small(**part)
+
+
+@contract
+def check_arrivals(arrivals: Arrivals) -> None:
+    """Check the stream of packets by itself, and the laws of a link through a network that has it.
+
+    Raises:
+        BrokenLaw: The first law that is broken.
+    """
+    check_stream(arrivals)
+    half_busy = Deterministic(duration_s=0.5 / max(arrivals.mean_rate_per_s, 0.5))
+    check_link(PublicNetwork(arrivals=arrivals, service=half_busy, start=EmptyStart()))
 
 
 @contract

@@ -12,6 +12,7 @@ import tyro
 from analysis import plots
 from analysis.designs import Design, headlines
 from analysis.fates import check_clients
+from analysis.kinds import COLUMNS, Group, groups_of
 from analysis.plots.amounts import Amounts
 from analysis.plots.drawn_study import DrawnStudy
 from cosim import ConfigurationError, Result
@@ -40,8 +41,9 @@ class PlotOptions:
         held: Evaluations in a row at which the target must be reached to count.
         field: Field along the axis (factor). None means the number with most values.
         metric: Column as in tables, such as energy_j or time_to_0.7_s, or enough of its words (factor, bars,
-            cdf, accuracy-time); two by a comma (pareto). None means the headline, of cdf the arrivals of
-            updates, of pareto time and energy to the target.
+            cdf, accuracy-time); two by a comma (pareto); of clients, such as energy_j, wait_s or worst_tenth
+            (kinds). None means the headline, of cdf the arrivals of updates, of pareto time and energy to
+            the target, of kinds what became of jobs.
         over: Axis of the curves (accuracy-time).
         global_round: Number of the global round (timeline). None means the first in which an update was
             dropped, or else the first.
@@ -108,7 +110,7 @@ def _bits(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:
 
 def _bars(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:
     axes, amounts = figure.subplots(), _amounts(study, options)
-    _of_all(axes, study, plots.metric_bars(axes, study.designs, amounts, study.encoding))
+    _of_all(axes, study, plots.metric_bars(axes, study.encoding.looks, amounts))
     return amounts.in_words()
 
 
@@ -191,6 +193,27 @@ def _run_of_one_design(study: DrawnStudy, options: PlotOptions) -> Result:
     return _any_run(study)
 
 
+def _kinds(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:
+    axes, groups = figure.subplots(), _groups(study)
+    if options.metric is None:
+        num_drawn, said = plots.outcomes(axes, groups), f"Means over runs. {plots.outcomes_in_words(groups)}"
+    else:
+        words = {column: measure.label for column, (_, measure) in COLUMNS.items()}
+        amounts = plots.amounts_of(groups, _one_of("--metric", options.metric, words))
+        looks = {name: study.encoding[group.design.name] for name, group in groups.items()}
+        num_drawn, said = plots.metric_bars(axes, looks, amounts), amounts.in_words()
+    if num_drawn < len(groups):
+        axes.set_ylabel(f"first {num_drawn} of {len(groups)} kinds and designs")
+    return said
+
+
+def _groups(study: DrawnStudy) -> dict[str, Group]:
+    groups = groups_of(study.designs)
+    if not groups:
+        raise ConfigurationError("--kind kinds: no client was asked for a job. Use --kind energy.")
+    return plots.named(groups)
+
+
 def _distribution(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:
     if options.metric is not None:
         amounts = _amounts(study, options)
@@ -237,6 +260,10 @@ def _of_rows(study: DrawnStudy, width_in: float) -> float:
     return 0.9 + plots.ROW_IN * min(len(study.designs), plots.MOST_BARS)
 
 
+def _of_groups(study: DrawnStudy, width_in: float) -> float:
+    return 1.1 + plots.ROW_IN * min(len(groups_of(study.designs)), plots.MOST_BARS)
+
+
 def _of_energy(study: DrawnStudy, width_in: float) -> float:
     parts = plots.energy_parts(study.designs[: plots.MOST_BARS])[0].values()
     shown = {part for own in parts for part, joules in own.items() if joules}
@@ -263,6 +290,7 @@ KINDS: dict[str, tuple[Drawing, Height]] = {
     "energy": (_energy, _of_energy),
     "bits": (_bits, _of_rows),
     "presence": (_presence, _panels),
+    "kinds": (_kinds, _of_groups),
     "timeline": (_timeline, _of_clients),
 }
 """Kind -> how it is drawn, with what its caption says of it, and how high it is for a study and a width."""

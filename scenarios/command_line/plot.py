@@ -5,6 +5,7 @@ cosim plot studies/bandwidth --kind accuracy-time --over energy_j --out fig.pdf
 cosim plot studies/bandwidth --kind bars --metric dropped_share --width 7in
 cosim plot studies/bandwidth --kind pareto --target 0.8
 cosim plot runs/a runs/b --kind cdf --out arrivals.svg
+cosim plot runs/mixture --kind kinds --metric energy_j                 # sensors beside phones
 
 | kind | what it shows | metric |
 |---|---|---|
@@ -15,6 +16,7 @@ cosim plot runs/a runs/b --kind cdf --out arrivals.svg
 | cdf | runs with at most so much of a metric; else updates that have arrived after how long | any |
 | energy | clients' energy by activity, design by design | |
 | bits | bits that a client has sent up and received, design by design | |
+| kinds | jobs that arrived, were late, or left, by kind of client; else a number of each kind | of clients |
 | presence | clients there when edge rounds began, with an empty battery, or away | |
 | timeline | what each client did in a global round, or in a stretch of a run without rounds | |
 
@@ -56,7 +58,7 @@ _INCHES = {"in": 1.0, "cm": 1.0 / 2.54, "mm": 1.0 / 25.4, "pt": 1.0 / 72.0}
 _ONLY_OF = {
     "target": ("pareto", "accuracy-time", "factor", "bars", "cdf"),
     "field": ("factor",),
-    "metric": ("factor", "bars", "pareto", "cdf", "accuracy-time"),
+    "metric": ("factor", "bars", "pareto", "cdf", "accuracy-time", "kinds"),
     "over": ("accuracy-time",),
     "global_round": ("timeline",),
 }

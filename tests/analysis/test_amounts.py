@@ -129,10 +129,10 @@ def test_a_line_without_any_mean_says_so_in_the_legend(study):
 
 def test_bars_have_intervals_and_say_why_there_is_none(study):
     drawn, amounts = axes(), study.amounts["time_s"]
-    assert metric_bars(drawn, study.designs, amounts, study.encoding) == 6
+    assert metric_bars(drawn, study.encoding.looks, amounts) == 6
     assert [bar.get_width() for bar in drawn.patches] == [LASTS_S] * 6
     drawn, amounts = axes(), study.amounts["energy_to_0.7_j"]
-    metric_bars(drawn, study.designs, amounts, study.encoding)
+    metric_bars(drawn, study.encoding.looks, amounts)
     own = own_samples(study, "energy_to_0.7_j")
     for _, (x, row, (ends,)) in points(drawn).items():
         value = own[study.designs[round(row)].name].value

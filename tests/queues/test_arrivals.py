@@ -26,7 +26,8 @@ from cosim.queues import (
     TraceArrivals,
 )
 from cosim.queues.station import Station
-from cosim.testing import small_system
+from cosim.testing import BrokenLaw, check_arrivals, small_system
+from cosim.testing.laws.arriving import check_stream
 from cosim.waiting.deadlines import Deadline
 from scenarios.command_line.playing import summary_table
 
@@ -206,7 +207,11 @@ def test_a_shifted_trace_begins_somewhere_in_its_period(trace):
         ((1.0, -2.0), {}, r"-2\.0 is below 0\. Use"),
         ((1.0, 2e9), {}, r"is 1e9 or more, when the clock ends\. Use"),
         ((0.0,), {}, r"TraceArrivals\.file = .*: has no packet after time 0\. Use"),
-        ((1.0, 2.0), {"period_s": 2.0}, r"2\.0 is not below period_s = 2\. Use a longer period_s"),
+        (
+            (1.0, 2.0),
+            {"period_s": 2.0},
+            r"TraceArrivals\.period_s = 2: its last packet comes at 2 s\. Use a longer",
+        ),
         ((1.0,), {"is_shifted": True}, r"TraceArrivals\.is_shifted = True: a trace that ends .*\. Use"),
     ],
 )
@@ -225,6 +230,67 @@ def test_a_trace_without_its_column_or_file_is_refused(trace):
 def test_a_network_refuses_a_trace_that_is_none():
     with pytest.raises(ConfigurationError, match=r"TraceArrivals\.file = 'none\.csv': there is no file"):
         cosim.queues.PublicNetwork(arrivals=TraceArrivals(file="none.csv"))
+
+
+def test_a_trace_that_changes_on_disk_is_read_again(trace):
+    """Also where its size stays."""
+    law = TraceArrivals(file=trace(0.5, 0.5, 2.0))
+    assert law.mean_rate_per_s == 1.5
+    trace(0.5, 0.5, 4.0)
+    assert law.mean_rate_per_s == 0.75
+
+
+# --- The contract -----------------------------------------------------------------------------------------
+
+
+@part
+class Twisted(Given):
+    """A stream that breaks one law."""
+
+    how: str = "rate"
+
+    @property
+    def mean_rate_per_s(self):
+        return 0.0 if self.how == "none" else 2.0
+
+    @property
+    def is_poisson(self):
+        return self.how == "Poisson"
+
+    def gaps_s(self, rng):
+        if self.how == "own draws":
+            rng = np.random.default_rng()
+        gap_s = {"rate": 0.49, "order": -0.5}.get(self.how, 0.5)
+        return iter(gap_s + (0.0 if self.how == "rate" else 0.2) * (rng.random(2_000) - 0.5))
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("rate", r"rate: mean_rate_per_s = 2, and 2\.041 packets came in 1 s"),
+        ("none", r"rate: mean_rate_per_s = 0, and 1000 packets came"),
+        ("order", r"order: gap 0 is -0\.[45]"),
+        ("own draws", "own draws: "),
+        ("Poisson", "Poisson: is_poisson, and gaps are not exponential"),
+    ],
+)
+def test_a_stream_that_breaks_a_law_is_caught(how, said):
+    with pytest.raises(BrokenLaw, match=f"^{said}"):
+        check_stream(Twisted(how=how))
+
+
+def test_ours_keep_the_laws(trace):
+    bursts = OnOffArrivals(on_rate_per_s=40.0, mean_on_s=2.0, mean_off_s=9.0)
+    file = trace(0.5, 0.5, 2.0)
+    for law in (
+        PoissonArrivals(),
+        PoissonArrivals(rate_per_s=0.0),
+        bursts,
+        TraceArrivals(file=file),
+        TraceArrivals(file=file, period_s=4.0, is_shifted=True),
+    ):
+        check_stream(law)
+    check_arrivals(OnOffArrivals())
 
 
 # --- In a network -----------------------------------------------------------------------------------------
