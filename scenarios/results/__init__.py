@@ -13,13 +13,15 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import cosim
 from cosim.engine.store.provenance import CHANGES
 from cosim.files.on_disk import read_json, shown
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, asked
+from scenarios.results import inventory
+from scenarios.results.across import claims_across
+from scenarios.results.reproductions import Told, is_quick, reproduction_of
 from scenarios.results.table import table
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
@@ -44,15 +46,13 @@ several numbers has intervals that hold together. A target counts as reached at 
 in a row that are there; a run that missed it has taken what it lasted, at least. Behind each number stands
 what was *asked* of it: the range, ends rounded, in which its interval must lie for the claim to come out.
 *Ours* are claims that the paper does not make and that we hold our numbers against: how many come out of how
-many; they count in no other column.
+many; they count in no other column. [Every claim of the papers](claims.md) has what else the papers say, and
+where it is here.
 
 | figure | claims | come out | do not show | too noisy | ours | seeds | runs | global rounds | core-hours |
 |---|---|---|---|---|---|---|---|---|---|
 """
 ENDINGS = (".json", ".csv", ".png")
-
-Told = Mapping[str, Any]
-"""Content of a figure's NAME.json."""
 
 
 def take_in(folder: Path) -> tuple[list[str], list[str]]:
@@ -76,7 +76,7 @@ def take_in(folder: Path) -> tuple[list[str], list[str]]:
         name = told["figure"]
         if name not in found or _length(told) > _length(found[name][1]):
             found[name] = path, told
-    left = sorted(name for name, (_, told) in found.items() if _is_quick(told) and _is_kept_in_full(name))
+    left = sorted(name for name, (_, told) in found.items() if is_quick(told) and _is_kept_in_full(name))
     taken = sorted(found.keys() - left)
     for name in taken:
         _check(*found[name])
@@ -87,17 +87,13 @@ def take_in(folder: Path) -> tuple[list[str], list[str]]:
     return taken, left
 
 
-def _is_quick(told: Told) -> bool:
-    return "--quick" in told["command"].split()
-
-
 def _length(told: Told) -> tuple[bool, float]:
-    return not _is_quick(told), told["core_hours"]
+    return not is_quick(told), told["core_hours"]
 
 
 def _is_kept_in_full(name: str) -> bool:
     path = FOLDER / f"{name}.json"
-    return path.exists() and not _is_quick(read_json(path))
+    return path.exists() and not is_quick(read_json(path))
 
 
 def _check(path: Path, told: Told) -> None:
@@ -129,7 +125,7 @@ def _paper(told: Told) -> str:
 
 def _place(figure: str, names: Sequence[str]) -> tuple[int, str]:
     """Among the commands; a figure's variant comes behind it."""
-    command = next((name for name in sorted(names, key=len, reverse=True) if figure.startswith(name)), "")
+    command = reproduction_of(figure)
     return (names.index(command) if command else len(names)), figure
 
 
@@ -137,8 +133,15 @@ def pages() -> dict[Path, str]:
     """Every page: where it goes, and its text."""
     figures = kept()
     by_paper = {paper: list(own) for paper, own in groupby(figures, key=_paper)}
-    found = {FOLDER / "README.md": index(by_paper)}
-    return found | {FOLDER / f"{paper}.md": page(paper, own) for paper, own in by_paper.items()}
+    others = claims_across(FOLDER, figures)
+    found = {
+        FOLDER / "README.md": index(by_paper),
+        FOLDER / inventory.PAGE: inventory.page([*figures, *others], COMMAND),
+    }
+    return found | {
+        FOLDER / f"{paper}.md": page(paper, own, [told for told in others if _paper(told) == paper])
+        for paper, own in by_paper.items()
+    }
 
 
 def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
@@ -148,7 +151,7 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
         for told in figures:
             name = told["figure"]
             of_paper, own = ([claim["verdict"] for claim in claims] for claims in _by_origin(told))
-            cells = [f"[{name}{', quick form' * _is_quick(told)}]({paper}.md#{name})", str(len(of_paper))]
+            cells = [f"[{name}{', quick form' * is_quick(told)}]({paper}.md#{name})", str(len(of_paper))]
             cells += [str(of_paper.count(v) or "") for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY)]
             cells += [f"{own.count(COMES_OUT)} of {len(own)}" if own else ""]
             cells += [str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told)]
@@ -176,8 +179,12 @@ def _rounds(told: Told) -> str:
     return " to ".join(str(number) for number in (numbers[0], numbers[-1])[: len(numbers)]) if numbers else ""
 
 
-def page(paper: str, figures: Sequence[Told]) -> str:
-    """A paper's page."""
+def page(paper: str, figures: Sequence[Told], others: Sequence[Told] = ()) -> str:
+    """A paper's page.
+
+    Args:
+        others: Claims across its figures.
+    """
     title, source = PAPERS[paper]
     lines = [
         f"# Results: {title}",
@@ -186,6 +193,8 @@ def page(paper: str, figures: Sequence[Told]) -> str:
     ]
     for told in figures:
         lines += ["", *section(told)]
+    for told in others:
+        lines += ["", f"## {told['figure']}", "", told["caption"], "", *claim_tables(told)][:-1]
     return "\n".join(lines) + "\n"
 
 
@@ -211,12 +220,7 @@ def section(told: Told) -> Iterator[str]:
     own_table = list(table(FOLDER / f"{name}.csv"))
     if own_table:
         yield from (*own_table, "")
-    for words, claims in zip(("the paper says", "ours, not the paper's"), _by_origin(told), strict=True):
-        if claims:
-            yield f"| {words} | here | verdict |"
-            yield "|---|---|---|"
-            yield from map(row, claims)
-            yield ""
+    yield from claim_tables(told)
     words = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
     if told["runs"]:
         words += f", {told['runs']} runs of {_rounds(told)} global rounds"
@@ -227,6 +231,16 @@ def section(told: Told) -> Iterator[str]:
         f"`{told['command']}`: {words}, {where}. [Table]({name}.csv), [claims with the value of every "
         f"seed]({name}.json)."
     )
+
+
+def claim_tables(told: Told) -> Iterator[str]:
+    """Claims of the paper, and ours, each kind in a table."""
+    for words, claims in zip(("the paper says", "ours, not the paper's"), _by_origin(told), strict=True):
+        if claims:
+            yield f"| {words} | here | verdict |"
+            yield "|---|---|---|"
+            yield from map(row, claims)
+            yield ""
 
 
 def row(claim: Told) -> str:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+DATA = "scenarios/results/inventory/*.csv"
+"""Data with sentences."""
 GENERATED = ("docs/reference.md", "docs/words.md")
 """Pages made from docstrings, which are held where they are written."""
 
@@ -76,8 +78,8 @@ def parsed(name: str) -> ast.Module:
 
 
 def said(name: str) -> Iterator[Said]:
-    """Docstrings (of attributes too) and comments of a program; the whole of a page."""
-    if name.endswith(".md"):
+    """Docstrings (of attributes too) and comments of a program; the whole of a page or of data."""
+    if not name.endswith(".py"):
         yield Said(1, read(name), False)
         return
     for node in ast.walk(parsed(name)):
@@ -158,7 +160,7 @@ def overrides(names: list[str]) -> Iterator[Offence]:
 
 def offences() -> list[Offence]:
     """All that is not plain, by file and line."""
-    names = files()
+    names = [*files(), *(path.relative_to(ROOT).as_posix() for path in ROOT.glob(DATA))]
     programs = [
         name for name in names if name.startswith(("cosim/", "scenarios/")) and "\nclass " in read(name)
     ]

@@ -18,7 +18,7 @@ FIGURES = {path.stem: json.loads(path.read_text()) for path in sorted(results.FO
 def test_the_pages_are_what_is_kept():
     for path, text in results.pages().items():
         assert path.read_text(encoding="utf-8") == text, f"make it anew: {results.COMMAND}"
-    assert {path.stem for path in results.FOLDER.glob("*.md")} == {"README", *results.PAPERS}
+    assert {path.stem for path in results.FOLDER.glob("*.md")} == {"README", "claims", *results.PAPERS}
 
 
 def number(value: float | None, absent: float) -> float:

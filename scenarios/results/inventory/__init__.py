@@ -1,0 +1,160 @@
+"""Inventory: what the papers say, number by number, and where it is here: the page docs/results/claims.md.
+
+Rows and numbers of the papers are data beside this file (`rows`). Verdicts come from the figures that are
+kept, so a new claim of a reproduction, or a new reading of it, stands on the page by itself.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import chain
+
+import cosim
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
+from scenarios.results.inventory.items import named
+from scenarios.results.inventory.places import link
+from scenarios.results.inventory.rows import NOT_PLAYED, STATES, Row, papers, rows_of
+from scenarios.results.reproductions import Told, forms_of, is_quick, reproduction_of
+
+PAGE = "claims.md"
+TITLES = {
+    "hist-conference": "HIST, the conference paper",
+    "hist-journal": "HIST, the journal paper",
+    "rawhfl": "RawHFL",
+    "vhfl": "VHFL",
+}
+HEAD = """# Every claim of the papers
+
+Written by `{command}`; do not edit. Every figure, table, algorithm, equation, theorem, lemma,
+assumption, remark and footnote that the papers number has a row here, and so has what their text claims:
+where it is in the paper, what it says in our words, where it is here, what comes out. Verdicts are those of
+[the results](README.md), with the numbers that they follow from; claims that are ours and not the papers'
+stand there only. *Implemented* is what a test holds; *not here* has its reason, *not played* its command. Of
+several readings of a figure each has its verdict, and a row counts by the first.
+
+"""
+COLUMNS = """| where | what it says | here | what comes out |
+|---|---|---|---|
+"""
+
+Line = tuple[str, str, str, str, str]
+"""Cells of a row: where, what, here, what comes out; and the state that counts."""
+
+
+def page(figures: Sequence[Told], command: str) -> str:
+    """The page.
+
+    Args:
+        figures: Figures that are kept.
+        command: Command that writes it.
+    """
+    lines = {paper: list(lines_of(rows_of(paper), figures)) for paper in papers()}
+    text = HEAD.format(command=command) + "\n".join(counts(lines)) + "\n"
+    for paper, own in lines.items():
+        text += f"\n## {TITLES[paper]}\n\n{COLUMNS}"
+        text += "".join(f"| {' | '.join(line[:4])} |\n" for line in own)
+    named = {name for paper in papers() for row in rows_of(paper) for name, _ in row.reproductions}
+    others = [told for told in figures if reproduction_of(told["figure"]) not in named]
+    if others:
+        text += f"\n## Other reproductions\n\n{COLUMNS}"
+        text += "".join(
+            f"| {' | '.join(line[:4])} |\n"
+            for told in others
+            for line in claims_of(some(told["figure"], "*", figures), "")
+        )
+    return text
+
+
+def counts(lines: dict[str, list[Line]]) -> Iterator[str]:
+    """Number of rows by paper and state."""
+    yield f"| paper | rows | {' | '.join(STATES)} |"
+    yield "|---" * (2 + len(STATES)) + "|"
+    for paper, own in lines.items():
+        found = Counter(line[4] for line in own)
+        cells = [TITLES[paper], str(len(own)), *(str(found[state] or "") for state in STATES)]
+        yield f"| {' | '.join(cells)} |"
+
+
+def lines_of(rows: Sequence[Row], figures: Sequence[Told]) -> Iterator[Line]:
+    """Lines of a paper: of every row, and below a figure of every claim of its reproductions."""
+    for row in rows:
+        items = named(row.items)
+        where = "; ".join(filter(None, (row.section, items)))
+        forms = [told for name, pattern in row.reproductions for told in some(name, pattern, figures)]
+        places = [*map(link, row.places), *map(_section, forms)]
+        tests = f"held by {', '.join(map(link, row.held_by.split()))}" if row.held_by else ""
+        outcome = row.state or _in_numbers(forms)
+        said = ". ".join(filter(None, ("; ".join(filter(None, (outcome, tests))), row.remark)))
+        state = "" if row.is_shown and forms else row.state or _together(forms)
+        yield where, row.what, ", ".join(places), said, state
+        if row.is_shown:
+            yield from claims_of(forms, items)
+            yield from chain.from_iterable(missing(name, figures, items) for name, _ in row.reproductions)
+
+
+def some(name: str, pattern: str, figures: Sequence[Told]) -> list[Told]:
+    """Kept forms of a reproduction, with the claims of the paper that a pattern matches.
+
+    Raises:
+        ConfigurationError: It matches none.
+    """
+    forms: list[Told] = [
+        {**told, "claims": [claim for claim in told["claims"] if _is_asked(claim, pattern)]}
+        for told in forms_of(name, figures)
+    ]
+    if forms and pattern != "*" and not any(told["claims"] for told in forms):
+        raise cosim.ConfigurationError(f"{name}:{pattern}: matches no claim. Use words of one of its claims.")
+    return forms
+
+
+def _is_asked(claim: Told, pattern: str) -> bool:
+    return not claim["is_ours"] and fnmatchcase(claim["paper"], pattern)
+
+
+def claims_of(forms: Sequence[Told], where: str) -> Iterator[Line]:
+    """Claims in forms of a figure, each once, with its verdict by every form."""
+    verdicts: dict[str, list[tuple[Told, str]]] = {}
+    for told in forms:
+        for claim in told["claims"]:
+            verdicts.setdefault(claim["paper"], []).append((told, claim["verdict"]))
+    for words, own in verdicts.items():
+        links = ", ".join(_section(told) for told, _ in own)
+        is_one = len({verdict for _, verdict in own}) == 1
+        said = own[0][1] if is_one else ", ".join(f"{verdict} ({told['figure']})" for told, verdict in own)
+        quick = " (quick form)" if is_quick(own[0][0]) else ""
+        yield where, words, links, said + quick, own[0][1]
+
+
+def missing(name: str, figures: Sequence[Told], where: str) -> Iterator[Line]:
+    """Line of a form that was not played, with its command and, where another form tells, its core-hours."""
+    forms = forms_of(name, figures)
+    full = [told for told in forms if not is_quick(told)]
+    if any(told["figure"] == name for told in full):
+        return
+    said = f"{NOT_PLAYED}: `cosim reproduce {name}`"
+    if full:
+        hours, seeds = full[0]["core_hours"], len(full[0]["seeds"])
+        said += f"; {full[0]['figure']} has taken {hours:.2g} core-hours with {seeds} seeds"
+    yield where, "all of it in full, by the first reading", f"`{name}`", said, NOT_PLAYED
+
+
+def _section(told: Told) -> str:
+    name = told["figure"]
+    return f"[{name}]({name.partition('-')[0]}.md#{name})"
+
+
+def _together(forms: Sequence[Told]) -> str:
+    """State of a row that reproductions judge: the verdict of all claims of each first form."""
+    first = {reproduction_of(told["figure"]): told for told in reversed(forms)}.values()
+    verdicts = {claim["verdict"] for told in first for claim in told["claims"]}
+    return next((v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts), NOT_PLAYED)
+
+
+def _in_numbers(forms: Sequence[Told]) -> str:
+    """How many claims of each form have which verdict."""
+    found = []
+    for told in forms:
+        verdicts = Counter(claim["verdict"] for claim in told["claims"])
+        words = [f"{v} {verdicts[v]}" for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY) if verdicts[v]]
+        found += [f"{told['figure']}: {', '.join(words)} of {verdicts.total()}"] if words else []
+    return "; ".join(found) or NOT_PLAYED
