@@ -24,8 +24,8 @@ import numpy as np
 
 from cosim.clock.simulation import Simulation
 from cosim.queues.arrivals import PoissonArrivals
+from cosim.queues.initial_work import StationaryWork
 from cosim.queues.service import Exponential, HyperExponential
-from cosim.queues.start import StationaryStart
 from cosim.queues.station import Station
 from scenarios.validate.queue_arrays import simulate
 
@@ -66,7 +66,7 @@ def station_rate(law: Exponential | HyperExponential, num_packets: int, seed: in
     """Packets per second of the station on the clock."""
     begin_s = time.perf_counter()
     sim = Simulation(seed)
-    station = Station(sim, "path", PoissonArrivals(rate_per_s=ARRIVALS_PER_S), law, StationaryStart())
+    station = Station(sim, "path", PoissonArrivals(rate_per_s=ARRIVALS_PER_S), law, StationaryWork())
     sim.run(sim.spend("server", "wait", num_packets / ARRIVALS_PER_S))
     return station.num_served / (time.perf_counter() - begin_s)
 

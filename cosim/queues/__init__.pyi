@@ -1,24 +1,25 @@
 from cosim.queues.arrivals import Arrivals, OnOffArrivals, PoissonArrivals, TraceArrivals
 from cosim.queues.disciplines import FiniteBuffer, FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
+from cosim.queues.initial_work import InitialWork, NoWork, StationaryWork
 from cosim.queues.paths import OwnPaths, Paths, SharedPath
 from cosim.queues.port import Discipline
 from cosim.queues.public_network import PublicNetwork
 from cosim.queues.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
-from cosim.queues.start import EmptyStart, Start, StationaryStart
 
 __all__ = [
     "Arrivals",
     "Deterministic",
     "Discipline",
     "Empirical",
-    "EmptyStart",
     "Erlang",
     "Exponential",
     "FiniteBuffer",
     "FirstComeFirstServed",
     "HyperExponential",
     "Impatient",
+    "InitialWork",
     "MessagesFirst",
+    "NoWork",
     "OnOffArrivals",
     "OwnPaths",
     "Paths",
@@ -27,7 +28,6 @@ __all__ = [
     "PublicNetwork",
     "ServiceLaw",
     "SharedPath",
-    "Start",
-    "StationaryStart",
+    "StationaryWork",
     "TraceArrivals",
 ]

@@ -60,7 +60,7 @@ class Arrivals(Port, ABC):
     """Instants at which packets of the public come.
 
     Attributes:
-        is_poisson: True if they are a Poisson stream; set in the class. A stationary start needs one.
+        is_poisson: True if they are a Poisson stream; set in the class. `StationaryWork` needs one.
     """
 
     is_poisson: ClassVar[bool] = False

@@ -32,11 +32,11 @@ from cosim.links.port import Cell, CellLink, Link
 from cosim.links.upload import Upload
 from cosim.queues.arrivals import Arrivals, PoissonArrivals
 from cosim.queues.disciplines import FirstComeFirstServed
+from cosim.queues.initial_work import InitialWork, StationaryWork
 from cosim.queues.message import Message
 from cosim.queues.paths import OwnPaths, Paths
 from cosim.queues.port import Discipline
 from cosim.queues.service import HyperExponential, ServiceLaw
-from cosim.queues.start import Start, StationaryStart
 from cosim.queues.station import Station
 from cosim.records.rows import UP
 
@@ -50,7 +50,7 @@ class PublicNetwork(Link):
         service: Law of the service times. [VHFL, Section V-E]
         paths: Rule for clients that share a queue. [VHFL, Section IV: none]
         packet_bits: Largest packet; None means that every message is one packet. [VHFL, Section IV: none]
-        start: The work in the queues at time 0. [VHFL, Appendix B: steady state]
+        initial_work: The work in the queues at time 0. [VHFL, Appendix B: steady state]
         discipline: Order of service. [VHFL, Section IV: first come first served]
         num_servers: Servers of each station. [VHFL, Section IV: one]
         message_service: Law of the service times of the clients' packets; None means the public's law. [VHFL,
@@ -62,13 +62,13 @@ class PublicNetwork(Link):
     service: ServiceLaw = HyperExponential()
     paths: Paths = OwnPaths()
     packet_bits: int | None = knob(at_least(1), default=None)
-    start: Start = StationaryStart()
+    initial_work: InitialWork = StationaryWork()
     discipline: Discipline = FirstComeFirstServed()
     num_servers: int = knob(at_least(1), default=1)
     message_service: ServiceLaw | None = None
 
     def __attrs_post_init__(self) -> None:
-        self.start.check("PublicNetwork", self.load)
+        self.initial_work.check("PublicNetwork", self.load)
 
     @property
     def load(self) -> float:
@@ -77,9 +77,9 @@ class PublicNetwork(Link):
 
     @override
     def fit(self, system: Any) -> None:
-        """Refuse a start that does not suit the order of service."""
+        """Refuse initial work that does not suit the order of service."""
         in_line = self.num_servers == 1 and self.discipline.form == "in_order"
-        self.start.check_order("PublicNetwork", in_line=in_line, is_poisson=self.arrivals.is_poisson)
+        self.initial_work.check_order("PublicNetwork", in_line=in_line, is_poisson=self.arrivals.is_poisson)
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
@@ -110,7 +110,7 @@ class PublicNetwork(Link):
                 name,
                 self.arrivals,
                 self.service,
-                self.start,
+                self.initial_work,
                 discipline=self.discipline,
                 num_servers=self.num_servers,
                 message_service=self.message_service,

@@ -8,7 +8,7 @@ that their sender has given up stay and take their service. A discipline decides
 which packets leave without service (`cosim.queues.port`); if one of its packets does, a message is never
 done.
 
-The public's arrivals, its services, the messages' services and the work at the start are streams of
+The public's arrivals, its services, the messages' services and the initial work are streams of
 their own, so no message changes a draw of the public.
 
 Records written: `Traffic`, one per station when the run ends, with the packets that were lost.
@@ -18,7 +18,7 @@ Names of stations must differ, as they name the streams.
 
 Usage::
 
-    station = Station(sim, "path", PoissonArrivals(), service=Exponential(), start=StationaryStart())
+    station = Station(sim, "path", PoissonArrivals(), service=Exponential(), initial_work=StationaryWork())
     message = station.send("client-0001", num_packets=1)
     yield from sim.spend("client-0001", "send", message.done)
 
@@ -34,10 +34,10 @@ from cosim.configuration import ConfigurationError, at_least, refuse
 from cosim.names import by_number
 from cosim.queues.arrivals import BLOCK_SIZE, Arrivals
 from cosim.queues.disciplines import FirstComeFirstServed
+from cosim.queues.initial_work import InitialWork
 from cosim.queues.message import Message
 from cosim.queues.port import Discipline, Queued
 from cosim.queues.service import Durations, ServiceLaw
-from cosim.queues.start import Start
 from cosim.records.rows import Traffic
 
 FIRST_COME = FirstComeFirstServed()
@@ -59,7 +59,7 @@ class Station:
         name: Names the random streams.
         arrivals: Instants at which packets of the public come.
         service: Law of the service times.
-        start: Unfinished work at time 0, all at one server.
+        initial_work: The work at time 0, all at one server.
         discipline: Order of service.
         num_servers: Servers, each of which works on one packet at a time.
         message_service: Law of the service times of the messages' packets; None means the public's law.
@@ -74,7 +74,7 @@ class Station:
         num_lost_client_packets: Packets of messages, of all that were lost.
 
     Raises:
-        ConfigurationError: Less than one server; a start that does not suit the queue.
+        ConfigurationError: Less than one server; initial work that does not suit the queue.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Station:
         name: str,
         arrivals: Arrivals,
         service: ServiceLaw,
-        start: Start,
+        initial_work: InitialWork,
         *,
         discipline: Discipline = FIRST_COME,
         num_servers: int = 1,
@@ -94,10 +94,10 @@ class Station:
             raise refuse("Station", "num_servers", num_servers, broken)
         self.name = name
         self.load = arrivals.mean_rate_per_s * service.mean_s / num_servers
-        start.check(f"Station {name!r}", self.load)
+        initial_work.check(f"Station {name!r}", self.load)
         in_line = num_servers == 1 and discipline.form == "in_order"
-        start.check_order(f"Station {name!r}", in_line=in_line, is_poisson=arrivals.is_poisson)
-        self.initial_work_s = start.draw_work_s(self.load, service, sim.stream(name, "start"))
+        initial_work.check_order(f"Station {name!r}", in_line=in_line, is_poisson=arrivals.is_poisson)
+        self.initial_work_s = initial_work.draw_work_s(self.load, service, sim.stream(name, "start"))
         self.num_served, self.num_arrived, self.num_lost = 0, 0, 0
         self.num_client_packets, self.num_lost_client_packets = 0, 0
         self.packets: list[Packet] | None = [] if keep_packets else None

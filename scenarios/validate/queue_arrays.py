@@ -11,7 +11,7 @@ Scope and limitations: no messages, nothing reacts to what happens. Time 0 is th
 
 Usage::
 
-    packets = simulate(2.0, HyperExponential(), 1_000_000, np.random.default_rng(1), StationaryStart())
+    packets = simulate(2.0, HyperExponential(), 1_000_000, np.random.default_rng(1), StationaryWork())
     packets.sojourn_s[packets.found_idle]  # one per regeneration cycle
 
 Validation: event by event, `Station` gives the same packets the same sojourn times.
@@ -26,13 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import positive, refuse
+from cosim.queues.initial_work import InitialWork, StationaryWork
 from cosim.queues.service import ServiceLaw
-from cosim.queues.start import Start, StationaryStart
 
 Seconds = NDArray[np.float64]
 """Times in s, shape (packets,)."""
 
-STATIONARY = StationaryStart()
+STATIONARY = StationaryWork()
 STRETCH = 8
 CHUNK = 2**15
 """Packets of a stretch and of a chunk."""
@@ -61,11 +61,11 @@ def simulate(
     service: ServiceLaw,
     num_packets: int,
     rng: np.random.Generator,
-    start: Start = STATIONARY,
+    initial_work: InitialWork = STATIONARY,
 ) -> Packets:
     """Poisson arrivals to one server; the first packet comes at time 0.
 
-    With a stationary start every packet, the first included, has the stationary law of waiting. A longer run
+    With stationary work every packet, the first included, has the stationary law of waiting. A longer run
     with the same generator begins with the packets of a shorter one.
 
     Args:
@@ -73,18 +73,18 @@ def simulate(
         service: Law of the service times.
         num_packets: Packets from time 0 on.
         rng: Seeds the draws.
-        start: The work in the queue at time 0.
+        initial_work: The work in the queue at time 0.
 
     Raises:
-        ConfigurationError: An arrival rate that is not above 0; a stationary start at a load of 1 or more.
+        ConfigurationError: An arrival rate that is not above 0; stationary work at a load of 1 or more.
     """
     broken = positive(arrival_rate_per_s)
     if broken:
         raise refuse("simulate", "arrival_rate_per_s", arrival_rate_per_s, broken)
     load = arrival_rate_per_s * service.mean_s
-    start.check("simulate", load)
+    initial_work.check("simulate", load)
     gaps, services, initial = (np.random.default_rng(seed) for seed in rng.integers(2**63, size=(3, 2)))
-    recursion = _Recursion(start.draw_work_s(load, service, initial))
+    recursion = _Recursion(initial_work.draw_work_s(load, service, initial))
     packets = Packets(waiting_s=np.empty(num_packets), sojourn_s=np.empty(num_packets))
     gap_s = np.empty(min(num_packets, CHUNK))
     for first in range(0, num_packets, CHUNK):

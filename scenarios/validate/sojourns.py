@@ -26,7 +26,7 @@ from cosim.configuration import (
     positive,
 )
 from cosim.names import client_name
-from cosim.queues import EmptyStart, HyperExponential, StationaryStart
+from cosim.queues import HyperExponential, NoWork, StationaryWork
 from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.station import Station
 from scenarios.validate.queue_arrays import simulate
@@ -99,7 +99,7 @@ def on_the_clock(options: Options, fast_weight: float) -> Sojourns:
         f"path-{fast_weight}",
         PoissonArrivals(rate_per_s=options.arrival_rate_per_s),
         law,
-        StationaryStart(),
+        StationaryWork(),
         keep_packets=True,
     )
     sim.run(sim.spend("observer", "watch", options.num_packets / options.arrival_rate_per_s))
@@ -142,7 +142,7 @@ def messages_in_time(
         f"path-every-{every_s}",
         PoissonArrivals(rate_per_s=options.arrival_rate_per_s),
         law,
-        StationaryStart(),
+        StationaryWork(),
     )
     in_time = np.zeros(num_rounds)
 
@@ -165,9 +165,7 @@ def first_messages_in_time(
     in_time = np.zeros(num_paths)
     law = options.service(WEIGHT_BEYOND)
     stations = [
-        Station(
-            sim, f"path-{number}", PoissonArrivals(rate_per_s=options.arrival_rate_per_s), law, EmptyStart()
-        )
+        Station(sim, f"path-{number}", PoissonArrivals(rate_per_s=options.arrival_rate_per_s), law, NoWork())
         for number in range(num_paths)
     ]
 

@@ -52,7 +52,7 @@ ABSURD = {
     "arrivals": (
         unlike(
             uplink=cosim.PublicNetwork(
-                arrivals=cosim.queues.PoissonArrivals(rate_per_s=1e20), start=cosim.queues.EmptyStart()
+                arrivals=cosim.queues.PoissonArrivals(rate_per_s=1e20), initial_work=cosim.queues.NoWork()
             )
         ),
         r"time stands still at 0 s: .*in Station\._arrive",

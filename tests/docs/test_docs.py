@@ -35,7 +35,7 @@ from cosim.configuration import from_dict, is_configuration, to_dict
 from cosim.configuration.port import Port
 from cosim.data.pictures import download as downloads
 from cosim.links.traces import table as rate_table
-from cosim.queues import HyperExponential, PoissonArrivals, StationaryStart
+from cosim.queues import HyperExponential, PoissonArrivals, StationaryWork
 from cosim.queues.station import Station
 from cosim.studies.study import Study
 from cosim.units import unit_of
@@ -700,17 +700,17 @@ def test_the_stationary_start_needs_no_warm_up(folder):
     (long_run_s,) = numbers(printed, "in the long run: # s")
     assert long_run_s == pytest.approx(2.0 / 3.2 / (3.2 - 2.0), abs=1e-4)
     for start, packet, verdict in (
-        ("StationaryStart", 2, "agrees"),
-        ("StationaryStart", 10, "agrees"),
-        ("EmptyStart", 2, "disagrees"),
-        ("EmptyStart", 10, "disagrees"),
+        ("StationaryWork", 2, "agrees"),
+        ("StationaryWork", 10, "agrees"),
+        ("NoWork", 2, "disagrees"),
+        ("NoWork", 10, "disagrees"),
     ):
         mean_s, low_s, high_s = numbers(printed, rf"{start}, packet {packet}: # \[#, #\].*: {verdict}")
-        if start == "StationaryStart":
+        if start == "StationaryWork":
             assert low_s < long_run_s < high_s
         else:
             assert high_s < long_run_s
-        if (start, packet) == ("EmptyStart", 2):
+        if (start, packet) == ("NoWork", 2):
             assert low_s < 2.0 / (3.2 * 5.2) < high_s
         assert low_s < mean_s < high_s
 
@@ -869,7 +869,7 @@ def test_a_station_works_on_its_own(folder):
         "path",
         PoissonArrivals(),
         HyperExponential(weights=(0.3, 0.7)),
-        StationaryStart(),
+        StationaryWork(),
         keep_packets=True,
     )
     sim.run(sim.spend("client", "train", 3.0))

@@ -37,7 +37,7 @@ def band(name: str) -> cosim.System:
 
 def queued(discipline: cosim.queues.Discipline) -> cosim.System:
     way = cosim.PublicNetwork(
-        paths=cosim.queues.SharedPath(), start=cosim.queues.EmptyStart(), discipline=discipline
+        paths=cosim.queues.SharedPath(), initial_work=cosim.queues.NoWork(), discipline=discipline
     )
     return attrs.evolve(SMALL, uplink=way)
 

@@ -36,7 +36,7 @@ BASE = worlds.digits()
 TRAINING = BASE.protocol.training
 CUT = cosim.Hist(training=TRAINING)
 QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
-SHARED = cosim.PublicNetwork(paths=cosim.queues.SharedPath(), start=cosim.queues.EmptyStart())
+SHARED = cosim.PublicNetwork(paths=cosim.queues.SharedPath(), initial_work=cosim.queues.NoWork())
 
 
 def trained_by(kind: type) -> cosim.System:
@@ -72,7 +72,7 @@ SYSTEMS = {
         attrs.evolve(BASE, protocol=CUT),
     ),
     "paths": (attrs.evolve(BASE, uplink=cosim.PublicNetwork(paths=own_parts.PerCell())), QUEUED),
-    "start": (attrs.evolve(BASE, uplink=cosim.PublicNetwork(start=own_parts.RushHour())), QUEUED),
+    "start": (attrs.evolve(BASE, uplink=cosim.PublicNetwork(initial_work=own_parts.RushHour())), QUEUED),
     "discipline": (
         attrs.evolve(BASE, uplink=attrs.evolve(SHARED, discipline=own_parts.LastComeFirstServed())),
         attrs.evolve(BASE, uplink=SHARED),

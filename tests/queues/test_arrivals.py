@@ -15,14 +15,14 @@ from cosim.configuration import ConfigurationError, from_dict, part, to_dict
 from cosim.queues import (
     Arrivals,
     Deterministic,
-    EmptyStart,
     FiniteBuffer,
     Impatient,
     MessagesFirst,
+    NoWork,
     OnOffArrivals,
     PoissonArrivals,
     PublicNetwork,
-    StationaryStart,
+    StationaryWork,
     TraceArrivals,
 )
 from cosim.queues.station import Station
@@ -51,7 +51,7 @@ class Given(Arrivals):
 
 def played(arrivals: Arrivals, until_s: float = 20.0, service=HALF, **station) -> Station:
     sim = Simulation(seed=1)
-    built = Station(sim, "path", arrivals, service, EmptyStart(), keep_packets=True, **station)
+    built = Station(sim, "path", arrivals, service, NoWork(), keep_packets=True, **station)
     sim.run(sim.spend("observer", "watch", until_s))
     return built
 
@@ -107,7 +107,7 @@ def test_patience_and_room_are_both_counted():
 def test_a_message_that_loses_a_packet_is_never_done_and_its_packets_are_counted():
     sim = Simulation(seed=1)
     discipline = FiniteBuffer(num_waiting=1, order=MessagesFirst())
-    station = Station(sim, "path", PoissonArrivals(rate_per_s=0.0), HALF, EmptyStart(), discipline=discipline)
+    station = Station(sim, "path", PoissonArrivals(rate_per_s=0.0), HALF, NoWork(), discipline=discipline)
     messages = []
 
     def senders():
@@ -297,9 +297,9 @@ def test_ours_keep_the_laws(trace):
 
 
 def test_a_stationary_start_is_that_of_poisson_arrivals_alone():
-    message = r"its stationary work is known of Poisson arrivals alone\. Use start = EmptyStart"
+    message = r"its stationary work is known of Poisson arrivals alone\. Use initial_work = NoWork"
     with pytest.raises(ConfigurationError, match=message):
-        Station(Simulation(1), "path", OnOffArrivals(), Deterministic(duration_s=0.1), StationaryStart())
+        Station(Simulation(1), "path", OnOffArrivals(), Deterministic(duration_s=0.1), StationaryWork())
     with pytest.raises(ConfigurationError, match=message):
         cosim.evolve(small_system(), uplink=PublicNetwork(arrivals=OnOffArrivals()))
 
@@ -310,7 +310,7 @@ def test_a_run_counts_what_its_stations_lose_and_reads_it_again(tmp_path):
         arrivals=OnOffArrivals(on_rate_per_s=400.0, mean_on_s=0.05, mean_off_s=0.05),
         service=Deterministic(duration_s=0.004),
         discipline=FiniteBuffer(num_waiting=1),
-        start=EmptyStart(),
+        initial_work=NoWork(),
     )
     training = cosim.EdgeTraining(num_edge_rounds=4, waiting=Deadline(deadline_s=0.2))
     system = cosim.evolve(

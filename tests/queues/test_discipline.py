@@ -18,10 +18,10 @@ from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
+from cosim.queues.initial_work import NoWork, StationaryWork
 from cosim.queues.port import Discipline
 from cosim.queues.public_network import PublicNetwork
 from cosim.queues.service import Deterministic, Exponential, HyperExponential
-from cosim.queues.start import EmptyStart, StationaryStart
 from cosim.queues.station import Station
 from cosim.system import System
 from cosim.waiting.deadlines import Deadline
@@ -36,7 +36,7 @@ ORDERS = (FirstComeFirstServed(), MessagesFirst(), PublicFirst())
 def play(service=HALF, sendings=(), until_s=100.0, seed=1, **station):
     """Packets of a station by departure, and the messages that senders put into it at times."""
     sim = Simulation(seed)
-    station = {"arrivals": NONE, "start": EmptyStart(), "keep_packets": True} | station
+    station = {"arrivals": NONE, "initial_work": NoWork(), "keep_packets": True} | station
     built = Station(sim, "path", service=service, **station)
     messages = []
 
@@ -207,13 +207,13 @@ def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_se
     "change", [{"num_servers": 2}, {"discipline": MessagesFirst()}, {"discipline": Impatient()}]
 )
 def test_a_stationary_start_is_that_of_one_server_in_order_alone(change):
-    message = r"must have one server, first come first served. Use start = EmptyStart"
+    message = r"must have one server, first come first served. Use initial_work = NoWork"
     waits = EdgeTraining(waiting=Deadline())  # gives up what never comes
     with pytest.raises(ConfigurationError, match=f"PublicNetwork: .*{message}"):
         System(uplink=PublicNetwork(**change), protocol=HFedAvg(training=waits))
     with pytest.raises(ConfigurationError, match=f"Station 'path': .*{message}"):
-        play(start=StationaryStart(), **change)
-    System(uplink=PublicNetwork(start=EmptyStart(), **change), protocol=HFedAvg(training=waits))
+        play(initial_work=StationaryWork(), **change)
+    System(uplink=PublicNetwork(initial_work=NoWork(), **change), protocol=HFedAvg(training=waits))
 
 
 def test_less_than_one_server_is_refused():
@@ -222,7 +222,7 @@ def test_less_than_one_server_is_refused():
 
 
 def test_a_network_that_loses_packets_needs_somebody_who_gives_up():
-    network = PublicNetwork(discipline=Impatient(), start=EmptyStart())
+    network = PublicNetwork(discipline=Impatient(), initial_work=NoWork())
     with pytest.raises(ConfigurationError, match=r"discipline = Impatient: some uploads never end"):
         System(uplink=network, protocol=HFedAvg())
 
@@ -235,7 +235,7 @@ def test_a_network_hands_its_stations_what_it_is_told():
     network = PublicNetwork(
         arrivals=NONE,
         service=HALF,
-        start=EmptyStart(),
+        initial_work=NoWork(),
         num_servers=2,
         packet_bits=100,
         message_service=Deterministic(duration_s=0.125),
@@ -256,6 +256,6 @@ def test_a_network_hands_its_stations_what_it_is_told():
 
 def test_the_load_is_that_of_each_server():
     network = PublicNetwork(
-        arrivals=PoissonArrivals(rate_per_s=4.0), service=HALF, num_servers=4, start=EmptyStart()
+        arrivals=PoissonArrivals(rate_per_s=4.0), service=HALF, num_servers=4, initial_work=NoWork()
     )
     assert network.load == 0.5

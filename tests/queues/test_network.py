@@ -13,15 +13,15 @@ from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell
 from cosim.queues.arrivals import PoissonArrivals
+from cosim.queues.initial_work import NoWork
 from cosim.queues.paths import OwnPaths, SharedPath
 from cosim.queues.public_network import PublicNetwork, QueueLink
 from cosim.queues.service import Deterministic, HyperExponential
-from cosim.queues.start import EmptyStart
 
 CLIENTS = ("client-2", "client-1", "client-10")
 
 empty = PublicNetwork(
-    arrivals=PoissonArrivals(rate_per_s=0.0), service=Deterministic(duration_s=0.5), start=EmptyStart()
+    arrivals=PoissonArrivals(rate_per_s=0.0), service=Deterministic(duration_s=0.5), initial_work=NoWork()
 )
 
 
@@ -125,13 +125,13 @@ def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
 def test_a_stationary_start_without_a_stationary_state_is_refused(arrivals_per_s):
     rho = arrivals_per_s * 0.3125
     with pytest.raises(
-        ConfigurationError, match=rf"PublicNetwork: a load of rho = {rho:g} .*start = EmptyStart"
+        ConfigurationError, match=rf"PublicNetwork: a load of rho = {rho:g} .*initial_work = NoWork"
     ):
         PublicNetwork(arrivals=PoissonArrivals(rate_per_s=arrivals_per_s))
 
 
 def test_an_overload_from_empty_is_warned_of_once():
-    network = PublicNetwork(arrivals=PoissonArrivals(rate_per_s=4.0), start=EmptyStart())
+    network = PublicNetwork(arrivals=PoissonArrivals(rate_per_s=4.0), initial_work=NoWork())
     with pytest.warns(UserWarning, match=r"rho = 1\.25 .*without bound") as caught:
         network.of_cells(Simulation(seed=1), [])
     assert len(caught) == 1
@@ -141,7 +141,7 @@ def test_an_overload_from_empty_is_warned_of_once():
 def test_a_load_below_1_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.199), start=EmptyStart()).of_cells(
+        PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.199), initial_work=NoWork()).of_cells(
             Simulation(seed=1), []
         )
 
@@ -156,8 +156,8 @@ def test_a_load_below_1_is_not_warned_of():
             r"PublicNetwork\.paths = 'both': .*its 'kind' must be one of OwnPaths, SharedPath",
         ),
         (
-            {"start": "full"},
-            r"PublicNetwork\.start = 'full': .*its 'kind' must be one of EmptyStart, StationaryStart",
+            {"initial_work": "full"},
+            r"PublicNetwork\.initial_work = 'full': .*its 'kind' must be one of NoWork, StationaryWork",
         ),
         (
             {"service": {"kind": "Pareto"}},

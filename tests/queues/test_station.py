@@ -13,13 +13,13 @@ from cosim.clock.instants import instant_after
 from cosim.clock.simulation import Dropped, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.queues.arrivals import PoissonArrivals
+from cosim.queues.initial_work import NoWork, StationaryWork
 from cosim.queues.message import Message
 from cosim.queues.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
-from cosim.queues.start import EmptyStart, StationaryStart
 from cosim.queues.station import BLOCK_SIZE, Packet, Station
 from scenarios.validate.queue_arrays import sojourn_s
 
-EMPTY = EmptyStart()
+EMPTY = NoWork()
 
 Z_999 = 3.29
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
@@ -43,11 +43,13 @@ def play(
     horizon_s: float,
     *,
     seed: int = 1,
-    start: Any = EMPTY,
+    initial_work: Any = EMPTY,
     tie_order: int | None = None,
 ) -> tuple[Station, list[Message]]:
     sim = Simulation(seed, shuffle_ties=tie_order)
-    station = Station(sim, "path", PoissonArrivals(rate_per_s=arrivals_per_s), law, start, keep_packets=True)
+    station = Station(
+        sim, "path", PoissonArrivals(rate_per_s=arrivals_per_s), law, initial_work, keep_packets=True
+    )
     messages: dict[int, Message] = {}
 
     def send(place, sending):
@@ -84,9 +86,7 @@ def test_packets_leave_one_after_the_other():
 
 def test_a_message_counts_the_packets_that_have_left_and_is_done_with_the_last():
     sim = Simulation(seed=1)
-    station = Station(
-        sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), EmptyStart()
-    )
+    station = Station(sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), NoWork())
 
     def sender():
         message = station.send("a", 3)
@@ -106,9 +106,7 @@ def test_a_message_counts_the_packets_that_have_left_and_is_done_with_the_last()
 @pytest.mark.parametrize(("deadline_s", "value"), [(1.5, None), (1.5 - 1e-14, Dropped("deadline"))])
 def test_a_message_whose_last_packet_leaves_at_exactly_the_deadline_has_arrived(tie_order, deadline_s, value):
     sim = Simulation(seed=1, shuffle_ties=tie_order)
-    station = Station(
-        sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), EmptyStart()
-    )
+    station = Station(sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), NoWork())
 
     def sender():
         yield from sim.spend("a", "send", station.send("a", 3).done)
@@ -118,9 +116,7 @@ def test_a_message_whose_last_packet_leaves_at_exactly_the_deadline_has_arrived(
 
 def test_what_its_sender_gives_up_stays_and_takes_its_service():
     sim = Simulation(seed=1)
-    station = Station(
-        sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), EmptyStart()
-    )
+    station = Station(sim, "path", PoissonArrivals(rate_per_s=0.0), Deterministic(duration_s=0.5), NoWork())
 
     def cell():
         given_up = station.send("a", 4)
@@ -134,7 +130,7 @@ def test_what_its_sender_gives_up_stays_and_takes_its_service():
 
 
 def test_work_at_the_start_is_served_first():
-    station, (message,) = play(H2, 0.5, [Sending(0.0, "a", 1)], 60.0, seed=10, start=StationaryStart())
+    station, (message,) = play(H2, 0.5, [Sending(0.0, "a", 1)], 60.0, seed=10, initial_work=StationaryWork())
     assert station.initial_work_s > 0.0
     (own,) = (packet for packet in packets_of(station) if packet.sender == "a")
     assert message.num_served == 1
@@ -183,8 +179,8 @@ def some_sendings(times_s: st.SearchStrategy[float]) -> st.SearchStrategy[list[S
 def test_station_and_arrays_agree(measured, law, load, seed, stationary, sendings):
     """The packets that the station has served, its messages among them, have the arrays' sojourn times."""
     law = law or Empirical(path=measured)
-    start = StationaryStart() if stationary and load < 0.99 else EmptyStart()
-    station, messages = play(law, load / law.mean_s, sendings, 20.0, seed=seed, start=start)
+    initial_work = StationaryWork() if stationary and load < 0.99 else NoWork()
+    station, messages = play(law, load / law.mean_s, sendings, 20.0, seed=seed, initial_work=initial_work)
     packets = packets_of(station)
     arrival_s, service_s, departure_s = np.array([p[:3] for p in packets]).reshape(-1, 3).T
     expected_s = sojourn_s(arrival_s, service_s, station.initial_work_s)
@@ -201,7 +197,7 @@ def test_station_and_arrays_agree(measured, law, load, seed, stationary, sending
 @settings(max_examples=40, deadline=None)
 def test_messages_move_none_of_the_publics_draws(load, seed, sendings):
     quiet, busy = (
-        play(H2, load / H2.mean_s, sent, 30.0, seed=seed, start=StationaryStart())[0]
+        play(H2, load / H2.mean_s, sent, 30.0, seed=seed, initial_work=StationaryWork())[0]
         for sent in ([], sendings)
     )
     assert quiet.initial_work_s == busy.initial_work_s
@@ -246,7 +242,7 @@ def test_messages_sent_when_deadlines_and_races_end_queue_by_name_too(tie_order)
         "path",
         PoissonArrivals(rate_per_s=0.0),
         Deterministic(duration_s=0.5),
-        EmptyStart(),
+        NoWork(),
         keep_packets=True,
     )
 
@@ -293,12 +289,17 @@ LONGEST_S = 5.0
 """Longer than any time that is looked at; no run is observed for longer."""
 
 
-def messages_waits_s(law: Any, arrivals_per_s: float, start: Any, sent_s: float) -> np.ndarray:
+def messages_waits_s(law: Any, arrivals_per_s: float, initial_work: Any, sent_s: float) -> np.ndarray:
     """Waiting times of messages sent at one time to as many stations."""
     sim = Simulation(seed=17)
     stations = [
         Station(
-            sim, f"path-{index}", PoissonArrivals(rate_per_s=arrivals_per_s), law, start, keep_packets=True
+            sim,
+            f"path-{index}",
+            PoissonArrivals(rate_per_s=arrivals_per_s),
+            law,
+            initial_work,
+            keep_packets=True,
         )
         for index in range(NUM_STATIONS)
     ]
@@ -337,8 +338,8 @@ def test_from_the_start_on_a_message_waits_as_in_the_stationary_mm1_queue(sent_s
         return rho * math.exp(-(rate_per_s - arrivals_per_s) * t_s)
 
     law = Exponential(rate_per_s=rate_per_s)
-    assert shares_agree(messages_waits_s(law, arrivals_per_s, StationaryStart(), sent_s), survival)
-    assert not shares_agree(messages_waits_s(law, arrivals_per_s, EmptyStart(), sent_s), survival)
+    assert shares_agree(messages_waits_s(law, arrivals_per_s, StationaryWork(), sent_s), survival)
+    assert not shares_agree(messages_waits_s(law, arrivals_per_s, NoWork(), sent_s), survival)
 
 
 def test_the_first_packet_after_time_0_waits_less():
@@ -353,7 +354,7 @@ def test_the_first_packet_after_time_0_waits_less():
             f"path-{index}",
             PoissonArrivals(rate_per_s=arrivals_per_s),
             law,
-            StationaryStart(),
+            StationaryWork(),
             keep_packets=True,
         )
         for index in range(NUM_STATIONS)
@@ -382,7 +383,7 @@ def test_the_mean_work_at_the_start_is_pollaczek_khinchines(law, second_s2):
     works_s = np.array(
         [
             Station(
-                sim, f"path-{index}", PoissonArrivals(rate_per_s=2.0), law, StationaryStart()
+                sim, f"path-{index}", PoissonArrivals(rate_per_s=2.0), law, StationaryWork()
             ).initial_work_s
             for index in range(NUM_STATIONS)
         ]
@@ -401,16 +402,16 @@ def test_the_mean_work_at_the_start_is_pollaczek_khinchines(law, second_s2):
 def test_a_stationary_start_of_an_unstable_queue_is_refused(arrivals_per_s):
     with pytest.raises(
         ConfigurationError,
-        match=r"Station 'path': a load of rho = 1.* has no stationary .*start = EmptyStart",
+        match=r"Station 'path': a load of rho = 1.* has no stationary .*initial_work = NoWork",
     ):
-        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=arrivals_per_s), H2, StationaryStart())
-    station = Station(Simulation(1), "path", PoissonArrivals(rate_per_s=arrivals_per_s), H2, EmptyStart())
+        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=arrivals_per_s), H2, StationaryWork())
+    station = Station(Simulation(1), "path", PoissonArrivals(rate_per_s=arrivals_per_s), H2, NoWork())
     assert station.load == pytest.approx(0.3875 * arrivals_per_s, rel=1e-12)
     assert station.initial_work_s == 0.0
 
 
 def test_no_negative_arrival_rate_and_no_message_without_packets():
     with pytest.raises(ConfigurationError, match=r"PoissonArrivals\.rate_per_s = -1: must be 0 or above"):
-        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=-1.0), H2, EmptyStart())
+        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=-1.0), H2, NoWork())
     with pytest.raises(ValueError, match="at least one"):
-        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=0.0), H2, EmptyStart()).send("a", 0)
+        Station(Simulation(1), "path", PoissonArrivals(rate_per_s=0.0), H2, NoWork()).send("a", 0)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cosim.configuration import ConfigurationError
+from cosim.queues.initial_work import NoWork, StationaryWork
 from cosim.queues.service import Deterministic, Exponential, HyperExponential
-from cosim.queues.start import EmptyStart, StationaryStart
 from scenarios.validate import queue_arrays as arrays
 from scenarios.validate.queue_arrays import simulate, sojourn_s, waiting_s
 
@@ -171,11 +171,11 @@ def test_a_longer_run_begins_with_the_shorter_one(law):
 
 def test_from_empty_the_first_packet_never_waits_and_stationary_it_may():
     waits_s = {
-        start: [simulate(2.0, H2, 1, np.random.default_rng(seed), start).waiting_s[0] for seed in range(300)]
-        for start in (EmptyStart(), StationaryStart())
+        work: [simulate(2.0, H2, 1, np.random.default_rng(seed), work).waiting_s[0] for seed in range(300)]
+        for work in (NoWork(), StationaryWork())
     }
-    assert max(waits_s[EmptyStart()]) == 0.0
-    share = np.mean(np.array(waits_s[StationaryStart()]) > 0.0)
+    assert max(waits_s[NoWork()]) == 0.0
+    share = np.mean(np.array(waits_s[StationaryWork()]) > 0.0)
     assert abs(share - 0.775) < 3.29 * math.sqrt(0.775 * 0.225 / 300)
 
 

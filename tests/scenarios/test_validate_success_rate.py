@@ -18,7 +18,7 @@ from scipy import stats
 from analysis.closed_forms.sojourn import Sojourn
 from analysis.intervals.statistics import Interval, binomial, t_interval
 from cosim import ConfigurationError
-from cosim.queues.start import EmptyStart, StationaryStart
+from cosim.queues.initial_work import NoWork, StationaryWork
 from cosim.queues.station import Station
 from scenarios.validate import sojourns as success_rate
 from scenarios.validate import success_rate as validation
@@ -369,9 +369,9 @@ def test_a_first_message_on_an_empty_path_stays_for_its_own_service(wait_s: floa
 def test_on_a_path_in_its_stationary_state_the_first_message_follows_theorem_2(
     monkeypatch: Patch,
 ) -> None:
-    def stationary(sim, name, rate_per_s, law, start) -> Station:
-        assert start == EmptyStart()
-        return Station(sim, name, rate_per_s, law, StationaryStart())
+    def stationary(sim, name, rate_per_s, law, initial_work) -> Station:
+        assert initial_work == NoWork()
+        return Station(sim, name, rate_per_s, law, StationaryWork())
 
     monkeypatch.setattr(success_rate, "Station", stationary)
     num_in_time, num_paths = validation.first_messages_in_time(Options(), WAIT_S, 0.0, num_paths=1200)

@@ -32,7 +32,7 @@ from cosim import (
 )
 from cosim.configuration import to_dict
 from cosim.devices import CyclesPerStep
-from cosim.queues import Deterministic, EmptyStart, OwnPaths, PoissonArrivals, SharedPath
+from cosim.queues import Deterministic, NoWork, OwnPaths, PoissonArrivals, SharedPath
 from cosim.waiting import UploadDeadline
 from scenarios import vhfl
 from scenarios.command_line import main
@@ -240,7 +240,9 @@ def with_another_service(system: System) -> System:
 
 
 def overloaded(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.2), start=EmptyStart()))
+    return evolve(
+        system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.2), initial_work=NoWork())
+    )
 
 
 def in_packets(system: System) -> System:

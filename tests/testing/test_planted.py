@@ -231,7 +231,7 @@ def test_a_link_that_is_not_what_it_says_is_caught(check, law):
             fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.radio.CoherenceTime(coherence_time_s=1e-3))
         ),
         cosim.PublicNetwork(
-            paths=cosim.queues.SharedPath(), packet_bits=1000, start=cosim.queues.EmptyStart()
+            paths=cosim.queues.SharedPath(), packet_bits=1000, initial_work=cosim.queues.NoWork()
         ),
         cosim.Radio(
             sharing=cosim.radio.SlottedAloha(bandwidth_hz=1e6, slot_s=1e-3, transmit_probability=0.3)

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 NUM_PACKETS = 300_000
 """Of a full run."""
-EMPTY, NO_PUBLIC = cosim.queues.EmptyStart(), cosim.queues.PoissonArrivals(rate_per_s=0.0)
+EMPTY, NO_PUBLIC = cosim.queues.NoWork(), cosim.queues.PoissonArrivals(rate_per_s=0.0)
 
 
 class Packets:

@@ -32,7 +32,7 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.jobs.job import Job
-from cosim.queues import Deterministic, EmptyStart, OwnPaths, Paths, PoissonArrivals, SharedPath
+from cosim.queues import Deterministic, NoWork, OwnPaths, Paths, PoissonArrivals, SharedPath
 from cosim.radio import NoFading
 from cosim.recording.recorder import Recorder
 from cosim.training.local_steps import SameSteps
@@ -81,7 +81,7 @@ def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -
             arrivals=PoissonArrivals(rate_per_s=0.0),
             service=Deterministic(duration_s=SERVICE_S),
             paths=paths,
-            start=EmptyStart(),
+            initial_work=NoWork(),
         ),
         protocol=Vhfl(**(defaults | knobs)),  # type: ignore[arg-type]
         end=AfterRounds(num_global_rounds=num_global_rounds),

@@ -1,4 +1,4 @@
-"""Start: the port of a queue's unfinished work at time 0.
+"""Initial work: the port of a queue's unfinished work at time 0.
 
 An M/G/1 queue of load rho < 1 that has run for ever has unfinished work of the law of Pollaczek and
 Khinchine: a geometric number K of equilibrium residual services, P(K = k) = (1 - rho) rho^k. With it a run
@@ -8,7 +8,7 @@ work. (The first of the public's packets after time 0 meets less, since none has
 Usage::
 
     @part
-    class Busy(Start):
+    class Busy(InitialWork):
         \"\"\"The same work for every queue.
 
         Attributes:
@@ -36,7 +36,7 @@ CLOSEST_TO_1 = 1e-6
 
 
 @part
-class Start(Port, ABC):
+class InitialWork(Port, ABC):
     """Unfinished work of a queue at time 0."""
 
     def check(self, owner: str, load: float) -> None:
@@ -46,7 +46,7 @@ class Start(Port, ABC):
             owner: Name of the queue's owner, for the message.
 
         Raises:
-            ConfigurationError: The start is not possible with this load.
+            ConfigurationError: It is not possible with this load.
         """
 
     def check_order(self, owner: str, in_line: bool, is_poisson: bool) -> None:
@@ -57,7 +57,7 @@ class Start(Port, ABC):
             is_poisson: True if packets come in a Poisson stream.
 
         Raises:
-            ConfigurationError: The start is not possible with this order.
+            ConfigurationError: It is not possible with this order.
         """
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Start(Port, ABC):
 
 
 @part
-class StationaryStart(Start):
+class StationaryWork(InitialWork):
     """Work of a queue that has run for ever."""
 
     @override
@@ -75,12 +75,12 @@ class StationaryStart(Start):
         if not in_line:
             raise ConfigurationError(
                 f"{owner}: its stationary state is more than an amount of work: it must have one "
-                "server, first come first served. Use start = EmptyStart, and a warm-up."
+                "server, first come first served. Use initial_work = NoWork, and a warm-up."
             )
         if not is_poisson:
             raise ConfigurationError(
-                f"{owner}: its stationary work is known of Poisson arrivals alone. Use start = EmptyStart, "
-                "and a warm-up."
+                f"{owner}: its stationary work is known of Poisson arrivals alone. Use "
+                "initial_work = NoWork, and a warm-up."
             )
 
     @override
@@ -89,8 +89,8 @@ class StationaryStart(Start):
         if load > 1.0 - CLOSEST_TO_1:
             raise ConfigurationError(
                 f"{owner}: a load of rho = {load:g} has no stationary state to start from: it must be "
-                f"below 1 by at least {CLOSEST_TO_1:g}. Use fewer arrivals, faster service, or start = "
-                "EmptyStart."
+                f"below 1 by at least {CLOSEST_TO_1:g}. Use fewer arrivals, faster service, or "
+                "initial_work = NoWork."
             )
 
     @override
@@ -100,7 +100,7 @@ class StationaryStart(Start):
 
 
 @part
-class EmptyStart(Start):
+class NoWork(InitialWork):
     """No work."""
 
     @override
