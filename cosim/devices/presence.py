@@ -79,14 +79,14 @@ class OnOff(Presence):
     Attributes:
         on: Time that it stays. [no source]
         off: Time that it is away. [no source]
-        start: State at the beginning: stationary, as if it had come and gone for ever, so that it is there
+        initial_state: State at time 0: stationary, as if it had come and gone for ever, so that it is there
             with its share of time, and the rest of its stay or absence is an equilibrium residual; on or off,
             as if it had just come or just left. [no source]
     """
 
     on: ServiceLaw = Exponential(rate_per_s=0.1)
     off: ServiceLaw = Exponential(rate_per_s=0.1)
-    start: Literal["stationary", "on", "off"] = "stationary"
+    initial_state: Literal["stationary", "on", "off"] = "stationary"
 
     @property
     def share(self) -> float:
@@ -97,8 +97,8 @@ class OnOff(Presence):
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
         stays, absences = self._durations(sim, client, "on"), self._durations(sim, client, "off")
         rng, now_s, num_too_short = sim.stream(client, "presence", 0), 0.0, 0
-        is_on = self.start == "on"
-        if self.start == "stationary":
+        is_on = self.initial_state == "on"
+        if self.initial_state == "stationary":
             is_on = bool(rng.random() < self.share)
             law = self.on if is_on else self.off
             left_s = float(law.draw_residual(rng, 1)[0])

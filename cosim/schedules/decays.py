@@ -17,18 +17,18 @@ class StepDecay(Schedule):
     """A number that is multiplied by a factor at regular rounds.
 
     Attributes:
-        start: Value in the first rounds. [no source]
+        initial: Value in the first rounds. [no source]
         factor: Factor of each multiplication. [no source]
         num_rounds: Rounds from one multiplication to the next. [no source]
     """
 
-    start: float = knob(positive)
+    initial: float = knob(positive)
     factor: float = knob(positive, between(0.0, 1.0))
     num_rounds: int = knob(at_least(1), default=1)
 
     @override
     def value(self, round: int) -> float:
-        return self.start * self.factor ** ((round - 1) // self.num_rounds)
+        return self.initial * self.factor ** ((round - 1) // self.num_rounds)
 
 
 @part
@@ -36,16 +36,16 @@ class Cosine(Schedule):
     """A number that follows half a cosine.
 
     Attributes:
-        start: Value in round 1. [no source]
+        initial: Value in round 1. [no source]
         last: Value in the last of these rounds, and in all later ones. [no source]
-        num_rounds: Rounds from the start to the last. [no source]
+        num_rounds: Rounds from the first to the last. [no source]
     """
 
-    start: float
+    initial: float
     last: float
     num_rounds: int = knob(at_least(2))
 
     @override
     def value(self, round: int) -> float:
         done = min(1.0, (round - 1) / (self.num_rounds - 1))
-        return self.last + (self.start - self.last) * (1.0 + math.cos(math.pi * done)) / 2.0
+        return self.last + (self.initial - self.last) * (1.0 + math.cos(math.pi * done)) / 2.0

@@ -3,8 +3,8 @@
 | kind | value in round r, from 1 |
 |---|---|
 | ByRound | the value of the last of its `first_rounds` that r has reached |
-| StepDecay | start * factor^floor((r - 1) / every) |
-| Cosine | from start to last along half a cosine, over num_rounds rounds; last afterwards |
+| StepDecay | initial * factor^floor((r - 1) / every) |
+| Cosine | from initial to last along half a cosine, over num_rounds rounds; last afterwards |
 | WarmUp | r / num_rounds of another number or schedule, until r is num_rounds; then its full value |
 
 The round of a training, and of a server's step, is one more than the version of the global model from which
@@ -22,12 +22,13 @@ A schedule of your own::
 
     @part
     class InverseRoot(Schedule):
-        start: float = knob(positive, default=0.1)
+        initial: float = knob(positive, default=0.1)
 
         def value(self, round):
-            return self.start / round**0.5
+            return self.initial / round**0.5
 
-    local = Pulled(learning_rate=InverseRoot(start=0.2), mu=ByRound(values=(1.0, 0.0), first_rounds=(1, 11)))
+    mu = ByRound(values=(1.0, 0.0), first_rounds=(1, 11))
+    local = Pulled(learning_rate=InverseRoot(initial=0.2), mu=mu)
 
 Before a run starts, every value in the rounds that are known to come is checked against the rules of its
 field.

@@ -155,7 +155,9 @@ def test_rates_that_are_absurd_end(on, off, end, words, monkeypatch):
     monkeypatch.setattr("cosim.clock.event_loop._MOST_EVENTS", 10_000)
     monkeypatch.setattr("cosim.clock.event_loop._AT_ONCE", 1000)
     presence = cosim.devices.OnOff(
-        on=cosim.queues.Exponential(rate_per_s=on), off=cosim.queues.Exponential(rate_per_s=off), start="off"
+        on=cosim.queues.Exponential(rate_per_s=on),
+        off=cosim.queues.Exponential(rate_per_s=off),
+        initial_state="off",
     )
     system = worlds.one_cell(1e9, evaluation=Never(), end=end)
     with pytest.raises(ConfigurationError, match=words):

@@ -93,7 +93,7 @@ def test_all_of_ours_keep_the_laws_where_clients_come_and_go(name: str) -> None:
 
 LAWS = {
     "on and off": OnOff(),
-    "as one has just left": OnOff(off=cosim.queues.Deterministic(duration_s=0.01), start="off"),
+    "as one has just left": OnOff(off=cosim.queues.Deterministic(duration_s=0.01), initial_state="off"),
     "two stages": OnOff(on=cosim.queues.HyperExponential(), off=cosim.queues.Erlang()),
 }
 

@@ -71,7 +71,7 @@ NO_UNIT = {
         "square_gradient",
     },
     "AuthoredText": {"concentration"},
-    "Cosine": {"last", "start"},
+    "Cosine": {"initial", "last"},
     "Dirichlet": {"alpha"},
     "EdgeRoundLatency": {"fraction"},
     "HistBound": {
@@ -121,7 +121,7 @@ NO_UNIT = {
     "Sojourn": {"weights"},
     "Order": {"targets"},
     "Study": {"targets"},
-    "StepDecay": {"factor", "start"},
+    "StepDecay": {"factor", "initial"},
     "SuccessCounts": {"success_rates"},
     "Counts": {"snrs"},
     "Together": {"snrs"},

@@ -254,9 +254,9 @@ def test_classes_that_need_a_value_come_back_too(tmp_path):
         cosim.PerClient(values=(3.0,)),
         cosim.training.TorchFunction(function="mine:train"),
         cosim.schedules.ByRound(values=(0.1, 0.01), first_rounds=(1, 11)),
-        cosim.schedules.StepDecay(start=0.1, factor=0.5),
-        cosim.schedules.Cosine(start=0.1, last=0.001, num_rounds=100),
-        cosim.schedules.WarmUp(then=cosim.schedules.StepDecay(start=0.1, factor=0.5), num_rounds=5),
+        cosim.schedules.StepDecay(initial=0.1, factor=0.5),
+        cosim.schedules.Cosine(initial=0.1, last=0.001, num_rounds=100),
+        cosim.schedules.WarmUp(then=cosim.schedules.StepDecay(initial=0.1, factor=0.5), num_rounds=5),
     )
     assert set(left_out) == {type(one) for one in made}
     for one in made:

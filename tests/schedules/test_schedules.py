@@ -62,10 +62,10 @@ def same_weights(one: cosim.System, other: cosim.System, **options: object) -> b
     ("schedule", "values"),
     [
         (ByRound(values=(0.4, 0.2, 0.1), first_rounds=(1, 2, 5)), [0.4, 0.2, 0.2, 0.2, 0.1, 0.1]),
-        (StepDecay(start=0.8, factor=0.5, num_rounds=2), [0.8, 0.8, 0.4, 0.4, 0.2, 0.2]),
-        (Cosine(start=1.0, last=0.0, num_rounds=5), [1.0, 0.5 + 0.5 / math.sqrt(2.0), 0.5, None, 0.0, 0.0]),
+        (StepDecay(initial=0.8, factor=0.5, num_rounds=2), [0.8, 0.8, 0.4, 0.4, 0.2, 0.2]),
+        (Cosine(initial=1.0, last=0.0, num_rounds=5), [1.0, 0.5 + 0.5 / math.sqrt(2.0), 0.5, None, 0.0, 0.0]),
         (WarmUp(then=0.4, num_rounds=4), [0.1, 0.2, 0.3, 0.4, 0.4, 0.4]),
-        (WarmUp(then=StepDecay(start=0.8, factor=0.5), num_rounds=2), [0.4, 0.4, 0.2, 0.1, 0.05, 0.025]),
+        (WarmUp(then=StepDecay(initial=0.8, factor=0.5), num_rounds=2), [0.4, 0.4, 0.2, 0.1, 0.05, 0.025]),
     ],
 )
 def test_values_by_hand(schedule: cosim.schedules.Schedule, values: list[float | None]):
@@ -270,9 +270,9 @@ def test_fed_nova_refuses_a_rate_that_is_too_large_in_any_round():
 
 @pytest.mark.parametrize("local", [cosim.Sgd(batch_size=10), cosim.training.Scaffold(batch_size=10)])
 def test_both_clocks_and_a_stopped_run(local: cosim.training.LocalTraining, tmp_path: Path):
-    rate = WarmUp(then=Cosine(start=0.3, last=0.01, num_rounds=6), num_rounds=3)
+    rate = WarmUp(then=Cosine(initial=0.3, last=0.01, num_rounds=6), num_rounds=3)
     training = worlds.training(local=evolve(local, learning_rate=rate), waiting=worlds.DEADLINE)
-    server = cosim.server_updates.FedAdam(learning_rate=StepDecay(start=0.1, factor=0.5))
+    server = cosim.server_updates.FedAdam(learning_rate=StepDecay(initial=0.1, factor=0.5))
     protocol = cosim.HFedAvg(training=training, server=server)
     system = worlds.somebody_late(protocol=protocol, end=cosim.AfterRounds(num_global_rounds=6))
     whole = run(system, num_workers=1, clock="events")
@@ -403,7 +403,7 @@ class OwnRate(cosim.training.LocalTraining):
             r"round 3: Sgd\.learning_rate = -0\.1: must be above 0",
         ),
         (Listed(last=0.0), r"round 3: Sgd\.learning_rate = 0: must be above 0"),
-        (Cosine(start=0.1, last=0.0, num_rounds=3), r"round 3: Sgd\.learning_rate = 0: must be above 0"),
+        (Cosine(initial=0.1, last=0.0, num_rounds=3), r"round 3: Sgd\.learning_rate = 0: must be above 0"),
     ],
 )
 def test_every_value_that_comes_is_held_against_the_rules_of_the_field(
