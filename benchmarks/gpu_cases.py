@@ -112,7 +112,7 @@ def updates(
     return [
         PendingUpdate(
             client=f"client{i}",
-            start=start,
+            model=start,
             samples=np.arange(NUM_SAMPLES) + NUM_SAMPLES * (i % NUM_CLIENTS),
             num_steps=num_steps,
             training=rule,
@@ -137,7 +137,7 @@ def twice(start: PendingModel, shape: NetworkShape, rule: LocalTraining) -> Pend
     again = [
         PendingUpdate(
             client=update.client,
-            start=mean(first),
+            model=mean(first),
             samples=update.samples,
             num_steps=NUM_STEPS,
             training=rule,

@@ -67,7 +67,7 @@ def updates_from(start: PendingModel) -> list[PendingUpdate]:
     return [
         PendingUpdate(
             client=f"client{i}",
-            start=start,
+            model=start,
             samples=np.arange(1000 * i, 1000 * (i + 1)),
             num_steps=NUM_STEPS,
             training=Sgd(batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE),

@@ -93,7 +93,7 @@ def updates(start: PendingModel, rule: LocalTraining) -> list[PendingUpdate]:
     return [
         PendingUpdate(
             client=f"client-{n:04d}",
-            start=start,
+            model=start,
             samples=np.arange(n * NUM_SAMPLES, (n + 1) * NUM_SAMPLES),
             num_steps=NUM_STEPS,
             training=rule,

@@ -87,7 +87,7 @@ def learner_round(learner: Learner, clients: list[np.ndarray]) -> None:
     updates = [
         PendingUpdate(
             client=f"client{i:02}",
-            start=start,
+            model=start,
             samples=samples,
             num_steps=NUM_STEPS,
             training=Sgd(batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE),

@@ -52,7 +52,7 @@ class Bench(NamedTuple):
         return [
             PendingUpdate(
                 client=f"client-{number:02d}",
-                start=start,
+                model=start,
                 samples=np.arange(100 * number, 100 * number + 100),
                 num_steps=NUM_STEPS,
                 training=Sgd(batch_size=BATCH_SIZE, learning_rate=LEARNING_RATE),

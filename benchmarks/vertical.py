@@ -77,7 +77,7 @@ def learner_s(learner: Learner, clients: Sequence[np.ndarray], num_epochs: int) 
     updates = [
         PendingUpdate(
             client=f"client-{key:04d}",
-            start=start,
+            model=start,
             samples=samples,
             key=key,
             num_steps=rule.num_steps(len(samples), num_epochs),

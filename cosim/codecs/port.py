@@ -127,14 +127,14 @@ class SentView(Protocol):
 
     Attributes:
         client: Name of the client that sends it.
-        start: Name -> values that the training started from, of trained parameters and companions.
+        initial: Name -> values that the training started from, of trained parameters and companions.
         change: Name -> what training has added to them; its final content arrives.
         state: Name -> what `transmit` returned the last time; empty at first.
         generator: Generator of the random draws, on the CPU; it follows from the update's key.
     """
 
     client: str
-    start: "Weights"
+    initial: "Weights"
     change: "Weights"
     state: "Weights"
     generator: "torch.Generator"

@@ -13,10 +13,10 @@ from cosim.values.weights import Weights
 
 
 class _Sent:
-    def __init__(self, update: PendingUpdate, start: Weights, change: Weights) -> None:
+    def __init__(self, update: PendingUpdate, initial: Weights, change: Weights) -> None:
         kept = {} if update.codec_state is None else update.codec_state.settled
         self.client, self.change = update.client, change
-        self.start, self.state = _copies(start), _copies(kept)
+        self.initial, self.state = _copies(initial), _copies(kept)
         self.generator = generator(update.key, "codec")
 
 
@@ -30,7 +30,7 @@ def transmitted(update: PendingUpdate, weights_C: Weights, client: int) -> Weigh
     codec = update.codec
     if codec is None:
         return {}
-    begun = update.start.settled
+    begun = update.model.settled
     start = {
         name: begun[name] if name in begun else torch.zeros(()).to(values_C).expand(values_C.shape[1:])
         for name, values_C in weights_C.items()

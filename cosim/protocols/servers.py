@@ -299,14 +299,14 @@ class Cloud(Protocol):
         ...
 
     def request(
-        self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
+        self, model: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
         """Request to clients for a number of steps by a rule, from a model.
 
         If nothing is learned, one update stands for all, since none will be read.
 
         Args:
-            start: Model as it was `sent_down`, which tells the round.
+            model: Model as it was `sent_down`, which tells the round.
             num_steps: Steps of all clients, or a function that gives a client's steps by its name.
 
         Raises:

@@ -43,7 +43,7 @@ class MajorityVote(ServerUpdate):
         self, model: PendingModel, mean: PendingModel, state: PendingState | None, key: int
     ) -> tuple[PendingModel, PendingState | None]:
         """Model after the vote of the updates in the mean, and no state."""
-        if not mean.updates or any(update.start is not model for update in mean.updates):
+        if not mean.updates or any(update.model is not model for update in mean.updates):
             raise ConfigurationError(
                 "MajorityVote: what arrives is not an update of this server's model, so it cannot "
                 "vote. Use MajorityVote as EdgeTraining.server, and Mean here."

@@ -87,7 +87,7 @@ class _Trained:
         return [
             PendingUpdate(
                 client=f"client-{client}",
-                start=start,
+                model=start,
                 samples=samples,
                 num_steps=NUM_STEPS,
                 training=rule,

@@ -245,7 +245,7 @@ def _trains_alone(rule: LocalTraining, system: System, network: Any) -> None:
         return [
             PendingUpdate(
                 client=f"client-{client:04d}",
-                start=start,
+                model=start,
                 samples=samples(),
                 num_steps=2,
                 training=rule,

@@ -1,4 +1,4 @@
-"""Training: what a client computes from a start, its samples and a key."""
+"""Training: what a client computes from a model, its samples and a key."""
 
 from cosim.doors import door as _door
 

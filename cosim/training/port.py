@@ -1,4 +1,4 @@
-"""Local training: what a client computes from a start, its samples and a key.
+"""Local training: what a client computes from a model, its samples and a key.
 
 A rule is a configuration class and part of every update that is trained by it.
 
@@ -18,7 +18,8 @@ Usage::
 
             optimizer = torch.optim.SGD(client.network.parameters(), lr=self.learning_rate)
             for x, y in client.batches(client.num_steps, self.batch_size):
-                pull = sum((p - client.start[n]).square().sum() for n, p in client.network.named_parameters())
+                w = client.network.named_parameters()
+                pull = sum((values - client.initial[name]).square().sum() for name, values in w)
                 optimizer.zero_grad()
                 (client.loss(client.network(x), y) + 0.5 * self.mu * pull).backward()
                 optimizer.step()
@@ -199,7 +200,7 @@ class ClientView(Protocol):
 
     Attributes:
         name: Name of the client.
-        network: Its own copy, in training mode, with the values of the start; its final values are the
+        network: Its own copy, in training mode, with its initial values; its final values are the
             update.
         round: Round in which it trains, from 1 (`cosim.schedules.port`).
         num_steps: Local steps that are asked for, and that take simulated time.
@@ -217,7 +218,7 @@ class ClientView(Protocol):
         ...
 
     @property
-    def start(self) -> "Weights":
+    def initial(self) -> "Weights":
         """Tensor name -> its values before training, as copies."""
         ...
 

@@ -1,4 +1,4 @@
-"""SGD: steps against stochastic gradients, plain or with a pull towards the start.
+"""SGD: steps against stochastic gradients, plain or with a pull towards the initial weights.
 
 Many clients are trained in one program (`programs/sgd.py`).
 
@@ -50,7 +50,7 @@ class Sgd(LocalTraining):
 
 @part
 class Proximal(Sgd):
-    """SGD on the loss plus mu / 2 times the squared distance of the weights to their start.
+    """SGD on the loss plus mu / 2 times the squared distance of the weights to their initial values.
 
     Mini-batches are the same as in plain SGD. The term's gradient mu (w - w_start) is taken at the weights
     before the step, like the loss's.

@@ -2,7 +2,7 @@
 
 The function is `train(network, batches, state, rng)`:
 
-- `network`: the client's own torch.nn.Module, in training mode, with the values of the start; its final
+- `network`: the client's own torch.nn.Module, in training mode, with its initial values; its final
   values are the update;
 - `batches`: an iterator of (features, classes or targets), the mini-batches of plain SGD, one for each step;
 - `state`: what the function returned at the client's last training, tensors by name; empty at first, and

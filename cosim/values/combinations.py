@@ -178,7 +178,7 @@ def accumulate(
             f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one for each "
             "update. Check that no update that arrived had a probability of 0."
         )
-    elsewhere = [update.client for update in updates if update.start is not model]
+    elsewhere = [update.client for update in updates if update.model is not model]
     if elsewhere:
         raise ConfigurationError(
             f"updates of {', '.join(elsewhere)} start from another model than the one that they should "
@@ -210,18 +210,18 @@ class Change(NamedTuple):
     """Change that a client or a server has made to a model that it received.
 
     Attributes:
-        start: What he got.
+        model: The model as it was received.
         result: A client's update, or the model of a cell.
     """
 
-    start: PendingModel
+    model: PendingModel
     result: PendingUpdate | PendingModel
 
 
 def moved_along(
     model: PendingModel, changes: Sequence[Change], weights: Sequence[float], divisor: float
 ) -> PendingModel:
-    """Model plus the sum of weight / divisor times (result - start), each change with a start of its own.
+    """Model plus the sum of weight / divisor times (result - model), each change with a model of its own.
 
     Where all start from the model itself and the weights add up to the divisor, nothing of it remains, and
     this is the mean of the results to the last bit. Running statistics and state are averaged (`linear`).

@@ -1,7 +1,7 @@
 """Pending models and updates: learning that is asked for now and computed when first read.
 
 The event side builds a graph of these; nothing in it holds numbers until `Learner.weights` or
-`Learner.evaluate` reads a model. Start, state, samples, steps, rule and key determine an update wholly.
+`Learner.evaluate` reads a model. Model, state, samples, steps, rule and key determine an update wholly.
 
 A codec may change what arrives of an update (`PendingUpdate.codec`); it is part of the update, whose weights
 are then the weights that arrive.
@@ -61,7 +61,7 @@ class PendingValue:
         self.coefficients = tuple(coefficients)
         self.version = max(
             max((parent.version for parent in self.parents), default=0),
-            max((update.start.version for update in self.updates), default=0),
+            max((update.model.version for update in self.updates), default=0),
         )
         self.tensors: Weights | None = None
 
@@ -162,25 +162,25 @@ class PendingUpdate:
 
     Attributes:
         client: Name; sums go in the order of names.
-        start: The model that training starts from.
+        model: The model that training starts from.
         samples: Training-set indices, or numbers row * num_classes + label where the data set has no train_y;
             shape (samples,); copied unless read-only.
         num_steps: Local steps.
-        round: Round in which it trains: its start's.
+        round: Round in which it trains: its model's.
         training: The rule by which it trains, with the numbers of that round.
         key: Determines the mini-batches and the masks of dropout, 0 to 2**64 - 1.
         state: What the client has kept from its last training. None means nothing.
         codec: What its change goes through on its way. None means that what was sent arrives.
         codec_state: What the codec has kept from the client's last training. None means nothing.
-        own: Tensors of the network that the client has in place of the start's and keeps to itself, none
+        own: Tensors of the network that the client has in place of the model's and keeps to itself, none
             before it has trained. None means that it keeps nothing to itself.
     """
 
     client: str
-    start: PendingModel
+    model: PendingModel
     samples: NDArray[np.int64] = attrs.field(converter=_own_indices)
     num_steps: int
-    round: int = attrs.field(default=attrs.Factory(lambda self: self.start.round, takes_self=True))
+    round: int = attrs.field(default=attrs.Factory(lambda self: self.model.round, takes_self=True))
     training: "LocalTraining" = attrs.field(converter=attrs.Converter(_in_its_round, takes_self=True))
     key: int
     state: PendingState | None = None
@@ -195,7 +195,7 @@ class PendingUpdate:
     def inputs(self) -> tuple[PendingValue, ...]:
         """Values that must be computed before it is trained."""
         kept = (self.state, self.codec_state, self.own)
-        return (self.start, *(state for state in kept if state is not None))
+        return (self.model, *(state for state in kept if state is not None))
 
     @property
     def next_state(self) -> PendingState:
@@ -222,8 +222,8 @@ class PendingUpdate:
 
     @property
     def begun(self) -> "Weights":
-        """Weights that training begins with, once computed: the start, and what is the client's own."""
-        return self.start.settled if self.own is None else self.start.settled | self.own.settled
+        """Weights that training begins with, once computed: the model's, and the client's own."""
+        return self.model.settled if self.own is None else self.model.settled | self.own.settled
 
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:

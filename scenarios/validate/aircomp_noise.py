@@ -110,7 +110,7 @@ def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int
     updates = [
         PendingUpdate(
             client=client.name,
-            start=start,
+            model=start,
             samples=client.samples,
             num_steps=1,
             training=Sgd(batch_size=10, learning_rate=RATE),

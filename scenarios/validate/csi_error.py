@@ -215,7 +215,7 @@ def mean_update(options: Options) -> dict[str, Interval]:
     updates = {
         client.name: PendingUpdate(
             client=client.name,
-            start=start,
+            model=start,
             samples=client.samples,
             num_steps=5,
             training=Sgd(batch_size=50, learning_rate=0.1),

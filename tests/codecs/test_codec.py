@@ -29,7 +29,7 @@ def learner(num_workers: int = 1) -> Learner:
 def update(client: int, round_: int, start: PendingModel, **coding) -> PendingUpdate:
     return PendingUpdate(
         client=f"client-{client:04d}",
-        start=start,
+        model=start,
         samples=np.arange(20 * client, 20 * client + 20),
         num_steps=3,
         training=cosim.Sgd(batch_size=8, learning_rate=0.2),

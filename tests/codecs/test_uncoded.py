@@ -62,7 +62,7 @@ def an_update(start, number=1, codec=None, **changes):
     work = {"num_steps": 4, "training": cosim.Sgd(batch_size=10, learning_rate=0.1)}
     samples = np.arange(40 * number, 40 * number + 40)
     return PendingUpdate(
-        client=f"client-{number}", start=start, samples=samples, key=number, codec=codec, **work | changes
+        client=f"client-{number}", model=start, samples=samples, key=number, codec=codec, **work | changes
     )
 
 

@@ -92,15 +92,15 @@ def test_without_noise_and_cuts_it_is_gradient_descent_on_all_samples(program):
             strict=True,
         ):
             values.data -= 0.1 * gradient
-    for name, values in client.start.items():
-        assert values.numpy() == pytest.approx(other.start[name].numpy(), rel=1e-5)
+    for name, values in client.initial.items():
+        assert values.numpy() == pytest.approx(other.initial[name].numpy(), rel=1e-5)
 
 
 def test_no_sample_moves_the_model_further_than_its_cut(program):
     client = Client(num_steps=1)
-    before = client.start
+    before = client.initial
     program("dp_sgd").DpSgd(batch_size=6, learning_rate=1.0, clip=1e-3, noise=0.0).train(client)
-    moved = torch.cat([(client.start[name] - values).flatten() for name, values in before.items()]).norm()
+    moved = torch.cat([(client.initial[name] - values).flatten() for name, values in before.items()]).norm()
     assert 0.0 < float(moved) <= 1e-3 * (1.0 + 1e-5)
 
 
@@ -110,9 +110,9 @@ def test_the_noise_has_its_deviation(program):
     moved = []
     for seed in range(500):
         client = Client(num_steps=1, generator=torch.Generator().manual_seed(seed))
-        before = client.start
+        before = client.initial
         rule.train(client)
-        moved += [float(v) for name in before for v in (client.start[name] - before[name]).flatten()]
+        moved += [float(v) for name in before for v in (client.initial[name] - before[name]).flatten()]
     assert np.std(moved) == pytest.approx(2.0 / 6.0, rel=0.06)
 
 
@@ -155,7 +155,7 @@ def test_liars_send_the_opposite(program):
 def test_ditto_is_two_loops(program):
     """The common model by SGD; the own one, from the start, pulled towards it."""
     client = Client()
-    start = client.start
+    start = client.initial
     own = program("ditto").Ditto(batch_size=6, learning_rate=0.1, pull=0.5).train(client)
     x, y = client.x, client.y
 
@@ -170,7 +170,7 @@ def test_ditto_is_two_loops(program):
             weight, bias = weight - 0.1 * steps[0], bias - 0.1 * steps[1]
         return torch.cat([weight.flatten(), bias]).numpy()
 
-    for found, pull in ((client.start, 0.0), (own, 0.5)):
+    for found, pull in ((client.initial, 0.0), (own, 0.5)):
         row = torch.cat([found["weight"].flatten(), found["bias"]]).numpy()
         assert row == pytest.approx(loop(pull), rel=1e-4)
 

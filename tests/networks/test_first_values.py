@@ -156,7 +156,7 @@ def test_such_a_network_trains_as_in_a_plain_loop(name):
     for key in range(2):
         indices = np.arange(100 * key, 100 * key + 60)
         work = {"num_steps": 5, "training": cosim.Sgd(batch_size=10, learning_rate=0.1), "key": key}
-        found.append(PendingUpdate(client=f"client-{key:04d}", start=start, samples=indices, **work))
+        found.append(PendingUpdate(client=f"client-{key:04d}", model=start, samples=indices, **work))
         own = learner.network_of(start).train()
         for batch in mini_batches(indices, 5, 10, key):
             own.zero_grad()

@@ -23,7 +23,7 @@ def trained(learner):
     first = learner.weights(model)
     rule = Sgd(batch_size=BATCH_SIZE, learning_rate=RATE)
     for key in range(NUM_ROUNDS):
-        work = {"start": model, "num_steps": NUM_STEPS, "training": rule}
+        work = {"model": model, "num_steps": NUM_STEPS, "training": rule}
         updates = [
             PendingUpdate(client=f"client-{c}", samples=of, key=100 * key + c, **work)
             for c, of in enumerate(SAMPLES)

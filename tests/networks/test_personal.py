@@ -253,7 +253,7 @@ class Starts(cosim.training.LocalTraining):
     def train(self, client):
         """One more, in every tensor."""
         for name, values in client.network.state_dict().items():
-            torch.testing.assert_close(values, client.start[name], rtol=0.0, atol=0.0)
+            torch.testing.assert_close(values, client.initial[name], rtol=0.0, atol=0.0)
             if name in client.state:
                 torch.testing.assert_close(values, client.state[name], rtol=0.0, atol=0.0)
             values += 1.0
@@ -261,7 +261,7 @@ class Starts(cosim.training.LocalTraining):
 
 
 def test_a_rule_of_ones_own_starts_from_them():
-    """`client.start` is what its network holds: of its own, what its last training has left."""
+    """`client.initial` is what its network holds: of its own, what its last training has left."""
     reports: list[VersionReport] = []
     played = patient(protocol=cosim.HFedAvg(training=worlds.training(num_edge_rounds=1, local=Starts())))
     cosim.run(played, num_workers=1, listener=reports.append)
@@ -305,7 +305,7 @@ class OwnScaffold(cosim.training.LocalTraining):
                     p -= self.learning_rate * (g - own[name] + server[name] if name in body else g)
         with torch.no_grad():
             moved = {
-                n: (client.start[n] - p) / (client.num_steps * self.learning_rate) for n, p in body.items()
+                n: (client.initial[n] - p) / (client.num_steps * self.learning_rate) for n, p in body.items()
             }
             for name in body:
                 client.companions[f"variate {name}"].copy_(moved[name])

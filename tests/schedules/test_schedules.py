@@ -186,7 +186,7 @@ def test_an_update_has_the_rate_of_its_round(rule: cosim.training.LocalTraining)
 
     def weights(rule: cosim.training.LocalTraining, version: int):
         start.version = version
-        shared = {"start": start, "num_steps": 3, "key": 5, "training": rule}
+        shared = {"model": start, "num_steps": 3, "key": 5, "training": rule}
         return learner.weights(
             mean([PendingUpdate(client=f"{n}", samples=[n, n + 1, n + 2], **shared) for n in (1, 2)])
         )
@@ -330,7 +330,7 @@ def test_an_update_stays_in_the_round_in_which_it_was_asked_for():
     """Also where nothing arrives and the next version is the same model."""
     start = Learner(models.build("mlp-12-8-4"), loaded(cosim.data.Synthetic())).initial_model(1)
     rule = cosim.Sgd(learning_rate=FOUR)
-    asked = {"client": "a", "start": start, "samples": [1], "num_steps": 1, "training": rule, "key": 1}
+    asked = {"client": "a", "model": start, "samples": [1], "num_steps": 1, "training": rule, "key": 1}
     updates = []
     for version in range(3):
         start.version = version

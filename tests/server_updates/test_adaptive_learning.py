@@ -44,7 +44,7 @@ def errors(of: Learner, seeds, rate: float, server: ServerUpdate) -> np.ndarray:
             updates = [
                 PendingUpdate(
                     client=f"client-{client:04d}",
-                    start=model,
+                    model=model,
                     samples=samples,
                     num_steps=5,
                     training=local,

@@ -60,7 +60,7 @@ def updates(
     return [
         PendingUpdate(
             client=f"client-{client}",
-            start=start,
+            model=start,
             samples=np.arange(40 * client, 40 * client + size),
             num_steps=steps,
             training=training,

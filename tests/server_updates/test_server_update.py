@@ -78,7 +78,7 @@ def updates(start: PendingModel, round_: int) -> list[PendingUpdate]:
     return [
         PendingUpdate(
             client=f"client-{number}",
-            start=start,
+            model=start,
             samples=np.arange(50 * number, 50 * number + size),
             num_steps=3,
             training=Sgd(batch_size=8, learning_rate=0.2),

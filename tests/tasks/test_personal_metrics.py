@@ -112,7 +112,7 @@ class ByHand(cosim.training.LocalTraining):
         kept = {f"own {name}": tensors[name].detach().clone() for name in HEAD}
         with torch.no_grad():
             for name in HEAD:
-                tensors[name].copy_(client.start[name])
+                tensors[name].copy_(client.initial[name])
         return kept
 
     def personal_tensors(self, state):

@@ -84,7 +84,7 @@ def updates(start, rule, dataset, num_clients=3) -> list[PendingUpdate]:
     held = np.array_split(np.arange(dataset.num_sample_numbers), num_clients)
     return [
         PendingUpdate(
-            client=f"client-{n}", start=start, samples=of, key=n, num_steps=n % 2 + 4, training=rule
+            client=f"client-{n}", model=start, samples=of, key=n, num_steps=n % 2 + 4, training=rule
         )
         for n, of in enumerate(held)
     ]
@@ -151,7 +151,7 @@ def test_vertical_training_minimises_it_too():
         held = np.array_split(np.arange(NUM_SAMPLES), 3)
         start = learner.initial_model(key=3)
         asked = [
-            PendingUpdate(client=str(n), start=start, samples=of, key=n, num_steps=6, training=rule)
+            PendingUpdate(client=str(n), model=start, samples=of, key=n, num_steps=6, training=rule)
             for n, of in enumerate(held)
         ]
         ends.append(learner.weights(mean(asked)))

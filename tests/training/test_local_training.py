@@ -35,7 +35,7 @@ class FedProx(LocalTraining):
         """Rule as a user would write it."""
         optimizer = torch.optim.SGD(client.network.parameters(), lr=self.learning_rate)
         for x, y in client.batches(client.num_steps, self.batch_size):
-            pull = sum((p - client.start[n]).square().sum() for n, p in client.network.named_parameters())
+            pull = sum((p - client.initial[n]).square().sum() for n, p in client.network.named_parameters())
             optimizer.zero_grad()
             (client.loss(client.network(x), y) + 0.5 * self.mu * pull).backward()
             optimizer.step()
@@ -73,7 +73,7 @@ def updates(start: PendingModel, training: LocalTraining) -> list[PendingUpdate]
     return [
         PendingUpdate(
             client=f"client-{number}",
-            start=start,
+            model=start,
             samples=np.arange(30 * number, 30 * number + 25),
             num_steps=2 + number,
             training=training,
@@ -175,7 +175,7 @@ def test_start_is_a_copy_and_the_network_is_ones_own():
         def train(self, client):
             with torch.no_grad():
                 for name, values in client.network.named_parameters():
-                    client.start[name].zero_()
+                    client.initial[name].zero_()
                     values.fill_(float(client.name[-1]))
             assert not hasattr(client.network, "more"), "changed by another client"
             client.network.add_module("more", nn.Identity())

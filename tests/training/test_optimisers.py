@@ -88,7 +88,7 @@ def an_update(
     """Of a client with its own samples and its own number of steps, another in every round."""
     return PendingUpdate(
         client=f"client-{number}",
-        start=start,
+        model=start,
         samples=np.arange(40 * number, 40 * number + 25),
         num_steps=2 + (number + round_) % 3,
         training=training,
@@ -212,7 +212,7 @@ def three_steps(rule: LocalTraining) -> float:
     """The mean of two clients' weights after three steps each, from w = 2."""
     learner = Learner(OneWeight(), QUANTITIES, num_workers=1, brings_weights=True)
     start, work = learner.initial_model(key=1), {"num_steps": 3, "training": rule}
-    asked = [PendingUpdate(client=f"client-{n}", start=start, samples=[n], key=n, **work) for n in range(2)]
+    asked = [PendingUpdate(client=f"client-{n}", model=start, samples=[n], key=n, **work) for n in range(2)]
     return float(learner.weights(mean(asked))["w"][0])
 
 

@@ -68,7 +68,7 @@ def updates(learner: Learner, training: LocalTraining) -> list[PendingUpdate]:
     return [
         PendingUpdate(
             client=f"client-{n}",
-            start=start,
+            model=start,
             samples=np.arange(9 * n, 9 * n + 9),
             num_steps=2,
             key=n,
@@ -89,7 +89,7 @@ def updates(learner: Learner, training: LocalTraining) -> list[PendingUpdate]:
 def test_what_a_mixin_overrides_is_what_trains(task, training):
     learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1, task=task)
     asked = updates(learner, training)
-    before, after = learner.weights(asked[0].start), learner.weights(mean(asked))
+    before, after = learner.weights(asked[0].model), learner.weights(mean(asked))
     assert all((before[name] == after[name]).all() for name in before)
     moved = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
     usual = moved.weights(mean(updates(moved, Sgd(batch_size=3))))
@@ -137,7 +137,7 @@ class First(OnlyTheFirst, ServerUpdate):
 def test_weights_are_asked_in_every_rule_that_has_them(rule):
     learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
     asked = updates(learner, Sgd(batch_size=3))
-    found = learner.weights(rule.averaging.mean_of(asked[0].start, asked))
+    found = learner.weights(rule.averaging.mean_of(asked[0].model, asked))
     first = learner.weights(mean(asked[:1]))
     for name in first:
         np.testing.assert_allclose(found[name], first[name], rtol=0.0, atol=1e-7)
@@ -223,6 +223,6 @@ def test_a_mixin_with_a_step_makes_a_rule_that_steps():
     rule = type("Stepping", (Stepped, ServerUpdate), {})()
     learner = Learner(models.build("relu-12-8-4"), DATA, num_workers=1)
     asked = updates(learner, Sgd(batch_size=3))
-    moved, _ = rule.moved(asked[0].start, mean(asked), None, 1)
+    moved, _ = rule.moved(asked[0].model, mean(asked), None, 1)
     found, usual = learner.weights(moved), learner.weights(mean(asked))
     assert all(found[name] == pytest.approx(usual[name] + 1.0) for name in usual)

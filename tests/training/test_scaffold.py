@@ -183,7 +183,7 @@ class OwnScaffold(LocalTraining):
                     p -= self.learning_rate * (g - own[name] + server[name])
         with torch.no_grad():
             lasted = client.num_steps * self.learning_rate
-            after = {n: own[n] - server[n] + (client.start[n] - p) / lasted for n, p in parameters.items()}
+            after = {n: own[n] - server[n] + (client.initial[n] - p) / lasted for n, p in parameters.items()}
             for name in parameters:
                 client.companions[VARIATE + name] += after[name] - own[name]
         return after

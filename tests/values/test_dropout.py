@@ -55,7 +55,7 @@ NETWORKS = (Dense, Convolutional)
 def an_update(start: PendingModel, number: int, **changes) -> PendingUpdate:
     work = {"num_steps": 4, "training": Sgd(batch_size=10, learning_rate=0.1), "key": 1000 + number}
     samples = np.arange(40 * number, 40 * number + 40)
-    return PendingUpdate(client=f"client-{number:02d}", start=start, samples=samples, **(work | changes))
+    return PendingUpdate(client=f"client-{number:02d}", model=start, samples=samples, **(work | changes))
 
 
 # --- what a layer does with a mask ---

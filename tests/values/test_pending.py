@@ -13,7 +13,7 @@ pytestmark = pytest.mark.quick
 
 GOOD = {
     "client": "c",
-    "start": PendingModel(),
+    "model": PendingModel(),
     "samples": np.arange(5),
     "num_steps": 2,
     "training": Sgd(batch_size=3, learning_rate=0.1),
@@ -74,15 +74,15 @@ def test_a_mean_of_nothing_is_refused():
 def test_bad_coefficients_are_refused(coefficients: list[float]):
     updates = [PendingUpdate(**GOOD) for _ in range(2)]
     with pytest.raises(ConfigurationError, match="must be 2 finite numbers"):
-        accumulate(GOOD["start"], updates, coefficients)
+        accumulate(GOOD["model"], updates, coefficients)
 
 
 def test_accumulated_gradients_need_updates_that_start_from_the_model():
     with pytest.raises(ConfigurationError, match="whose gradients could be added"):
-        accumulate(GOOD["start"], [], [])
-    elsewhere = PendingUpdate(**(GOOD | {"start": PendingModel(), "client": "far"}))
+        accumulate(GOOD["model"], [], [])
+    elsewhere = PendingUpdate(**(GOOD | {"model": PendingModel(), "client": "far"}))
     with pytest.raises(ConfigurationError, match="updates of far start from another model"):
-        accumulate(GOOD["start"], [PendingUpdate(**GOOD), elsewhere], [0.5, 0.5])
+        accumulate(GOOD["model"], [PendingUpdate(**GOOD), elsewhere], [0.5, 0.5])
 
 
 def test_assemble_wants_one_model_per_part():
@@ -95,6 +95,6 @@ def test_assemble_wants_one_model_per_part():
 def test_a_long_graph_that_nobody_reads_is_freed_without_recursion():
     model = PendingModel()
     for _ in range(50_000):
-        model = mean([PendingUpdate(**(GOOD | {"start": model}))])
+        model = mean([PendingUpdate(**(GOOD | {"model": model}))])
     assert model.tensors is None
     del model

@@ -51,7 +51,7 @@ class Normalised(nn.Module):
 def an_update(start, number, num_steps=4):
     return PendingUpdate(
         client=f"client-{number}",
-        start=start,
+        model=start,
         samples=np.arange(40 * number, 40 * number + 40),
         num_steps=num_steps,
         training=Sgd(batch_size=10, learning_rate=0.1),
@@ -95,7 +95,7 @@ def test_a_part_trains_as_the_smaller_network():
     model = mean([an_update(learner.initial_model(key=1), 7)])
     for part, width in zip(parts, (4, 2), strict=True):
         update = an_update(submodel(model, part), 3)
-        start = learner.weights(update.start)
+        start = learner.weights(update.model)
         assert {name: values.shape for name, values in start.items()} == learner.shape.cut(part)
         found, wanted = learner.weights(mean([update])), by_hand(start, update, width)
         for name, values in found.items():

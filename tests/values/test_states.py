@@ -76,7 +76,7 @@ def an_update(
 ) -> PendingUpdate:
     samples = np.arange(30 * number, 30 * number + 25)
     work = {"num_steps": STEPS, "training": training, "key": key}
-    return PendingUpdate(client=f"client-{number}", start=start, samples=samples, state=state, **work)
+    return PendingUpdate(client=f"client-{number}", model=start, samples=samples, state=state, **work)
 
 
 class Loop:
@@ -152,7 +152,7 @@ def test_what_a_state_came_from_is_freed_when_it_is_computed():
     learner = Learner(models.build("mlp-12-9-4"), DATA)
     update = an_update(learner.initial_model(key=3), 0, 0, None)
     state, model = update.next_state, mean([update])
-    held = [weakref.ref(update), weakref.ref(update.start)]
+    held = [weakref.ref(update), weakref.ref(update.model)]
     del update
     learner.weights(model)
     assert state.tensors is not None, "it comes with the training"

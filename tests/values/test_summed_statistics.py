@@ -76,7 +76,7 @@ def test_a_trained_model_is_evaluated_as_it_was_trained():
         updates = [
             PendingUpdate(
                 client=f"client-{cell}",
-                start=submodel(model, part),
+                model=submodel(model, part),
                 samples=np.arange(300 * cell, 300 * cell + 300),
                 num_steps=40,
                 training=Sgd(batch_size=20, learning_rate=0.05),

@@ -63,7 +63,7 @@ def cohorts(
     """Updates in cohorts, in order within each program.
 
     Args:
-        updates: Updates whose start is settled.
+        updates: Updates whose model is settled.
         sample_floats: Numbers of a sample that count in the working set.
         working_set: How large a cohort may be.
         shared: What updates must share, beside their rule and their shapes.
@@ -71,7 +71,7 @@ def cohorts(
     """
     programs: dict[Any, list[PendingUpdate]] = {}
     for update in sorted(updates, key=order):
-        shapes = tuple(tuple(values.shape) for values in update.start.settled.values())
+        shapes = tuple(tuple(values.shape) for values in update.model.settled.values())
         programs.setdefault((shapes, update.training, shared(update)), []).append(update)
     for (shapes, training, _), members in programs.items():
         num_floats = sum(map(math.prod, shapes)) + training.batch_size * sample_floats

@@ -9,7 +9,7 @@ Usage::
     model = learner.initial_model(key=1)
     work = dict(num_steps=20, training=Sgd(batch_size=50, learning_rate=0.1))
     updates = [
-        PendingUpdate(client=name, start=model, samples=indices, key=key, **work)
+        PendingUpdate(client=name, model=model, samples=indices, key=key, **work)
         for key, (name, indices) in enumerate(samples_of_clients.items())
     ]
     model = mean(updates)  # or mean(updates, weights=num_samples); nothing is computed yet

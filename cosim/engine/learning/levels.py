@@ -1,6 +1,6 @@
 """Levels: the order in which pending values are computed.
 
-The level of an update is one more than the level of its start and of the state it gets; the level of a model,
+The level of an update is one more than the level of its model and of the state it gets; the level of a model,
 or of a state that is left, is the largest of its parents' and updates': the number of trainings on the
 longest way to it. So all cells' updates of one edge round fall into one level, even where one cell's way has
 more aggregations. The updates in flight of an asynchronous run do so as well, although each is mixed into the
@@ -94,7 +94,7 @@ class Level:
     was interrupted can be made again.
 
     Args:
-        values: Unsettled, each after its parents; all that their updates start from is settled.
+        values: Unsettled, each after its parents; all models of their updates are settled.
         kept: Trained weights of updates, from earlier levels and reads.
 
     Attributes:

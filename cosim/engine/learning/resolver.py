@@ -152,7 +152,7 @@ class Resolver:
             own = {name: values_C[client].clone() for name, values_C in own_C.items()}
             left = (states[client] if states else {}, transmitted(update, coded_C, client), own)
             for name, values_C in own_C.items():
-                values_C[client] = update.start.settled[name]  # it does not travel
+                values_C[client] = update.model.settled[name]  # it does not travel
             for wanted, tensors in zip(update.wanted_states, left, strict=True):
                 if wanted is not None:
                     trained.states.append((wanted, tensors))

@@ -147,7 +147,7 @@ class AsynchronousServer:
     def _moved(self) -> PendingModel:
         flights, self._waiting = self._waiting, []
         arrivals = [
-            Arrival(self._places[f.client], Change(f.start, f.result), self.version - f.version)  # type: ignore[arg-type]
+            Arrival(self._places[f.client], Change(f.model, f.result), self.version - f.version)  # type: ignore[arg-type]
             for f in flights
         ]
         self.version, self.version_s = self.version + 1, self._sim.now_s

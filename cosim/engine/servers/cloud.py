@@ -139,11 +139,11 @@ class Cloud(Server):
         return model if codec is None or not self.evaluation.learns else ReceivedModel(model, codec)
 
     def request(
-        self, start: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
+        self, model: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
         codec = self.workload.codec if self.workload.codec.form != "uncoded" else None
-        training = in_round(training, start.round)
-        update = partial(PendingUpdate, start=start, round=start.round, training=training, codec=codec)
+        training = in_round(training, model.round)
+        update = partial(PendingUpdate, model=model, round=model.round, training=training, codec=codec)
         if not self.evaluation.learns:
             made: list[PendingUpdate] = []
 
@@ -154,7 +154,7 @@ class Cloud(Server):
 
             return stand_in
 
-        if self.workload.model_codec is not None and not isinstance(start, ReceivedModel):
+        if self.workload.model_codec is not None and not isinstance(model, ReceivedModel):
             raise ConfigurationError(
                 "Cloud.request: clients would start from a model that was not sent down, but "
                 f"{type(self.workload.model_codec).__name__} changes models that are sent. Call model "

@@ -52,7 +52,7 @@ class Flights:
         self._num_started[version] += 1
         self._living[f"{self._server} {version}"] = model
         flight = Flight(
-            client=name, number=self._num_given[name], start=model, version=version, start_s=self._sim.now_s
+            client=name, number=self._num_given[name], model=model, version=version, start_s=self._sim.now_s
         )
         self._num_given[name] += 1
         if name in self._queues:

@@ -28,7 +28,7 @@ Arrays = Mapping[str, NDArray[np.float32]]
 def trained_plainly(
     network: nn.Module, start: Arrays, dataset: Dataset, task: Task, update: PendingUpdate
 ) -> dict[str, NDArray[np.float32]]:
-    """Weights that an update by plain SGD ends with, as far as its start names them."""
+    """Weights that an update by plain SGD ends with, as far as its model names them."""
     own, data, rule = _with(network, start), TrainingSet(dataset, "cpu", task), update.training
     own.train()
     optimizer = torch.optim.SGD([p for p in own.parameters() if p.requires_grad], lr=rule.learning_rate)

@@ -37,7 +37,7 @@ def check_rule(rule: LocalTraining, network: nn.Module, shape: NetworkShape, dat
     start = own_weights(network, shape, data.x_ND.device.type)
     update = PendingUpdate(
         client=client_name(0),
-        start=StoredModel(start),
+        model=StoredModel(start),
         samples=np.arange(min(NUM_SAMPLES, data.num_sample_numbers)),
         num_steps=NUM_STEPS,
         training=rule,

@@ -16,14 +16,14 @@ class Flight:
     Attributes:
         client: Name of the trainee: a client, or the edge server of a cell.
         number: Number of the job among its jobs, from 0.
-        start: Model that it starts from.
+        model: Model that it starts from.
         version: The server's version of that model.
         result: Result of the job; None while it is under way.
     """
 
     client: str
     number: int
-    start: PendingModel
+    model: PendingModel
     version: int
     start_s: float
     arrival_s: float = 0.0

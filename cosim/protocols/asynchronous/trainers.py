@@ -154,13 +154,13 @@ class ClientTraining(Trainers):
         global_round: int,
     ) -> Process:
         """Run a client's job between its edge server's download and upload."""
-        load, flight.start = cloud.workload.of(), cloud.sent_down(flight.start)
+        load, flight.model = cloud.workload.of(), cloud.sent_down(flight.model)
         return client.local_round(
             sim,
             Assignment(
                 route=edge.route,
                 job=Job(global_round, NO_ROUND, flight.number),
-                request=cloud.request(flight.start, self.num_local_steps, self.local),
+                request=cloud.request(flight.model, self.num_local_steps, self.local),
                 cycles=load.cycles(client, self.num_local_steps, self.local.batch_size),
                 download=load.download,
                 payload=load.upload,
@@ -209,4 +209,4 @@ class WholeCells(Trainers):
         return [Trainee(name=edge.name, edge=edge.name, play=self._turn(cloud, edge)) for edge in edges]
 
     def _turn(self, cloud: Cloud, edge: EdgeServer) -> Callable[[Simulation, Flight], Process]:
-        return lambda sim, flight: self.training.play(sim, cloud, edge, flight.start, None, flight.number + 1)
+        return lambda sim, flight: self.training.play(sim, cloud, edge, flight.model, None, flight.number + 1)

@@ -18,7 +18,7 @@ def left_of_changes(codec: Codec, shape: tuple[int, ...]) -> float:
     def arrived(values: Tensor) -> Tensor:
         update = PendingUpdate(
             client="client-0000",
-            start=StoredModel({"values": torch.zeros(shape)}),
+            model=StoredModel({"values": torch.zeros(shape)}),
             samples=[0],  # pyright: ignore[reportArgumentType]
             num_steps=1,
             training=Sgd(),

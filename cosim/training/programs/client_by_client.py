@@ -40,7 +40,7 @@ class _Client:
         self.network, self.loss = network, data.loss
 
     @cached_property
-    def start(self) -> Weights:
+    def initial(self) -> Weights:
         begun = self._update.begun
         return {name: values.clone() for name, values in begun.items() if name not in self.companions}
 

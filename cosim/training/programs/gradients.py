@@ -55,7 +55,7 @@ def gradients_of(
     cohort = [
         PendingUpdate(
             client=f"client-{key}",
-            start=PendingModel(),
+            model=PendingModel(),
             samples=own,
             num_steps=num_steps,
             training=Sgd(batch_size=batch_size),

@@ -40,7 +40,7 @@ def trained() -> dict[str, np.ndarray]:
     start, rule = learner.initial_model(key=1), Sgd(batch_size=32, learning_rate=0.1)
     updates = [
         PendingUpdate(
-            client=f"client{i}", start=start, samples=np.arange(64), num_steps=2, training=rule, key=i
+            client=f"client{i}", model=start, samples=np.arange(64), num_steps=2, training=rule, key=i
         )
         for i in range(2)
     ]

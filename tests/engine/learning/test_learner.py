@@ -52,7 +52,7 @@ def a_learner(name: str = "relu-12-9-4", num_workers: int = 2) -> Learner:
 def an_update(start: PendingModel, i: int, **changes) -> PendingUpdate:
     work = {"num_steps": 5, "training": Sgd(batch_size=8, learning_rate=0.2), "key": i}
     samples = np.arange(20 * i % 500, 20 * i % 500 + 30)
-    return PendingUpdate(client=f"client{i:03}", start=start, samples=samples, **(work | changes))
+    return PendingUpdate(client=f"client{i:03}", model=start, samples=samples, **(work | changes))
 
 
 def train_alone(name: str, start: dict[str, np.ndarray], update: PendingUpdate) -> dict[str, np.ndarray]:
@@ -433,7 +433,7 @@ def test_convolutions_join_by_declaring_their_channels():
     update = an_update(submodel(model, part), 1)
     network = Convolutions()
     network[1], network[3] = nn.Conv2d(1, 4, 2), nn.Conv2d(4, 2, 2)
-    start = learner.weights(update.start)
+    start = learner.weights(update.model)
     network.load_state_dict({name: torch.tensor(values) for name, values in start.items()})
     assert_close(learner.weights(mean([update])), trained_by_sgd(network, update))
     assert sum(v.size for v in start.values()) == learner.shape.num_parameters(part)
@@ -505,7 +505,7 @@ def test_an_error_in_a_worker_reaches_the_reader():
     bad = an_update(learner.initial_model(key=3), 1)
     bad = PendingUpdate(
         client="far",
-        start=bad.start,
+        model=bad.model,
         samples=[0, 600],
         num_steps=1,
         training=Sgd(batch_size=1, learning_rate=0.1),

@@ -37,7 +37,7 @@ def a_learner(num_workers: int = 2) -> Learner:
 def an_update(start: PendingModel, i: int) -> PendingUpdate:
     samples = np.arange(20 * i % 500, 20 * i % 500 + 30)
     work = {"num_steps": NUM_STEPS, "training": Sgd(batch_size=8, learning_rate=0.1)}
-    return PendingUpdate(client=f"client{i:03}", start=start, samples=samples, key=i, **work)
+    return PendingUpdate(client=f"client{i:03}", model=start, samples=samples, key=i, **work)
 
 
 class Mixed(PendingModel):
@@ -88,14 +88,14 @@ class Loop:
         total: Weights | None = None
         for update, coefficient in zip(model.updates, model.coefficients, strict=True):
             if update not in self._trained:
-                self._trained[update] = trained_alone(self._weights[update.start], update)
+                self._trained[update] = trained_alone(self._weights[update.model], update)
             trained = self._trained[update]
             total = total or {name: torch.zeros_like(v, dtype=torch.float64) for name, v in trained.items()}
             total = {name: values + coefficient * trained[name] for name, values in total.items()}
         parents = [self._weights[parent] for parent in model.parents]
         combined = model.combine(self._shape, parents, total)
         self._weights[model] = {name: values.float() for name, values in combined.items()}
-        before = (*model.parents, *(update.start for update in model.updates))
+        before = (*model.parents, *(update.model for update in model.updates))
         self._needs[model] = set(model.updates).union(*(self._needs[parent] for parent in before))
         return model
 
@@ -162,7 +162,7 @@ def settled_levels(model: PendingModel) -> list[list[PendingModel]]:
         found.append(level)
         for node in level:
             assert all(parent.tensors is not None for parent in node.parents), "in the order of dependence"
-            assert all(update.start.tensors is not None for update in node.updates)
+            assert all(update.model.tensors is not None for update in node.updates)
             node.tensors = {}
     return found
 

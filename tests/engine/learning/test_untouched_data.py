@@ -227,7 +227,7 @@ def test_rows_that_recur_are_the_same_at_every_step():
         learner = Learner(network, dataset, num_workers=1)
         work = {"num_steps": 4, "training": cosim.Sgd(batch_size=8, learning_rate=0.3)}
         start = learner.initial_model(key=3)
-        update = PendingUpdate(client="client-0", start=start, samples=samples, key=1, **work)
+        update = PendingUpdate(client="client-0", model=start, samples=samples, key=1, **work)
         ends.append(learner.weights(mean([update])))
     for name, values in ends[0].items():
         np.testing.assert_array_equal(ends[1][name], values)
@@ -267,7 +267,7 @@ def test_the_servers_part_passes_the_same_samples_twice():
         start, samples = learner.initial_model(key=3), np.arange(20)
         work = {"num_steps": 4, "training": rule}
         ends.append(
-            learner.weights(mean([PendingUpdate(client="0", start=start, samples=samples, key=1, **work)]))
+            learner.weights(mean([PendingUpdate(client="0", model=start, samples=samples, key=1, **work)]))
         )
     for name, values in ends[0].items():
         np.testing.assert_array_equal(ends[1][name], values)

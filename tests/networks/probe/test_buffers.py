@@ -286,7 +286,7 @@ def updates_of(start, training):
     return [
         PendingUpdate(
             client=f"client-{number}",
-            start=start,
+            model=start,
             samples=np.arange(40 * number, 40 * number + 40),
             num_steps=NUM_STEPS + number * isinstance(training, cosim.training.TorchFunction),
             training=training,
@@ -535,7 +535,7 @@ def test_a_part_has_its_share_of_declared_buffers_and_all_of_the_state():
     for part, width in zip(parts, (2, 3), strict=True):
         update = updates_of(submodel(model, part), SGD)[width - 2]
         cells.append(mean([update]))
-        start = {name: torch.tensor(values) for name, values in learner.weights(update.start).items()}
+        start = {name: torch.tensor(values) for name, values in learner.weights(update.model).items()}
         assert start["scales"].tolist() == [unit + 1.0 for unit in part.units["units"]]
         for name, values in by_hand(partial(InParts, width), start, update).items():
             np.testing.assert_allclose(learner.weights(cells[-1])[name], values, rtol=1e-5, atol=3e-6)

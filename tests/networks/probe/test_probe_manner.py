@@ -196,7 +196,7 @@ def trained(learner, num_rounds=2):
         updates = [
             PendingUpdate(
                 client=f"client-{c}",
-                start=model,
+                model=model,
                 samples=of,
                 num_steps=NUM_STEPS,
                 training=rule,

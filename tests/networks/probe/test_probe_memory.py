@@ -238,7 +238,7 @@ def trained(learner):
         updates = [
             PendingUpdate(
                 client=f"client-{client}",
-                start=model,
+                model=model,
                 samples=of,
                 num_steps=3,
                 training=rule,

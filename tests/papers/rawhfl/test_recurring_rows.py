@@ -60,7 +60,7 @@ def an_update(start: PendingModel, i: int, num_rows: int = 6, num_samples: int =
     rows_of_samples = np.concatenate([rows, rng.choice(rows, num_samples - num_rows)])
     samples = rows_of_samples * NUM_CLASSES + rng.integers(0, NUM_CLASSES, num_samples)
     work = {"num_steps": 5, "training": Sgd(batch_size=32, learning_rate=0.3), "key": i}
-    return PendingUpdate(client=f"client{i:03}", start=start, samples=samples, **(work | changes))
+    return PendingUpdate(client=f"client{i:03}", model=start, samples=samples, **(work | changes))
 
 
 def trained_by_sgd(network: nn.Module, start: dict, update: PendingUpdate) -> dict[str, np.ndarray]:
@@ -199,10 +199,10 @@ def test_numbers_beyond_the_table_are_refused():
     learner = Learner(models.build("mlp-12-9-5"), DATA)
     work = {"num_steps": 1, "training": Sgd(batch_size=1, learning_rate=0.1), "key": 1}
     start = learner.initial_model(key=3)
-    last = PendingUpdate(client="near", start=start, samples=[299], **work)
+    last = PendingUpdate(client="near", model=start, samples=[299], **work)
     learner.weights(mean([last]))
     for samples, run in (([3, 300], "3 to 300"), ([-1, 5], "-1 to 5")):
-        beyond = PendingUpdate(client="far", start=start, samples=samples, **work)
+        beyond = PendingUpdate(client="far", model=start, samples=samples, **work)
         message = rf"'far' run from {run}, but the training set has 300 numbers row \* 5 \+ label"
         with pytest.raises(ConfigurationError, match=message):
             learner.weights(mean([beyond]))
@@ -212,7 +212,7 @@ def test_vertical_training_needs_labels():
     learner = Learner(models.build("mlp-12-9-5"), DATA)
     update = PendingUpdate(
         client="north",
-        start=learner.initial_model(key=3),
+        model=learner.initial_model(key=3),
         samples=[1, 2],
         num_steps=1,
         training=VerticalSgd(batch_size=2),

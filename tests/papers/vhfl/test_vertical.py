@@ -50,7 +50,7 @@ def updates_of(start, *, num_epochs, batch_size, learning_rate=0.1, central_lear
     return [
         PendingUpdate(
             client=f"client-{number}",
-            start=start,
+            model=start,
             samples=samples,
             key=number,
             num_steps=num_epochs * math.ceil(len(samples) / batch_size),

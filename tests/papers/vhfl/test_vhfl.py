@@ -102,7 +102,7 @@ def by_hand(learner: Learner, arrived: list[tuple[int, ...]], protocol: Vhfl) ->
         updates = [
             PendingUpdate(
                 client=f"client-{number:04d}",
-                start=model,
+                model=model,
                 samples=np.flatnonzero(data.train_owners == number),
                 key=sim.key(f"client-{number:04d}", "mini-batches", Job.of_round(global_round, 0, 1).number),
                 num_steps=protocol.num_local_epochs * -(-SIZES[number] // protocol.local.batch_size),
