@@ -20,7 +20,6 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from analysis.intervals.statistics import Interval, checked_level
 
@@ -32,6 +31,8 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
         values: One of each run, shape (runs,).
         level: Least share of repetitions in which the interval must contain the truth.
     """
+    from scipy import stats  # slow to import
+
     ordered = np.sort(np.asarray(values, dtype=float))
     if ordered.ndim != 1 or np.isnan(ordered).any():
         raise ValueError(

@@ -32,7 +32,6 @@ from typing import NamedTuple
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from typing_extensions import override
 
 from analysis.intervals.statistics import Interval, checked_level, familywise, quantile
@@ -132,4 +131,6 @@ def _tukey(logs: NDArray[np.float64], level: float) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=64)
 def _studentised_range(level: float, num_designs: int, freedom: int) -> float:
+    from scipy import stats  # slow to import
+
     return float(stats.studentized_range.ppf(level, num_designs, freedom))

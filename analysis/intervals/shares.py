@@ -37,8 +37,6 @@ import math
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.special import expit, logit
 
 from analysis.intervals.statistics import Interval, checked_level, is_constant, quantile, sample, t_interval
 
@@ -50,6 +48,8 @@ def share_interval(replications: ArrayLike, level: float = 0.95) -> Interval:
         replications: One share of each run, shape (replications,), at least 2.
         level: Share of repetitions in which the interval must contain the truth.
     """
+    from scipy.special import expit, logit  # slow to import
+
     values = sample(replications, "replications", least=2)
     if values.min() < 0.0 or values.max() > 1.0:
         raise ValueError(
@@ -73,6 +73,8 @@ def share_interval(replications: ArrayLike, level: float = 0.95) -> Interval:
 
 def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
     """Of a probability, from independent trials: the shares that a score test does not refuse (Wilson)."""
+    from scipy import stats  # slow to import
+
     if not (trials >= 1 and 0 <= successes <= trials):
         raise ValueError(
             f"wilson: {successes} successes in {trials} trials; needed are at least 1 trial and at most as "

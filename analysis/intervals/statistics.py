@@ -33,7 +33,6 @@ from functools import lru_cache
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from typing_extensions import override
 
 ROUNDING = 1e-12
@@ -167,6 +166,8 @@ def mean_interval(values: np.ndarray, level: float = 0.95) -> Interval:
 
 def binomial(successes: int, trials: int, level: float = 0.95) -> Interval:
     """Of a probability, from independent trials; exact, so it covers at least so often (Clopper-Pearson)."""
+    from scipy import stats  # slow to import
+
     if not (trials >= 1 and 0 <= successes <= trials):
         raise ValueError(
             f"binomial: {successes} successes in {trials} trials; needed are at least 1 trial and at most as "
@@ -214,4 +215,6 @@ def checked_level(level: float) -> float:
 @lru_cache(maxsize=1024)
 def quantile(level: float, freedom: float) -> float:
     """How many standard errors a t interval reaches to either side."""
+    from scipy import stats  # slow to import
+
     return float(stats.t.ppf(0.5 + checked_level(level) / 2.0, freedom))

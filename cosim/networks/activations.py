@@ -14,14 +14,14 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 from torch import nn
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from typing_extensions import override
 
+from cosim.networks.each_operation import EachOperation
 from cosim.values.weights import own_copy
 
 
-class _Counted(TorchDispatchMode):
+class _Counted(EachOperation):
     """Counts the bytes of the tensors that are made.
 
     Args:

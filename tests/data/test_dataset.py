@@ -4,6 +4,7 @@ import errno
 import gzip
 import hashlib
 import struct
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import attrs
@@ -28,6 +29,7 @@ from cosim import Digits, FashionMnist
 from cosim.configuration import ConfigurationError
 from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
+from cosim.data.pictures import digits
 from cosim.data.pictures.published import MissingFiles, cache_folder
 from cosim.data.pictures.sets import FASHION_MNIST
 
@@ -285,6 +287,22 @@ def test_digits_are_scikit_learns_in_order():
     np.testing.assert_array_equal(dataset.test_x, levels[test] / 8 - 1)
     assert list(dataset.train_y) == list(digits[train])
     assert list(dataset.test_y) == list(digits[test])
+
+
+@pytest.mark.parametrize(
+    ("places", "words"),
+    [
+        (None, "Digits: scikit-learn is not installed. Use python -m pip install"),
+        ([], "Digits: scikit-learn is not installed"),
+        (["nowhere"], "Digits: nowhere/.*digits.csv.gz cannot be read"),
+    ],
+)
+def test_digits_that_are_not_there_are_refused_in_a_sentence(monkeypatch, places, words):
+    spec = ModuleSpec("sklearn", None)
+    spec.submodule_search_locations = places
+    monkeypatch.setattr(digits, "find_spec", lambda name: None if places is None else spec)
+    with pytest.raises(ConfigurationError, match=words):
+        digits._levels_and_labels.__wrapped__()
 
 
 def bayes_accuracy(mean):

@@ -1,7 +1,9 @@
 """Tasks: every program minimises the loss of the task, and what is reported is that of a loop."""
 
 import copy
+import inspect
 import math
+from pathlib import Path
 
 import attrs
 import numpy as np
@@ -13,12 +15,16 @@ import cosim
 import models
 from cosim import Never
 from cosim.configuration import ConfigurationError, part
+from cosim.configuration.kinds import kinds_of
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.engine.learning.slices import MOST_SAMPLES
 from cosim.engine.learning.workers import one_torch_thread
 from cosim.engine.store.checkpoint import Checkpoint
+from cosim.files.imports import is_ours
+from cosim.networks.probe import task as probe
 from cosim.networks.probe.task import TAKEN
+from cosim.networks.probe.task import _check_loss as CHECK_LOSS
 from cosim.records.rows import Evaluation
 from cosim.studies.table import COLUMNS
 from cosim.testing import small_system
@@ -37,6 +43,7 @@ LABELS = RNG.integers(0, NUM_CLASSES, NUM_SAMPLES)
 QUANTITIES = RNG.standard_normal((NUM_SAMPLES, NUM_CLASSES)).astype(np.float32)
 CLASSES = cosim.data.Dataset.of("classes", (X, LABELS), (X[:9], LABELS[:9]), NUM_CLASSES)
 SEVERAL = cosim.data.Dataset.of("several", (X, QUANTITIES), (X[:9], QUANTITIES[:9]))
+TOKENS = attrs.evolve(CLASSES, train_x=np.zeros_like(X, np.int64), test_x=np.zeros_like(X[:9], np.int64))
 ROWS = attrs.evolve(CLASSES, name="rows", train_y=None, batching=RecurringRows)
 
 
@@ -232,6 +239,28 @@ class LossFirst(cosim.tasks.Classification):
 
     def measures(self):
         return dict(reversed(super().measures().items()))
+
+
+OF_KINDS = {
+    cosim.tasks.Classification: CLASSES,
+    cosim.tasks.NextToken: TOKENS,
+    cosim.tasks.Regression: SEVERAL,
+}
+"""Our kinds, each with a data set."""
+
+
+def test_losses_of_ours_can_be_batched_so_runs_need_not_try_them(monkeypatch):
+    """A trial of a loss imports torch's compiler, which takes as long as torch itself."""
+    ours = {kind for kind in kinds_of(cosim.tasks.Task) if is_ours(Path(inspect.getfile(kind)))}
+    assert ours == OF_KINDS.keys()
+    tried = []
+    monkeypatch.setattr(probe, "_check_loss", lambda task, *_: tried.append(type(task)))
+    for kind, dataset in OF_KINDS.items():
+        CHECK_LOSS(kind(), *probe._tried(kind(), dataset, 4), dataset.name)
+        probe.check_task(kind(), dataset)
+    assert not tried
+    probe.check_task(Steep(), CLASSES)
+    assert {*tried} == {Steep}
 
 
 # --- Refusals -----------------------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ writers.
 Source: Alpaydin, Kaynak, "Optical Recognition of Handwritten Digits", UCI Machine Learning Repository.
 """
 
+import gzip
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +19,13 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import part
+from cosim.configuration import ConfigurationError, part
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.pictures import Pictures, scaled
+
+FILE = Path("datasets", "data", "digits.csv.gz")
+"""File of the set below scikit-learn's folder: of each sample 64 levels, rows first, and its class."""
+NUM_SAMPLES, NUM_PIXELS = 1797, 64
 
 
 @part
@@ -39,9 +45,25 @@ class Digits(Pictures):
 
 
 @cache
-def _levels_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Pixels, shape (samples, 64), and classes, shape (samples,), in the set's own order."""
-    from sklearn.datasets import load_digits  # slow to import, and only needed here
+def _levels_and_labels() -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Pixels, shape (samples, 64), and classes, shape (samples,), in the set's own order.
 
-    levels, labels = load_digits(return_X_y=True)
-    return np.asarray(levels), np.asarray(labels)
+    Read from the file, because scikit-learn itself takes as long to import as torch.
+    """
+    package = find_spec("sklearn")
+    folders = None if package is None else package.submodule_search_locations
+    if not folders:
+        raise _missing("scikit-learn is not installed")
+    file = Path(folders[0]) / FILE
+    try:
+        with gzip.open(file, "rt", encoding="ascii") as lines:
+            rows = np.loadtxt(lines, dtype=np.uint8, delimiter=",")
+    except (OSError, ValueError) as error:
+        raise _missing(f"{file} cannot be read ({error})") from None
+    if rows.shape != (NUM_SAMPLES, NUM_PIXELS + 1):
+        raise _missing(f"{file} holds {rows.shape}, not {NUM_SAMPLES} samples of {NUM_PIXELS} pixels")
+    return rows[:, :-1], rows[:, -1]
+
+
+def _missing(what: str) -> ConfigurationError:
+    return ConfigurationError(f"Digits: {what}. Use python -m pip install --force-reinstall scikit-learn.")

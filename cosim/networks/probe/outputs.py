@@ -19,12 +19,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.data.pairs import labels_for
+from cosim.networks.each_operation import EachOperation
 from cosim.tasks.port import Task
 from cosim.values.weights import own_copy
 
@@ -137,7 +137,7 @@ def _num_inputs(network: nn.Module) -> int:
     return sum(one.default is one.empty and one.kind in kinds for one in wanted)
 
 
-class _LooksUp(TorchDispatchMode):
+class _LooksUp(EachOperation):
     """Notes whether an operation takes values for places."""
 
     found = False

@@ -11,6 +11,7 @@ from torch.func import grad, vmap
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
+from cosim.networks.fingerprint import fingerprint
 from cosim.networks.probe.outputs import told
 from cosim.tasks.metric import Answers, named_metrics
 from cosim.tasks.port import Task
@@ -60,7 +61,8 @@ def check_task(task: Task, dataset: Dataset) -> None:
     _check_metrics(task, dataset)
     tried = [_tried(task, dataset, num_samples) for num_samples in NUM_SAMPLES]
     for outputs_CBK, y_B in tried:
-        _check_loss(task, outputs_CBK, y_B, dataset.name)
+        if fingerprint(task) is None:  # code of a user's; losses of ours are tried in tests/tasks
+            _check_loss(task, outputs_CBK, y_B, dataset.name)
         _check_scores(task, outputs_CBK[0], y_B)
     outputs_CBK, y_B = tried[-1]
     _check_pairs(task, outputs_CBK[0], y_B)

@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
-from torch.utils._python_dispatch import TorchDispatchMode
 from typing_extensions import override
 
+from cosim.networks.each_operation import EachOperation
 from cosim.values.submodels import MEAN, VARIANCE
 
 RENORM = "embedding_renorm_"
 
 
-class Writes(TorchDispatchMode):
+class Writes(EachOperation):
     """Takes note of what torch's operations write into, by `place`.
 
     Attributes:
@@ -29,12 +29,6 @@ class Writes(TorchDispatchMode):
         super().__init__()
         self.by_norm: set[int] = set()
         self.others: set[int] = set()
-
-    @classmethod
-    @override
-    def _should_skip_dynamo(cls) -> bool:
-        """No; else torch imports its compiler for it, which takes seconds."""
-        return False
 
     @override
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
