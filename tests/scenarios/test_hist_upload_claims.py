@@ -8,6 +8,7 @@ import pytest
 from played_here import NO, NOISY, YES, claimed, each_seed, verdicts
 
 from cosim.configuration import to_dict
+from cosim.files.on_disk import read_json
 from scenarios.reproduce.figures import num_rounds
 from scenarios.reproduce.hist import fig4, fig5
 from scenarios.reproduce.hist.conf import fig2, fig3
@@ -156,6 +157,8 @@ def test_fig4_compares_accuracies_at_equal_upload(case, tmp_path, monkeypatch):
     play = played(lambda label, system, at: number(label, system))
     code, found = judged(fig4, tmp_path, monkeypatch, play)
     assert (code, found) == (int(2 in wrong), [wrong.get(claim, YES) for claim in range(8 + 7)])
+    told = read_json(tmp_path / f"{fig4.FIGURE}.json")["claims"]
+    assert [number for number, claim in enumerate(told) if claim["is_ours"]] == [14]
 
 
 FIG5 = {
