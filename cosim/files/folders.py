@@ -98,8 +98,8 @@ def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
         lock.acquire(blocking=waits)
     except Timeout:
         raise ConfigurationError(
-            f"{shown(folder)}: in use by {_holder(folder)}, which is running this {what}. Wait until "
-            "it ends, or use another folder."
+            f"{shown(folder)}: in use by {holder(folder) or 'another process'}, which is running this "
+            f"{what}. Wait until it ends, or use another folder."
         ) from None
     except OSError as error:
         raise ConfigurationError(
@@ -115,8 +115,8 @@ def alone_in(folder: Path, what: str, *, waits: bool = False) -> Iterator[None]:
         lock.release()
 
 
-def _holder(folder: Path) -> str:
-    """The process that has a folder's lock, as its lock file names it."""
+def holder(folder: Path) -> str:
+    """The process that last had a folder's lock, as its lock file names it; empty if it does not say."""
     with suppress(OSError, UnicodeDecodeError):
-        return (folder / LOCK).read_text(encoding="utf-8") or "another process"
-    return "another process"
+        return (folder / LOCK).read_text(encoding="utf-8")
+    return ""

@@ -17,7 +17,7 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -112,14 +112,39 @@ def changed(known: Any, found: Sources) -> Iterator[str]:
     Args:
         known: Sources that it began with, as far as it says.
     """
+    for other in others(known, found):
+        hashes = f"sha256 {other.before} then, {other.now} now"
+        yield f"{other.what}: {other.file} has changed since ({hashes})"
+
+
+class Other(NamedTuple):
+    """A source that is not the one that it was.
+
+    Attributes:
+        what: Kind and name, in words.
+        file: Its file now.
+        before: First digits of the hash that it had.
+        now: First digits of the hash that it has.
+    """
+
+    what: str
+    file: str
+    before: str
+    now: str
+
+
+def others(known: Any, found: Sources) -> Iterator[Other]:
+    """Each source that is another one than before, where both have a file.
+
+    Args:
+        known: Sources before, as far as they are known.
+    """
     known = known if isinstance(known, dict) else {}
     for source in sorted(known.keys() & found.keys()):
         before = known[source].get("sha256") if isinstance(known[source], dict) else None
         now = found[source]["sha256"]
         if isinstance(before, str) and now and before != now:
-            what, file = _told(source, found[source])
-            hashes = f"sha256 {before[:_DIGITS]} then, {now[:_DIGITS]} now"
-            yield f"{what}: {file} has changed since ({hashes})"
+            yield Other(*_told(source, found[source]), before[:_DIGITS], now[:_DIGITS])
 
 
 def _names(config: Any) -> Iterator[str]:

@@ -2,10 +2,12 @@
 
 Processes of this machine are forked from a server that has nothing but the engine loaded, so they start at
 once. They end with the process that asked for them, and only that process handles Ctrl-C. Any other
-`concurrent.futures.Executor` is used unchanged.
+`concurrent.futures.Executor` is used unchanged. A job travels as bytes: a scheduler on its way needs none of
+its modules, and a worker without one of them says so.
 """
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -17,13 +19,17 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cosim.configuration import ConfigurationError
 from cosim.engine.learning.workers import num_cores
 from cosim.files.interrupts import interrupts_deferred
-from cosim.files.on_disk import is_alive, shown
+from cosim.files.on_disk import is_alive, machine, shown
+from cosim.studies.carried import put_in_place
 from cosim.studies.main_module import WORKER, check_began
+
+if TYPE_CHECKING:  # it loads the engine
+    from cosim.studies.order import Order
 
 MOST_ATTEMPTS = 3
 """Most attempts at a job whose worker dies. [no source]"""
@@ -134,7 +140,7 @@ def _begin(asker: int, environment: dict[str, str]) -> None:
 
 
 def played(
-    pool: Callable[[], Executor], play: Callable[[Any], dict[str, Any]], wanted: dict[Key, Any]
+    pool: Callable[[], Executor], play: Callable[[Any], dict[str, Any]], wanted: "dict[Key, Order]"
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Outcome of every wanted job, including jobs that are added meanwhile.
 
@@ -145,7 +151,7 @@ def played(
     """
     executor: Executor | None = None
     attempts: dict[Key, int] = {}
-    jobs: dict[Key, Any] = {}
+    jobs: dict[Key, Order] = {}
     waiting: dict[Future[dict[str, Any]], Key] = {}
     while wanted or waiting:
         executor = executor or pool()
@@ -157,7 +163,7 @@ def played(
         for future in sorted(done, key=lambda future: waiting[future]):
             key = waiting.pop(future)
             try:
-                outcome = future.result()
+                outcome = put_in_place(Path(jobs[key].folder), future.result())
             except BrokenExecutor:
                 executor = None
                 if attempts[key] < MOST_ATTEMPTS:
@@ -169,12 +175,26 @@ def played(
             yield key, outcome
 
 
-def _submitted(executor: Executor, play: Callable[[Any], dict[str, Any]], job: Any) -> Future[dict[str, Any]]:
-    """Future of the job, even if the executor has broken since it was asked last."""
+def _submitted(
+    executor: Executor, play: Callable[[Any], dict[str, Any]], job: "Order"
+) -> Future[dict[str, Any]]:
+    """Future of the job, even if the executor has broken since it was asked last, or it cannot travel."""
     try:
+        packed = pickle.dumps(job)
         with interrupts_deferred():  # no process is left half started
-            return executor.submit(play, job)
-    except BrokenExecutor as error:
+            return executor.submit(_unpacked, play, packed)
+    except (BrokenExecutor, pickle.PicklingError, AttributeError, TypeError) as error:
         broken: Future[dict[str, Any]] = Future()
         broken.set_exception(error)
         return broken
+
+
+def _unpacked(play: Callable[[Any], dict[str, Any]], packed: bytes) -> dict[str, Any]:
+    """Outcome of a job in a worker."""
+    try:
+        job = pickle.loads(packed)
+    except Exception as error:  # of any kind: it imports modules of the user's
+        what = f"worker on {machine()}: cannot read its run ({type(error).__name__}: {error})"
+        fix = "Use the modules of the process that asks for runs: put their folder on the worker's PYTHONPATH"
+        return {"status": "failed", "error": f"{what}. {fix}, and start it again."}
+    return play(job)

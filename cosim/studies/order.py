@@ -1,9 +1,13 @@
-"""Order: one run of a study, as a worker gets it."""
+"""Order: one run of a study, as a worker gets it.
+
+A worker without the study's disk runs it in a temporary folder and sends that back (`cosim.studies.carried`).
+"""
 
 import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
@@ -20,6 +24,8 @@ from cosim.engine.store.run_folder import CONFIG
 from cosim.files.folders import remove_folder
 from cosim.files.on_disk import read_json, shown
 from cosim.networks.named import Builder, Named
+from cosim.studies.asker import Asker
+from cosim.studies.carried import FILES, contents
 from cosim.studies.table import outcome_of
 from cosim.studies.watch import Note
 from cosim.system import System
@@ -34,6 +40,8 @@ class Order:
 
     Attributes:
         system: The system; pickled, it brings along the modules of its classes.
+        folder: Folder in which it is to be, on the asker's disk.
+        asker: The process that asks for it.
         build: Builds its network; pickled, it brings along its module.
         note: File in which it reports its progress; None means that it does not.
         records: Detail of its tables.
@@ -44,6 +52,7 @@ class Order:
     system: System
     scenario: str | None
     folder: str
+    asker: Asker
     build: Builder
     data_dir: Path | None
     targets: tuple[float, ...]
@@ -58,13 +67,23 @@ def play(order: Order) -> dict[str, Any]:
     """Run one run in this process, resume it, or read it.
 
     Returns:
-        Its row in the table, its network (`NETWORK`), and its warnings.
+        Its row in the table, its network (`NETWORK`), its warnings, and, from a worker without the asker's
+        disk, its folder (`FILES`).
     """
+    if order.asker.is_seen():
+        return _outcome(order)
+    with TemporaryDirectory(prefix="cosim-") as place:
+        folder = Path(place, Path(order.folder).name)
+        return _outcome(attrs.evolve(order, folder=str(folder), note=None)) | {FILES: contents(folder)}
+
+
+def _outcome(order: Order) -> dict[str, Any]:
     note = None if order.note is None else Note(order.system, order.note)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("ignore", Remark)  # the study has made them
         try:
+            order.asker.check(order.system)
             result = _played(order, note or (lambda report: None))
         except Exception as error:
             outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}

@@ -21,6 +21,7 @@ from cosim.files.on_disk import checksum, replace
 from cosim.networks.named import Builder, Named, builder
 from cosim.networks.of_run import configuration_of, first_values_of
 from cosim.records.summary import COMPLETE
+from cosim.studies.asker import Asker
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design
 from cosim.studies.index import Index
@@ -55,6 +56,7 @@ class Runs:
         study: "Study",
         found: tuple[Design, ...],
         folder: Path,
+        asker: Asker,
         scenario: str | None,
         data_dir: Path | None,
         enough: Enough,
@@ -64,6 +66,7 @@ class Runs:
         keep: str,
     ) -> None:
         self._study, self._designs, self._folder = study, found, folder
+        self._asker = asker
         self._scenario, self._data_dir, self._notes = scenario, data_dir, notes
         self._records: RecordsKind = records
         self._keep = keep
@@ -148,6 +151,7 @@ class Runs:
                 system=attrs.evolve(system, seed=seed),
                 scenario=self._scenario,
                 folder=str(self._folder / row["folder"]),
+                asker=self._asker,
                 build=build,
                 data_dir=self._data_dir,
                 targets=study.targets,

@@ -51,6 +51,7 @@ from cosim.files.on_disk import place
 from cosim.files.sources import sources_of
 from cosim.records.shown import in_a_line, table
 from cosim.records.tables import SEEDS
+from cosim.studies.asker import Asker
 from cosim.studies.designs import (
     Design,
     Grid,
@@ -213,7 +214,9 @@ class Study:
             watch(folder, title if progress else None) as watching,
         ):
             notes = watching.folder
-            runs = Runs(self, found, folder, scenario, data_dir, enough, most_seeds, notes, records, keep)
+            asker = Asker.of(folder, sources)
+            how = scenario, data_dir, enough, most_seeds, notes, records, keep
+            runs = Runs(self, found, folder, asker, *how)
             if runs.wanted:
                 check_one_version(folder)
             keep_seeds(folder, self.seeds)

@@ -23,9 +23,11 @@ from cosim.engine.store.run_folder import CONFIG
 from cosim.files.folders import alone_in
 from cosim.files.interrupts import interrupts_kept
 from cosim.files.on_disk import place, read_json, shown, write_json
+from cosim.files.sources import sources_of
 from cosim.networks.named import builder
 from cosim.networks.of_run import network_of
 from cosim.records.summary import COMPLETE
+from cosim.studies.asker import Asker
 from cosim.studies.executors import played, pool
 from cosim.studies.order import Order, play
 from cosim.studies.watch import watch
@@ -118,14 +120,15 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
     """
     _check(systems.values(), options)
     folder = made(options.folder(figure))
-    orders = {
-        (design, seed): _order(figure, folder, label, cosim.evolve(system, seed=seed), options)
-        for design, (label, system) in enumerate(systems.items())
-        for seed in options.every_seed
-    }
-    for order in orders.values():
-        _check_folder(order)
     with alone_in(folder, "reproduction"), interrupts_kept(), watch(folder, figure) as watching:
+        asker = Asker.of(folder, sources_of(*systems.values()))
+        orders = {
+            (design, seed): _order(figure, asker, label, cosim.evolve(system, seed=seed), options)
+            for design, (label, system) in enumerate(systems.items())
+            for seed in options.every_seed
+        }
+        for order in orders.values():
+            _check_folder(order)
         notes = watching.folder
         wanted = {
             key: attrs.evolve(order, note=None if notes is None else notes / "-".join(map(str, key)))
@@ -159,12 +162,13 @@ def _check(systems: Iterable[cosim.System], options: Options) -> None:
             seen.append(learned)
 
 
-def _order(figure: str, folder: Path, label: str, system: cosim.System, options: Options) -> Order:
+def _order(figure: str, asker: Asker, label: str, system: cosim.System, options: Options) -> Order:
     name = label.translate(str.maketrans(" /", "__", ",="))
     return Order(
         system=system,
         scenario=figure,
-        folder=str(folder / "runs" / name / f"seed-{system.seed}"),
+        folder=str(Path(asker.folder, "runs", name, f"seed-{system.seed}")),
+        asker=asker,
         build=builder(system.model),
         data_dir=None if options.data_dir is None else place(options.data_dir),
         targets=(),

@@ -12,6 +12,9 @@ import warm
 from distributed import Client
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
+from cosim.engine.store.provenance import noted
+from cosim.files.folders import holder
+from cosim.records.summary import RUNNING, SUMMARY, summary_of
 from cosim.studies import watch
 from cosim.studies.study import Study
 from cosim.training.local_steps import SameSteps
@@ -32,6 +35,13 @@ BASE = System(
 )
 STUDY = Study(BASE, {"num_cells": (1, 2)}, 4)
 
+OFTEN = """
+from cosim.engine.run import writer
+from cosim.studies import watch
+
+watch._EVERY_WALL_S = writer._SAVE_EVERY_WALL_S = writer._SAVE_EVERY_SAVES = 0.0
+"""
+"""Lets a worker tell of its progress, and save its run, at every version."""
 
 DASK = """
 import runpy, sys
@@ -53,14 +63,31 @@ def kill(process: warm.Forked) -> None:
         os.kill(process.pid, signal.SIGKILL)
 
 
+def killed_within_a_run(worker: warm.Forked, study: Path) -> Path:
+    """Folder of the run, with a checkpoint in it, that a worker was in when it was killed."""
+    while True:
+        os.kill(worker.pid, signal.SIGSTOP)
+        for run in (study / "runs").iterdir():
+            is_its = f"process {worker.pid} of" in holder(run) and (run / SUMMARY).exists()
+            if is_its and summary_of(run)[0].status == RUNNING:
+                kill(worker)
+                worker.wait()
+                return run
+        os.kill(worker.pid, signal.SIGCONT)
+        time.sleep(0.01)
+
+
 def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch, capsys, processes):
-    """Progress within the runs is heard. The table is, to the last bit, that of processes of this machine."""
+    """Its run goes on elsewhere, from its checkpoint. Progress within the runs is heard.
+
+    The table is, to the last bit, that of processes of this machine.
+    """
     told, shown = tmp_path / "scheduler.json", []
     show = nullcontext(lambda counted, words, within: shown.append(words))
     monkeypatch.setattr(watch, "progress_of", lambda name, quiet=False: show)
     monkeypatch.setattr(watch, "_EVERY_WALL_S", 0.05)
     often = tmp_path / "often.py"
-    often.write_text("from cosim.studies import watch\nwatch._EVERY_WALL_S = 0.0\n")
+    often.write_text(OFTEN)
     with ExitStack() as stack:
         local = ("--host", "127.0.0.1", "--no-dashboard")
         started(
@@ -100,12 +127,12 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
 
         def listener(runs, num_wanted):
             if (runs["status"] == "complete").sum() >= 1 and not killed:
-                kill(workers[0])
-                killed.append(workers[0].wait())
+                killed.append(killed_within_a_run(workers[0], tmp_path / "cluster"))
 
         with pool(f"dask={client.scheduler.address}", None) as (cluster, _):
             runs = STUDY.run(tmp_path / "cluster", executor=cluster, listener=listener, progress=True)
-    assert killed
+    resumed = [run for run in (tmp_path / "cluster/runs").iterdir() if "resumed" in noted(run)]
+    assert resumed == killed
     assert "cluster: 8 runs, about " in capsys.readouterr().err
     times_s = re.findall(r"[12] running \(simulated ([0-9.]+) s", "\n".join(shown))
     assert len(set(times_s)) > 1
