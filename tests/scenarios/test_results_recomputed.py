@@ -321,6 +321,39 @@ def rawhfl_energies(table: pd.DataFrame, sentence: str, words: str) -> Values | 
     return None
 
 
+def rawhfl_backhaul(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    bits = {name: of_seeds(table, "backhaul_bits", algorithm=name) for name in table["algorithm"].unique()}
+    if words.endswith("less 1"):
+        return bits["FedAvg-UB"] / bits["H-FedAvg-UB"] - 1.0
+    if found := re.fullmatch(r"(.+), bits over s", words):
+        return bits[found[1]] / 7_248_384
+    return bits["FedAvg-UB"] / (12 * 7_248_384)
+
+
+def rawhfl_complexity(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    if words == "power of U":
+        logs = np.log(table.assign(program_s=table["plan_s"] / table["num_programs"]))
+        return [np.polyfit(own["num_clients"], own["program_s"], 1)[0] for _, own in logs.groupby("seed")]
+    found = re.fullmatch(r"U = (\d+), (\w+)(?: over that)?", words)
+    own = table[table["num_clients"] == int(found[1])] if found else table
+    if found and found[2] == "iterations":
+        return own["num_programs"].to_numpy()
+    num_clients, num_cells = own[["num_clients", "num_cells"]].iloc[0]
+    if found and found[2] == "constraints":
+        return [own["num_constraints"].iloc[0] / (2 * num_cells + 12 * num_clients)]
+    return [own["num_variables"].iloc[0] / (5 * num_clients)]
+
+
+def rawhfl_speed_up(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    def square(num_clients: int, num_steps: int) -> np.ndarray:
+        return of_seeds(table, "square_gradient", num_clients=num_clients, num_steps=num_steps)
+
+    num_clients, num_steps = map(int, re.search(r"B U = (\d+), T = (\d+)", words).groups())
+    if words.endswith("over one client's"):
+        return square(num_clients, num_steps) / square(1, int(table["num_steps"].max()))
+    return None
+
+
 def rawhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     share = "share of edge rounds "
     if found := re.fullmatch(r"edge rounds in which the least able client is, (.+)", words):

@@ -1,14 +1,15 @@
 """RawHFL: resource-aware hierarchical federated learning (Algorithm 1 of the RawHFL paper).
 
 In every edge round the edge servers plan which clients train, their local rounds, CPU frequencies and
-transmit powers ( `planning`, `plans`). A local round is one SGD step on the mean gradient of n mini-batches.
+transmit powers ( `planning`, `plans`). A local round is one SGD step on the mean gradient of n mini-batches,
+or n steps, which cost as much.
 Clients send accumulated gradients; at the deadline the edge takes the gradients that arrived, each divided by
 its success probability (eq. 15), and after E edge rounds the cloud takes the mean of the edge models (eq.
 17). An edge round always lasts until its deadline, even if all have arrived: a user asks for a new video
 after watching the last one.
 
 The paper's baselines are values of `policy`: H-FedAvg-M1 and -M2 (`CommonSteps`), H-FedAvg-UB
-(`Unconstrained`), FedAvg-UB (`Unconstrained` with one edge round).
+(`Unconstrained`), FedAvg-UB (`Unconstrained` with one edge round, and edge servers that only relay).
 
 Scope and limitations: cells have equal weights, and so have the planned clients of a cell. A client stops
 when its energy budget is used up. If no update arrived the edge model stays (num_arrived 0); a cell with too
@@ -63,7 +64,9 @@ class RawHfl(Protocol):
     Attributes:
         num_edge_rounds: Edge rounds E in a global round. [RawHFL, Section V-A]
         max_local_rounds: Most local rounds L of a client in an edge round. [RawHFL, Section V-A]
-        num_mini_batches: Mini-batches n whose mean gradient makes a local round. [RawHFL, Section V-A]
+        num_mini_batches: Mini-batches n of a local round. [RawHFL, Section V-A]
+        averages_mini_batches: True if a local round is one step on the mean gradient of its mini-batches;
+            otherwise it has a step for each. [RawHFL, eq. 9: one gradient]
         local: The rule by which clients train, with the samples of one mini-batch. [RawHFL, Section V-A]
         deadline_s: Length t_th of an edge round. [RawHFL, Section V-A]
         energy_budget_j: A client's budget for an edge round: one value for all, or lowest and highest of a
@@ -71,6 +74,11 @@ class RawHfl(Protocol):
         policy: Rule that selects clients and sets their work.
         success_probability: p_sc of every client in eq. 15; None means that it is estimated from past rounds.
             [RawHFL, Section IV-A: close to 1]
+        relays: True if edge servers only relay, as in FedAvg: all updates that have arrived go over the
+            backhaul to the cloud; otherwise one edge model does. [RawHFL, Section V-C]
+
+    Raises:
+        ConfigurationError: Edge servers that relay, but more than one edge round.
     """
 
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, *PLANS)
@@ -78,11 +86,21 @@ class RawHfl(Protocol):
     num_edge_rounds: int = knob(at_least(1), default=4)
     max_local_rounds: int = knob(between(1, 10_000), default=50)
     num_mini_batches: int = knob(at_least(1), default=10)
+    averages_mini_batches: bool = True
     local: LocalTraining = Sgd(batch_size=32, learning_rate=0.01)
     deadline_s: float = knob(lasting, default=150.0)
     energy_budget_j: tuple[float, ...] = knob(one_or_range, positive, default=(0.8, 1.5))
     policy: Policy = ResourceAware()
     success_probability: float | None = knob(positive, a_share, default=None)
+    relays: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if self.relays and self.num_edge_rounds > 1:
+            raise ConfigurationError(
+                f"RawHfl.relays: has no edge model, but num_edge_rounds = {self.num_edge_rounds} would train "
+                "one for several edge rounds. Use num_edge_rounds = 1.",
+                "RawHfl.relays",
+            )
 
     @override
     def pictures(self) -> tuple[Picture, ...]:
@@ -96,16 +114,25 @@ class RawHfl(Protocol):
         return AtLeast(lasting_s=self.deadline_s, rule=rule)
 
     @property
-    def local_round(self) -> LocalTraining:
-        """Training rule with all mini-batches of a local round in one step."""
-        return attrs.evolve(self.local, batch_size=self.num_mini_batches * self.local.batch_size)
+    def num_samples(self) -> int:
+        """Samples of a local round."""
+        return self.num_mini_batches * self.local.batch_size
+
+    @property
+    def stepping(self) -> LocalTraining:
+        """Training rule with the samples of one step."""
+        return (
+            attrs.evolve(self.local, batch_size=self.num_samples)
+            if self.averages_mini_batches
+            else self.local
+        )
 
     @property
     def terms(self) -> Terms:
         """Requirements on plans."""
         return Terms(
             policy=self.policy,
-            batch_size=self.local_round.batch_size,
+            batch_size=self.num_samples,
             max_steps=self.max_local_rounds,
             deadline_s=self.deadline_s,
             energy_budget_j=self.energy_budget_j,
@@ -113,7 +140,7 @@ class RawHfl(Protocol):
 
     @override
     def check(self, cloud: Cloud) -> None:
-        self.local_round.check(cloud.learner)
+        self.stepping.check(cloud.learner)
         problem = self.terms.problem(cloud)
         best_snr = 1e10 * self.terms.known_snr_per_w(cloud, Job.of_round(1, 0, self.num_edge_rounds))
         hopeful = attrs.evolve(problem, snr_per_w=best_snr)
@@ -149,6 +176,7 @@ class RawHfl(Protocol):
     ) -> Process:
         """Run one cell's global round; returns the edge model as it reaches the cloud."""
         load = cloud.workload.of()
+        num_relayed = 0
         yield from edge.receive(sim, load.model.bits)
         for edge_round in range(self.num_edge_rounds):
             job = Job.of_round(global_round, edge_round, self.num_edge_rounds)
@@ -165,7 +193,8 @@ class RawHfl(Protocol):
                 planner.count(share.client, counts)
             if updates:
                 model = accumulate(model, updates, coefficients)
-        yield from edge.send(sim, load.model.bits)
+            num_relayed += len(coefficients)
+        yield from edge.send(sim, num_relayed * load.upload.bits if self.relays else load.model.bits)
         return model
 
     def work(
@@ -178,11 +207,12 @@ class RawHfl(Protocol):
         job: Job,
     ) -> Assignment:
         """Common part of the tasks of all clients that are selected for an edge round."""
-        num_steps = {share.client.name: share.num_steps for share in shares}
+        steps_of_round = 1 if self.averages_mini_batches else self.num_mini_batches
+        num_steps = {share.client.name: share.num_steps * steps_of_round for share in shares}
         return Assignment(
             route=edge.route,
             job=job,
-            request=cloud.request(model, num_steps.__getitem__, self.local_round),
+            request=cloud.request(model, num_steps.__getitem__, self.stepping),
             cycles=0.0,
             download=load.download,
             payload=load.upload,
@@ -190,7 +220,7 @@ class RawHfl(Protocol):
 
     def each(self, shares: Sequence[Share], load: Load) -> Mapping[str, Sequence[float | None]]:
         """Fields of the tasks that differ from client to client."""
-        batch_size, limits = self.local_round.batch_size, self.policy.keeps_limits
+        batch_size, limits = self.num_samples, self.policy.keeps_limits
         return {
             "cycles": [load.cycles(share.client, share.num_steps, batch_size) for share in shares],
             "frequency_hz": [share.frequency_hz for share in shares],

@@ -44,7 +44,7 @@ def planned_by(
 def single_server(system: cosim.System) -> cosim.System:
     """FedAvg: the edges only relay, so that the cloud combines after every edge round."""
     system = planned_by(Unconstrained(), 12)(system)
-    return cosim.evolve(system, protocol=cosim.evolve(system.protocol, num_edge_rounds=1))
+    return cosim.evolve(system, protocol=cosim.evolve(system.protocol, num_edge_rounds=1, relays=True))
 
 
 def central(system: cosim.System) -> cosim.System:

@@ -201,6 +201,40 @@ def test_at_full_power_the_slowest_link_is_waited_for():
     assert all(row.num_arrived == row.num_participants for row in rows)
 
 
+def test_edge_servers_that_relay_send_every_update_that_arrived():
+    """Otherwise they send one model; the models are the same."""
+    system = with_policy(Unconstrained(), sharing=ResourceBlocks(num_blocks=4))
+    one = evolve(system.protocol, num_edge_rounds=1)
+    topology = Disc(cell_radius_m=400.0, backhaul_rate_bps=1e9)
+    for protocol, expected in (
+        (evolve(one, relays=True), [4 * 6_400_000, 3 * 6_400_000] * 3),
+        (one, [6_400_000] * 6),
+    ):
+        spans = play(evolve(system, topology=topology, protocol=protocol)).trace.spans
+        sends = [span for span in spans if span.activity == "send" and span.node.startswith("edge")]
+        sends.sort(key=lambda span: (span.start_s // 150.0, span.node))
+        bits = [1e9 * (span.end_s - span.start_s) for span in sends]
+        assert bits == pytest.approx(expected, rel=1e-6)
+
+
+def test_edge_servers_that_relay_have_one_edge_round():
+    with pytest.raises(ConfigurationError, match="Use num_edge_rounds = 1"):
+        RawHfl(relays=True, num_edge_rounds=2)
+
+
+def test_a_local_round_of_several_steps_costs_as_much_and_learns_as_they_do():
+    """Ten steps on 4 samples each, beside one on 40."""
+    system = with_policy(Unconstrained(), sharing=ResourceBlocks(num_blocks=4))
+    system = evolve(system, end=AfterRounds(num_global_rounds=1), evaluation=EveryVersions())
+    stepping = evolve(system, protocol=evolve(system.protocol, averages_mini_batches=False))
+    ten = evolve(system.protocol, num_mini_batches=1, max_local_rounds=50)
+    one, several, by_hand = (run(own) for own in (system, stepping, evolve(system, protocol=ten)))
+    assert one.spans.equals(several.spans)
+    loss = several.evaluations["loss_nats"].iloc[-1]
+    assert loss == pytest.approx(by_hand.evaluations["loss_nats"].iloc[-1], rel=1e-6)
+    assert loss < one.evaluations["loss_nats"].iloc[-1] - 1e-3
+
+
 # --- Budgets, errors, jitter --------------------------------------------------------------------------------
 
 

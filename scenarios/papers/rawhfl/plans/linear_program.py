@@ -108,6 +108,12 @@ class LinearProgram:
             ],
         )
 
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of its variables, and of its constraints; each end of a range is one."""
+        size = self._program.size_metrics
+        return size.num_scalar_variables, size.num_scalar_eq_constr + size.num_scalar_leq_constr
+
     def solution(self, problem: Problem, point: Point, factor: Array, rho: float) -> Array | None:
         """Best x, Lbar and relative changes of f and P, shape (4, clients); None if the solver fails.
 

@@ -67,6 +67,9 @@ class SuccessiveApproximation:
         max_iterations: Most programs I that are solved. [RawHFL paper, Section V-A]
         precision: Change of the objective, in its own unit, up to which the iteration ends. [no source]
         selection: Indicators x of the start.
+
+    Attributes:
+        num_programs: Programs that were solved for the last plan.
     """
 
     def __init__(
@@ -80,6 +83,12 @@ class SuccessiveApproximation:
     ) -> None:
         self._cell, self._program, self._selection = cell, LinearProgram(cell), selection
         self._rho, self._max_iterations, self._precision = rho, max_iterations, precision
+        self.num_programs = 0
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of variables and of constraints of a program."""
+        return self._program.size
 
     def plan(self, problem: Problem) -> Plan:
         """Plan that keeps every constraint; in each cell Z clients, or all that can take part.
@@ -96,7 +105,8 @@ class SuccessiveApproximation:
         # Without a link there are no finite coefficients, and the client takes no part in any case.
         problem = attrs.evolve(problem, snr_per_w=np.where(problem.snr_per_w > 0.0, problem.snr_per_w, 1.0))
         factor = np.full(problem.num_clients, 2.0)
-        for _ in range(self._max_iterations):
+        for num_programs in range(1, self._max_iterations + 1):
+            self.num_programs = num_programs
             found = self._program.solution(problem, point, factor, self._rho)
             if found is None:
                 break
