@@ -44,7 +44,7 @@ class Machine(Forms):
     Attributes:
         has_turns: True if an upload sends only when it is granted.
         next_change_s: Instant of the next change by itself; infinite if never.
-        is_settled: False if something waits for the end of the instant.
+        awaits_end: True if something waits for the end of the instant.
         granted_s: Number -> instant of the grant, for uploads since the caller has emptied it.
         due_s: Number -> instant of the end, likewise, if only the upload's own stop can change it; or left
             empty.
@@ -57,7 +57,7 @@ class Machine(Forms):
     _now_s = -math.inf
 
     def __init__(self) -> None:
-        self.next_change_s, self.is_settled = math.inf, True
+        self.next_change_s, self.awaits_end = math.inf, False
         self.granted_s: dict[int, float] = {}
         self.due_s: dict[int, float] = {}
         self.ends_s: dict[int, float] = {}
@@ -78,9 +78,9 @@ class Machine(Forms):
     def end_instant(self, now_s: float) -> None:
         """Process what waits until all of an instant is known."""
 
-    def settle(self, now_s: float) -> None:
+    def leave_instant(self, now_s: float) -> None:
         """End an instant, after which time advances."""
-        self.is_settled = True
+        self.awaits_end = False
         self.end_instant(now_s)
         self.next_change_s = instant_after(0.0, self.next_change_s)
 
@@ -108,8 +108,8 @@ class Machine(Forms):
                 now_s = begins_s[first]
             if stops and until_s < now_s:
                 now_s = until_s
-            if not self.is_settled and self._now_s < now_s and self._now_s < until_s:
-                self.settle(self._now_s)
+            if self.awaits_end and self._now_s < now_s and self._now_s < until_s:
+                self.leave_instant(self._now_s)
                 continue
             if now_s > until_s or now_s == math.inf:
                 return

@@ -23,7 +23,7 @@ class OnClock:
     def __init__(self, sim: Simulation, machine: Machine) -> None:
         self._sim, self._machine = sim, machine
         self._uploads: dict[int, MachineUpload] = {}
-        self._timer_s, self._dues_s, self._is_settling = math.inf, set[float](), False
+        self._timer_s, self._dues_s, self._is_ending = math.inf, set[float](), False
 
     def open(self, number: int, bits: float) -> "MachineUpload":
         """Begin an upload of the client with this number."""
@@ -65,9 +65,9 @@ class OnClock:
         if next_s < self._timer_s and next_s not in self._dues_s:
             self._timer_s = next_s
             self._sim.at(next_s).callbacks.append(self._come)  # type: ignore[union-attr]
-        if not (machine.is_settled or self._is_settling):
-            self._is_settling = True
-            self._sim.end_of_instant().callbacks.append(self._settle)  # type: ignore[union-attr]
+        if machine.awaits_end and not self._is_ending:
+            self._is_ending = True
+            self._sim.end_of_instant().callbacks.append(self._end_instant)  # type: ignore[union-attr]
 
     def _come(self, _event: Event) -> None:
         now_s = self._sim.now_s
@@ -78,10 +78,10 @@ class OnClock:
             self._machine.go_through(now_s, NO_NUMBERS)
         self._tell()
 
-    def _settle(self, _event: Event) -> None:
-        self._is_settling = False
-        if not self._machine.is_settled:
-            self._machine.settle(self._sim.now_s)
+    def _end_instant(self, _event: Event) -> None:
+        self._is_ending = False
+        if self._machine.awaits_end:
+            self._machine.leave_instant(self._sim.now_s)
             self._tell()
 
 

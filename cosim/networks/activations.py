@@ -25,16 +25,16 @@ class _Counted(EachOperation):
     """Counts the bytes of the tensors that are made.
 
     Args:
-        known: Tensors that are there already, and do not count.
+        held: Tensors that are there already, and do not count.
 
     Attributes:
         most_bytes: Bytes of activations that lived at the same time, at most.
     """
 
-    def __init__(self, known: Iterable[torch.Tensor]) -> None:
+    def __init__(self, held: Iterable[torch.Tensor]) -> None:
         super().__init__()
         self.most_bytes = self._num_bytes = 0
-        self._living = {values.untyped_storage()._cdata for values in known if _has_storage(values)}
+        self._living = {values.untyped_storage()._cdata for values in held if _has_storage(values)}
 
     @override
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -53,7 +53,7 @@ class FirstValues:
     fixed: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
-    def known_by(self) -> dict[str, str]:
+    def identity(self) -> dict[str, str]:
         """Identity of values that do not follow from the run's seed; nothing where all do."""
         if not self.fixed:
             return {}

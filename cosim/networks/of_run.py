@@ -103,5 +103,5 @@ def configuration_of(system: System, first: "FirstValues", scenario: str | None)
     """Content of a run's config.json: scenario, system, and the identity of its network."""
     from cosim.networks.identity import identity
 
-    known_by = identity(first.network) | first.known_by
-    return {"scenario": scenario, "system": to_dict(system), "network": known_by}
+    found = identity(first.network) | first.identity
+    return {"scenario": scenario, "system": to_dict(system), "network": found}

@@ -33,7 +33,7 @@ def play(
     options: Options | None = None,
     *,
     title: str | None = None,
-    known_network: dict[str, str] | None = None,
+    network_of_run: dict[str, str] | None = None,
     resume: bool = False,
     to_go_on: str = "cosim run",
 ) -> Result:
@@ -42,7 +42,7 @@ def play(
     Args:
         scenario: Name of the scenario for its config.json. None means no scenario.
         title: Name of it in folder, progress and table. None means the scenario's name.
-        known_network: Entry on the network in the config.json of the run that is repeated. None means no
+        network_of_run: Entry on the network in the config.json of the run that is repeated. None means no
             entry.
         resume: Go on with the run in `options.out`, which was stopped.
         to_go_on: Command that resumes the run when it is interrupted, without --resume.
@@ -51,9 +51,9 @@ def play(
     wanted = targets(options.target, options.held)
     check_targets(system, wanted, options.held, None if options.data_dir is None else place(options.data_dir))
     out = place(options.out) if options.out else next_free_folder("runs", title)
-    if known_network is not None:
+    if network_of_run is not None:
         found = configuration_of(system, first_values_of(system), scenario)
-        check_network(known_network, found["network"], "--config")
+        check_network(network_of_run, found["network"], "--config")
     result = complete_before(out) if resume else None
     try:
         result = result or played(title, scenario, system, attrs.evolve(options, out=out), resume=resume)

@@ -116,9 +116,9 @@ def _run(
     to_go_on: str,
 ) -> int:
     """A new run, of a scenario or of a config.json."""
-    known_network = None
+    network_of_run = None
     if file is not None:
-        written, system, known_network = read_config(file, CONFIG, modules)
+        written, system, network_of_run = read_config(file, CONFIG, modules)
         scenario = scenario_in(written, named, modules, file)
         name = written or file.resolve().parent.name or "run"
         question = f"The run of {shown(file)}, with any field changed."
@@ -138,7 +138,7 @@ def _run(
         system,
         options,
         title=name if scenario is None else scenario.title(system),
-        known_network=known_network if system.model == given else None,
+        network_of_run=network_of_run if system.model == given else None,
         to_go_on=to_go_on,
     )
     return _reported(scenario, result)

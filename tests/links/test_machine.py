@@ -48,7 +48,7 @@ class AtOnce(Machine):
         if self.next_change_s <= now_s:
             self.ends_s[self.sends], self.sends, self.next_change_s = now_s, None, math.inf
         self.line = [number for number in (*self.line, *starts) if number not in stops]
-        self.is_settled = self.sends is not None or not self.line
+        self.awaits_end = self.sends is None and bool(self.line)
 
     def end_instant(self, now_s):
         self.line.sort()

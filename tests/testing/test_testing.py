@@ -214,7 +214,7 @@ class Forgetful(cosim.HFedAvg):
     """Does something else when it goes on."""
 
     def play(self, sim, cloud):
-        yield from sim.spend(cloud.name, "idle", 2.0 if cloud.known else 1.0)
+        yield from sim.spend(cloud.name, "idle", 2.0 if cloud.resumed else 1.0)
         return (yield from super().play(sim, cloud))
 
 

@@ -81,19 +81,19 @@ class Charge(Cause):
     @property
     def taken_j(self) -> float:
         """Energy that the device has taken until now."""
-        self._settle()
+        self._count()
         return self._taken_j
 
     @property
     def charged_j(self) -> float:
         """Energy that the battery has received until now."""
-        self._settle()
+        self._count()
         return self._charged_j
 
     @property
     def left_j(self) -> float:
         """Energy that it holds now."""
-        self._settle()
+        self._count()
         return max(self._energy_j, 0.0)  # of an empty one, a rounding of the clock
 
     @property
@@ -132,7 +132,7 @@ class Charge(Cause):
 
     def _take(self, power_w: float, asleep_s: float) -> None:
         """Take a power from now on, and know when that will end."""
-        self._settle()
+        self._count()
         self._power_w, self._asleep_s, self._turn_s = power_w, asleep_s, math.inf
         net_w = self._battery.charge_w - power_w
         if self._is_empty and net_w > 0.0:
@@ -160,7 +160,7 @@ class Charge(Cause):
     def _turn(self) -> None:
         """Be there no longer, or again."""
         self._turned(self._node, self._is_empty, self._clock.now)
-        self._settle()
+        self._count()
         self._is_empty = not self._is_empty
         self._rest()
         event, self._event = self._event, self._clock.event()
@@ -168,7 +168,7 @@ class Charge(Cause):
         if event.callbacks:  # else it would be an event that keeps the run going
             event.succeed()
 
-    def _settle(self) -> None:
+    def _count(self) -> None:
         """Count what was charged and taken until now."""
         battery, lasted_s = self._battery, duration_between(self._since_s, self._clock.now)
         self._since_s = self._clock.now

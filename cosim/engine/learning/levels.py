@@ -73,7 +73,7 @@ class Need:
     Attributes:
         update: The level's own copy.
         original: What was asked for, as long as anybody else references it.
-        known: Its trained weights, where an earlier level or read has left them; else None.
+        trained: Its trained weights, where an earlier level or read has left them; else None.
         place: The least number of models with updates, one made of the other, that come before it in its
             level.
         uses: The models; none, where only the state is needed that it leaves.
@@ -81,7 +81,7 @@ class Need:
 
     update: PendingUpdate
     original: "weakref.ref[PendingUpdate]"
-    known: Weights | None
+    trained: Weights | None
     place: int
     uses: list[Use] = attrs.field(factory=list)
 

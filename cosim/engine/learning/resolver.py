@@ -129,8 +129,8 @@ class Resolver:
             yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])
 
     def _train(self, cohort: Sequence[Need]) -> _Trained:
-        """Train the updates of a cohort that are not known yet."""
-        untrained = [n.update for n in cohort if n.known is None or any(n.update.wanted_states)]
+        """Train the updates of a cohort that are not trained yet."""
+        untrained = [n.update for n in cohort if n.trained is None or any(n.update.wanted_states)]
         weights_C: Weights = {}
         states: Sequence[Weights] = ()
         if untrained:
@@ -157,7 +157,7 @@ class Resolver:
                 if wanted is not None:
                     trained.states.append((wanted, tensors))
         for need in cohort:
-            updated, client = need.known, place.get(need.update)
+            updated, client = need.trained, place.get(need.update)
             if updated is None:
                 assert client is not None
                 updated = {name: values_C[client] for name, values_C in weights_C.items()}

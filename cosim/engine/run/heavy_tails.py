@@ -29,7 +29,7 @@ def remark_on_times(system: Any) -> str | None:
     if moments < 1:
         return (
             "the mean time of an upload is infinite (single-antenna fading without a deadline), so means of "
-            f"times and energies settle nowhere, and their intervals mean nothing. {FIX}"
+            f"times and energies never converge, and their intervals mean nothing. {FIX}"
         )
     if moments < 2:
         return (

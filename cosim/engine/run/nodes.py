@@ -79,13 +79,13 @@ def cloud_of(
     learner: "Learner",
     data: Callable[[], Dataset],
     listener: Callable[[VersionReport], None],
-    known: Checkpoint | None = None,
+    resumed: Checkpoint | None = None,
     digest: Digest | None = None,
 ) -> Cloud:
     """The cloud of cells, with their edge servers; with a checkpoint, of a run that goes on from there.
 
     Args:
-        digest: Of the rows of a run, by which a replay is known again.
+        digest: Of the rows of a run, by which a replay is checked.
 
     Raises:
         ConfigurationError: Parts that do not fit together.
@@ -117,7 +117,7 @@ def cloud_of(
         own_models=OwnModels(shape=learner.shape, rules=by_hand),
         evaluation=system.evaluation,
         listener=listener,
-        known=known,
+        resumed=resumed,
         digest=digest,
         states=fleet.states,
     )

@@ -54,7 +54,7 @@ class PreparedRun:
     """A run that may begin.
 
     Attributes:
-        known: The checkpoint from which it is resumed. None means that it begins at time 0.
+        resumed: The checkpoint from which it goes on. None means that it begins at time 0.
         writer: Saves its tables and its model.
         remarks: On values that are legal, and that users rarely mean.
     """
@@ -63,7 +63,7 @@ class PreparedRun:
     sim: Simulation
     cloud: Cloud
     writer: RunWriter
-    known: Checkpoint | None
+    resumed: Checkpoint | None
     remarks: Sequence[str]
 
 
@@ -91,11 +91,11 @@ def prepare(
         found = found_in(options.out, config, sources, *how, waits=options.as_found)
     if isinstance(found, Result) and options.as_found:
         return found
-    known = stopped(found)
+    resumed = stopped(found)
     samples = _Samples(system, options.data_dir)
     learner = _learner(system, network, first, samples, options)
-    if options.out is not None and known is not None:
-        check_fits(known, learner, options.out)
+    if options.out is not None and resumed is not None:
+        check_fits(resumed, learner, options.out)
         check_samples(samples.hash, options.out)
     needs = _Needs(system, learner, options)
     needs.check_least()
@@ -119,12 +119,14 @@ def prepare(
         digest,
         described.columns,
     )
-    writer = _writer(system, ground.sim, rows, learner, config, origin, known, digest, options, while_played)
+    writer = _writer(
+        system, ground.sim, rows, learner, config, origin, resumed, digest, options, while_played
+    )
     nodes = system, ground.sim, cells, learner, samples.dataset, writer.heard
-    cloud = cloud_of(*nodes, known, digest)
+    cloud = cloud_of(*nodes, resumed, digest)
     if options.out is not None:
         _begin_folder(options.out, config, origin, None if resumes else while_played, writer)
-    return PreparedRun(system, ground.sim, cloud, writer, known, remarks)
+    return PreparedRun(system, ground.sim, cloud, writer, resumed, remarks)
 
 
 def _check_network(network: Any) -> None:
@@ -194,7 +196,7 @@ def _writer(
     learner: "Learner",
     config: dict[str, Any],
     origin: dict[str, Any],
-    known: Checkpoint | None,
+    resumed: Checkpoint | None,
     digest: Digest | None,
     options: RunOptions,
     while_played: ExitStack,
@@ -208,7 +210,7 @@ def _writer(
         listener = shown_and_heard(show, system.end, listener)
     while_played.callback(rows.discard)
     every, keep = options.checkpoint_every, options.keep
-    return RunWriter(rows, sim, learner, config, known, listener, every, keep, column, digest, origin)
+    return RunWriter(rows, sim, learner, config, resumed, listener, every, keep, column, digest, origin)
 
 
 class _Needs:
@@ -256,7 +258,7 @@ def _how_learned(
         if learner.manner.cannot_batch is not None:
             _say(options, learner.manner.words)
     if system.evaluation.learns:
-        own_weights = first.known_by.get("weights") if system.initial_weights == "network" else None
+        own_weights = first.identity.get("weights") if system.initial_weights == "network" else None
         told |= {"samples": samples.hash, "initial_weights": own_weights or first.words}
         if first.given:
             _say(options, f"first values are {first.words}")

@@ -132,9 +132,9 @@ def _saved(prepared: PreparedRun) -> Result:
     try:
         with interrupts_kept(), rare_collections():
             sim.run(_played(sim, prepared.system, cloud), prepared.system.num_clients)
-        known = prepared.known
-        if known is not None and cloud.progress.version < known.version:
-            raise other_rows(f"version {known.version}, and now ends with {cloud.progress.version}")
+        resumed = prepared.resumed
+        if resumed is not None and cloud.progress.version < resumed.version:
+            raise other_rows(f"version {resumed.version}, and now ends with {cloud.progress.version}")
         writer.time_s, status = sim.now_s, COMPLETE
     except Deadlock as stuck:
         raise with_the_absent(stuck, cloud.fleet.availabilities) from None

@@ -43,7 +43,7 @@ class RunWriter:
         sim: Simulation,
         learner: "Learner",
         config: dict[str, Any],
-        known: Checkpoint | None,
+        resumed: Checkpoint | None,
         listener: Callable[[VersionReport], None],
         checkpoint_every: int | None,
         keep: str,
@@ -52,12 +52,12 @@ class RunWriter:
         origin: dict[str, Any],
     ) -> None:
         self.time_s = 0.0
-        self._keep, self._column, self._best = keep, column, _best_of(known, learner)
+        self._keep, self._column, self._best = keep, column, _best_of(resumed, learner)
         self._digest, self._origin = digest, origin
         self._sim, self._learner, self._listener = sim, learner, listener
         self._checkpoint_every = checkpoint_every
         self._config, self._rows, self._folder = config, rows, rows.folder
-        self._replayed, self.is_replaying = known.version if known else -1, known is not None
+        self._replayed, self.is_replaying = resumed.version if resumed else -1, resumed is not None
         self._evaluated: VersionReport | None = None
         self._kept = self._replayed
         self._save_at = time.monotonic() + _SAVE_EVERY_WALL_S
@@ -137,9 +137,9 @@ class RunWriter:
         return attrs.evolve(result, learned=self._learner.weights(model), network=network)
 
 
-def _best_of(known: Checkpoint | None, learner: "Learner") -> Kept | None:
+def _best_of(resumed: Checkpoint | None, learner: "Learner") -> Kept | None:
     """The model that a stopped run keeps so far."""
-    if known is None:
+    if resumed is None:
         return None
-    version = known.version if known.kept_version is None else known.kept_version
-    return Kept(known.evaluation_of(version), learner.stored_model(known.learned))
+    version = resumed.version if resumed.kept_version is None else resumed.kept_version
+    return Kept(resumed.evaluation_of(version), learner.stored_model(resumed.learned))

@@ -88,7 +88,8 @@ class Cloud(Server):
         fleet: The clients of all cells.
         workload: Operations and bits of training and carrying a part of the model.
         own_models: What clients have in place of tensors of the global model.
-        known: A checkpoint of this very run, up to which nothing is learned again. None means none.
+        resumed: The checkpoint from which the run goes on, up to which nothing is learned again. None
+            means that it begins at time 0.
         digest: Digest of the rows of the run, which its replay up to the checkpoint must repeat. None means
             that none is kept.
         journal: Numbers that are read from weights on the way.
@@ -104,10 +105,12 @@ class Cloud(Server):
     own_models: OwnModels
     evaluation: EvaluationTimes
     listener: Callable[[VersionReport], None]
-    known: Checkpoint | None = None
+    resumed: Checkpoint | None = None
     digest: Digest | None = None
     journal: Journal = attrs.field(
-        default=attrs.Factory(lambda self: Journal(self.known.journal if self.known else {}), takes_self=True)
+        default=attrs.Factory(
+            lambda self: Journal(self.resumed.journal if self.resumed else {}), takes_self=True
+        )
     )
     name: str = CLOUD
     living: dict[str, PendingModel] = attrs.field(factory=dict, init=False)
@@ -241,7 +244,7 @@ class Cloud(Server):
         return self._new_version(sim, progress, model)
 
     def _new_version(self, sim: Simulation, progress: Progress, model: PendingModel) -> PendingModel:
-        standing, known = self._standing, self.known
+        standing, resumed = self._standing, self.resumed
         if self.evaluation.learns:
             others = {name: other for name, other in self.living.items() if other is not model}
         else:
@@ -249,9 +252,9 @@ class Cloud(Server):
             model = PendingModel()  # it is never read, so let go of what it would be made of
         model.version = progress.version
         moment = sim.recorder.moment(progress.time_s, progress.num_global_rounds)
-        if known and progress.version == known.version:
-            known.check_rows(progress.time_s, {} if self.digest is None else self.digest.at(moment))
-            known.settle(self.learner, model, self.states, others, self._asked)
+        if resumed and progress.version == resumed.version:
+            resumed.check_rows(progress.time_s, {} if self.digest is None else self.digest.at(moment))
+            resumed.restore(self.learner, model, self.states, others, self._asked)
         standing.last = VersionReport(
             progress, None, model, dict(self.states), others, moment=moment, journal=self.journal.numbers
         )
@@ -266,13 +269,13 @@ class Cloud(Server):
 
     def _evaluate(self, sim: Simulation) -> None:
         """Evaluate the last version, where anything is learned."""
-        standing, known = self._standing, self.known
+        standing, resumed = self._standing, self.resumed
         last = standing.last
         progress = standing.evaluated = last.progress
         if not self.evaluation.learns:
             return
-        if known and progress.version <= known.version:
-            evaluation = known.evaluation_of(progress.version, progress.time_s)
+        if resumed and progress.version <= resumed.version:
+            evaluation = resumed.evaluation_of(progress.version, progress.time_s)
         else:
             self.learner.compute(last.model, *last.states.values(), *last.living.values())
             metrics = named_metrics(self.learner.task.metrics)

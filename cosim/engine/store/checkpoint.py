@@ -179,7 +179,7 @@ class Checkpoint:
             f"other {' and '.join(differ)} up to version {self.version}, at {time_s:.15g} s, than the replay"
         )
 
-    def settle(
+    def restore(
         self,
         learner: "Learner",
         model: PendingModel,

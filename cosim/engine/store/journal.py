@@ -14,20 +14,20 @@ class Journal:
     """Numbers by name.
 
     Args:
-        known: Numbers of the run that is resumed; none of them is computed again.
+        earlier: Numbers of the run that is resumed; none of them is computed again.
 
     Attributes:
         numbers: Name -> values, of this run so far.
     """
 
-    def __init__(self, known: Mapping[str, NDArray[np.float64]]) -> None:
-        self._known = known
+    def __init__(self, earlier: Mapping[str, NDArray[np.float64]]) -> None:
+        self._earlier = earlier
         self.numbers: dict[str, NDArray[np.float64]] = {}
 
     def read(self, name: str, compute: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
         """The values of a name, computed unless they are known; read-only."""
         if name not in self.numbers:
-            values = self._known[name] if name in self._known else compute()
+            values = self._earlier[name] if name in self._earlier else compute()
             values.flags.writeable = False
             self.numbers[name] = values
         return self.numbers[name]

@@ -123,14 +123,14 @@ def _check_is_of(folder: Path, config: dict[str, Any], sources: Sources) -> None
     """Refuse a folder with a run of another configuration, or of parts whose source was another."""
     check_version(folder)
     try:
-        known = read_json(folder / CONFIG)
+        written = read_json(folder / CONFIG)
     except ValueError as error:
         raise ConfigurationError(
             f"resume: {shown(folder / CONFIG)}: damaged ({error}). Remove the folder, and start the "
             "run again."
         ) from None
-    if known != {name: value for name, value in config.items() if name in known or name != "network"}:
-        check_network(known.get("network"), config["network"], f"resume: {shown(folder)}")
+    if written != {name: value for name, value in config.items() if name in written or name != "network"}:
+        check_network(written.get("network"), config["network"], f"resume: {shown(folder)}")
         raise ConfigurationError(
             f"resume: {shown(folder)} holds a run of another configuration. Use its own config.json, "
             "or another folder."
@@ -149,21 +149,23 @@ def _check_code(folder: Path) -> None:
         )
 
 
-def check_fits(known: Checkpoint, learner: "Learner", folder: Path) -> None:
+def check_fits(checkpoint: Checkpoint, learner: "Learner", folder: Path) -> None:
     """Refuse a checkpoint that is whole, and of another network or task, or of another model than it scores.
 
     Raises:
         ConfigurationError: It is one.
     """
     wanted = {name: tuple(shape) for name, shape in learner.shape.tensors.items()}
-    shapes = [{name: of.shape for name, of in each.items()} for each in (known.weights, known.learned)]
+    shapes = [
+        {name: of.shape for name, of in each.items()} for each in (checkpoint.weights, checkpoint.learned)
+    ]
     if shapes != [wanted, wanted]:
         raise damaged(folder / FILE, "its weights are those of another network")
-    score = known.evaluation_of(known.version)
-    if any(list(row.measures) != list(learner.measures) for row in known.evaluations):
+    score = checkpoint.evaluation_of(checkpoint.version)
+    if any(list(row.measures) != list(learner.measures) for row in checkpoint.evaluations):
         raise damaged(folder / FILE, "its evaluations are those of another task")
-    if not all(np.isfinite(values).all() for values in known.weights.values()):
-        found = learner.evaluate(learner.stored_model(known.weights))
+    if not all(np.isfinite(values).all() for values in checkpoint.weights.values()):
+        found = learner.evaluate(learner.stored_model(checkpoint.weights))
         if [*map(math.isfinite, found.values())] != [*map(math.isfinite, score.scores.values())]:
             raise damaged(folder / FILE, "it has weights that are not finite, and an evaluation that is")
 
@@ -174,8 +176,8 @@ def check_samples(found: str | None, folder: Path) -> None:
     Args:
         found: Hash of the samples at hand. None means that they are not a user's own.
     """
-    known = noted(folder).get("samples")
-    if found is not None and known is not None and found != known:
+    noted_hash = noted(folder).get("samples")
+    if found is not None and noted_hash is not None and found != noted_hash:
         raise ConfigurationError(
             f"resume: {shown(folder)}: was started with other samples than its data gives now. Restore "
             "the data, or use another folder."

@@ -24,7 +24,7 @@ _MOST = 8
 class _Known(NamedTuple):
     stamp: tuple[int, ...]
     content: str
-    is_settled: bool
+    is_final: bool
     found: Any
 
 
@@ -33,12 +33,12 @@ _kept: "OrderedDict[tuple[Any, Path], _Known]" = OrderedDict()
 
 def once(read: Callable[[Path], Read], path: Path) -> Read:
     """Result of `read` for a file, kept until the file changes."""
-    key, stamp, is_settled = (read, path), *_stamp(path)
+    key, stamp, is_final = (read, path), *_stamp(path)
     known = _kept.get(key)
-    if known is None or known.stamp != stamp or not known.is_settled:
+    if known is None or known.stamp != stamp or not known.is_final:
         content = checksum(path)
         found = known.found if known is not None and known.content == content else read(path)
-        _kept[key] = known = _Known(stamp, content, is_settled, found)
+        _kept[key] = known = _Known(stamp, content, is_final, found)
         while len(_kept) > _MOST:
             _kept.popitem(last=False)
     _kept.move_to_end(key)
@@ -50,6 +50,6 @@ def _stamp(path: Path) -> tuple[tuple[int, ...], bool]:
     found = path.stat()
     changed_ns = max(found.st_mtime_ns, found.st_ctime_ns)
     tick_s = FINE_S if changed_ns % 10**9 else COARSE_S
-    is_settled = time.time() - changed_ns / 1e9 > tick_s
+    is_final = time.time() - changed_ns / 1e9 > tick_s
     stamp = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
-    return stamp, is_settled
+    return stamp, is_final

@@ -59,7 +59,7 @@ class Lanes(Machine):
             self._line.append((now_s, number))
         if not self.has_turns:
             self._deal(now_s)
-        self.is_settled = not (self._line and self._num_free)
+        self.awaits_end = bool(self._line and self._num_free)
         self.next_change_s = self._changes[0][0] if self._changes else math.inf
 
     @override

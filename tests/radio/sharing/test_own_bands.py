@@ -65,7 +65,7 @@ class Turns(Machine):
             self.ends_s[self.sends] = now_s
             self.sends, self.next_change_s = None, math.inf
         self.line = [number for number in (*self.line, *starts) if number not in stops]
-        self.is_settled = self.sends is not None or not self.line
+        self.awaits_end = self.sends is None and bool(self.line)
 
     def end_instant(self, now_s):
         self.line.sort()
