@@ -13,6 +13,8 @@ from scenarios.results import across, inventory
 from scenarios.results.inventory import rows
 from scenarios.results.inventory.items import named, numbers, numbers_of
 
+pytestmark = pytest.mark.quick
+
 PAPERS = rows.papers()
 KEPT = results.kept()
 COMMAND = "python -m scenarios.results"
