@@ -53,6 +53,11 @@ class Axis(NamedTuple):
             return place * (most / least) ** beside
         return place + beside * (most - least)
 
+    def side(self, value: float) -> str:
+        """Side of words that stand at the edge above a value, so that they stay within the axes."""
+        values = [*self.places]
+        return "center" if len(values) == 1 else {values[0]: "left", values[-1]: "right"}.get(value, "center")
+
 
 def lines_of(designs: Sequence[Design], field: str) -> dict[str, list[Design]]:
     """Designs by what they are called without a field, each line in the order of its values."""
@@ -91,7 +96,8 @@ def factor(axes: Axes, designs: Sequence[Design], amounts: Amounts, field: str, 
         label, has_any = in_legend(_label(name, members, amounts)), any(map(math.isfinite, means))
         axes.plot(places, means, label=label, zorder=2, **look.line(1))
         for design, x in zip(members, places, strict=True):
-            _point(axes, design, x, amounts, encoding[design.name], row=number if has_any else None)
+            edge = (number, along.side(float(design.fields[field]))) if has_any else None
+            _point(axes, design, x, amounts, encoding[design.name], edge)
     has_crosses = any(run.summary.is_diverged for design in designs for run in design.counted)
     if has_crosses:
         axes.plot([], [], "x", color=SHARED, label=DIVERGED)
@@ -113,11 +119,13 @@ def _label(name: str, designs: Sequence[Design], amounts: Amounts) -> str:
     return own if any(amounts.has_mean(design.name) for design in designs) else f"{own}: none"
 
 
-def _point(axes: Axes, design: Design, x: float, amounts: Amounts, look: Look, row: int | None) -> None:
+def _point(
+    axes: Axes, design: Design, x: float, amounts: Amounts, look: Look, edge: tuple[int, str] | None
+) -> None:
     """The point of one design, with what stands beside it.
 
     Args:
-        row: Of notes at the edge, by lines. None means no notes.
+        edge: Row and side of a note at the upper edge. None means no notes.
     """
     name, mean, note = design.name, amounts.mean(design.name), amounts.note(design.name)
     at_edge = axes.get_xaxis_transform()
@@ -130,8 +138,9 @@ def _point(axes: Axes, design: Design, x: float, amounts: Amounts, look: Look, r
         dots = amounts.dots(name)
         axes.plot([x] * len(dots), dots, ".", color=look.colour, markersize=5)
         annotate(axes, note, (x, mean), look.colour)
-    elif note and row is not None:
-        place = {"xycoords": at_edge, "xytext": (0, -2 - 8 * row), "ha": "center", "va": "top"}
+    elif note and edge is not None:
+        row, side = edge
+        place = {"xycoords": at_edge, "xytext": (0, -2 - 8 * row), "ha": side, "va": "top"}
         annotate(axes, note, (x, 1.0), look.colour, **place)
 
 

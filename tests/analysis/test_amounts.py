@@ -94,6 +94,10 @@ def test_notes_stand_where_a_seed_missed(study):
     (missed,) = (d.name for d in study.designs if d.fields["bandwidth_hz"] == 2e6 and "HFedAvg" in d.name)
     assert notes["4 of 5"][1] == pytest.approx(amounts.mean(missed))
     assert notes["0 of 5"] == pytest.approx((1.0, 1.0), rel=0.05)  # at the upper edge
+    (at_edge,) = (text for text in drawn.texts if text.get_text() == "0 of 5")
+    assert (
+        at_edge.get_window_extent().x0 > drawn.get_window_extent().x0
+    )  # of the least value, within the axes
     assert "“4 of 5”: 4 of 5 runs reached the target" in amounts.in_words()
     assert "95 % intervals" in amounts.in_words()
 
