@@ -95,9 +95,8 @@ def test_notes_stand_where_a_seed_missed(study):
     assert notes["4 of 5"][1] == pytest.approx(amounts.mean(missed))
     assert notes["0 of 5"] == pytest.approx((1.0, 1.0), rel=0.05)  # at the upper edge
     (at_edge,) = (text for text in drawn.texts if text.get_text() == "0 of 5")
-    assert (
-        at_edge.get_window_extent().x0 > drawn.get_window_extent().x0
-    )  # of the least value, within the axes
+    drawn.figure.set_size_inches(2.0, 2.0)
+    assert at_edge.get_window_extent().x0 > drawn.get_window_extent().x0  # though of the least value
     assert "“4 of 5”: 4 of 5 runs reached the target" in amounts.in_words()
     assert "95 % intervals" in amounts.in_words()
 
