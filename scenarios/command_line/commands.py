@@ -42,6 +42,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim plot studies/bandwidth --kind accuracy-time --out fig.pdf    one picture to paste
   cosim trace runs/a                    a run as a timeline for Perfetto
   cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
+  cosim reproduce --all --quick         all figures, one after the other, and one table
   cosim validate success-rate           simulation against theory; exit code 1 where they disagree
   cosim validate mine.py:law            a formula of your own beside the clock
   cosim data                            data sets on this machine; cosim data get fashion-mnist: download one
@@ -49,7 +50,8 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim --version                       which cosim this is
 
 An option is a field's path, or as much of its end as tells it from the others.
-Exit codes: 0 done, 1 a check failed, 2 bad input, 130 interrupted, 143 terminated.
+Exit codes: 0 done, 1 a check failed, 2 bad input, 3 too noisy to tell (more seeds would), 130 interrupted,
+143 terminated.
 """
 
 COMMANDS = {

@@ -1,7 +1,10 @@
 """`cosim reproduce` and `cosim validate`: what papers show and theory says, beside what is simulated."""
 
+from collections.abc import Sequence
+
 from cosim.configuration import ConfigurationError
-from scenarios.command_line.arguments import first_word, parse
+from scenarios.command_line import reproductions
+from scenarios.command_line.arguments import first_word, parse, switched
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
 
 LAWS, OWN = "delay-laws", ("FILE.py:LAW", "MODULE:LAW")
@@ -15,31 +18,42 @@ def is_own(name: str) -> bool:
 
 def reproduce(arguments: list[str]) -> int:
     """`cosim reproduce`."""
-    return _main("reproduce", arguments)
+    asks_for_all, rest = switched(reproductions.ALL, arguments)
+    if asks_for_all:
+        return reproductions.play_every(rest)
+    name, rest = first_word(arguments)
+    if name is None:
+        return _usage("reproduce", arguments, about=reproductions.ABOUT)
+    return reproductions.play(name, rest)
 
 
 def validate(arguments: list[str]) -> int:
     """`cosim validate`."""
-    return _main("validate", arguments)
-
-
-def _main(command: str, arguments: list[str]) -> int:
     name, rest = first_word(arguments)
-    own = OWN if command == "validate" else ()
-    known, noun = f"Known: {', '.join((*catalogue(command), *own))}", ROOMS[command].noun
-    if name is None and arguments in ([], ["-h"], ["--help"]):
-        print(f"usage: cosim {command} NAME [options]; --help after a name says which\n\n{known}")
-        return 0
     if name is None:
-        raise ConfigurationError(f"cosim {command}: needs a {noun}. Give it before any option. {known}.")
-    if own and is_own(name):
-        module = find(command, LAWS)
+        return _usage("validate", arguments, OWN)
+    if is_own(name):
+        module = find("validate", LAWS)
         usual = module.of_own(name)
     else:
-        module = find(command, name, own)
+        module = find("validate", name, OWN)
         usual = module.Options()
-    options = parse(module.Options, f"cosim {command} {name}", rest, usual, module.__doc__)
+    options = parse(module.Options, f"cosim validate {name}", rest, usual, module.__doc__)
     from analysis.plots import drawing  # not before there is something to draw
 
     with drawing():
         return module.main(options)
+
+
+def _usage(command: str, arguments: list[str], others: Sequence[str] = (), about: str = "") -> int:
+    """Print what can be named; exit code 0 where that was asked for.
+
+    Raises:
+        ConfigurationError: Options were given.
+    """
+    known, noun = f"Known: {', '.join((*catalogue(command), *others))}", ROOMS[command].noun
+    if arguments not in ([], ["-h"], ["--help"]):
+        raise ConfigurationError(f"cosim {command}: needs a {noun}. Give it before any option. {known}.")
+    lines = (f"usage: cosim {command} NAME [options]; --help after a name says which", about, known)
+    print("\n\n".join(filter(None, lines)))
+    return 0

@@ -35,7 +35,7 @@ from cosim.records.rows import (
 from cosim.records.summary import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
-from scenarios.command_line import commands, convert, looking, run
+from scenarios.command_line import commands, convert, looking, reproductions, run
 from scenarios.command_line import study as study_command
 from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
@@ -334,6 +334,11 @@ def _commands() -> Iterator[str]:
 
 def _options_of_each(command: str) -> Iterator[str]:
     """The options of reproductions or validations, together where they are the same class."""
+    if command == "reproduce":
+        yield (
+            f"`{reproductions.ALL}` in the place of a name: all of them, one after the other, and one table. "
+            f"{reproductions.CODES}"
+        )
     owners: dict[type, list[str]] = {}
     for name in catalogue(command):
         owners.setdefault(find(command, name).Options, []).append(f"`{name}`")

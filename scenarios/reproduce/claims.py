@@ -15,7 +15,7 @@ of an event that all of them may have missed.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
@@ -36,6 +36,12 @@ HELD = 2
 """Evaluations in a row at which a target must be reached, so that a single lucky one decides nothing."""
 
 COMES_OUT, DOES_NOT_SHOW, TOO_NOISY = "comes out", "does not show", "too noisy"
+
+
+def worst(verdicts: Iterable[str]) -> str:
+    """Verdict on all of several: does not show, where one does not; else too noisy, where one is."""
+    found = {*verdicts, COMES_OUT}
+    return next(verdict for verdict in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if verdict in found)
 
 
 @attrs.frozen(kw_only=True)
@@ -146,7 +152,7 @@ class Claim:
     Attributes:
         paper: Its statement.
         quantities: All of which must lie in their ranges.
-        is_required: True if the command fails where it does not come out.
+        is_required: True if the command fails where it does not show.
         is_ours: Something that we hold our numbers against and the paper does not say.
     """
 
@@ -164,8 +170,7 @@ class Claim:
     @property
     def verdict(self) -> str:
         """Verdict on all quantities together."""
-        verdicts = {found.verdict for found in self.found}
-        return next(v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts)
+        return worst(found.verdict for found in self.found)
 
 
 def asked(least: float, most: float) -> str:

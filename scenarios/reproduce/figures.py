@@ -31,6 +31,7 @@ from cosim.studies.asker import Asker
 from cosim.studies.executors import played, pool
 from cosim.studies.order import Order, play
 from cosim.studies.watch import watch
+from scenarios.command_line import executor
 from scenarios.command_line.console import made
 from scenarios.reproduce.claims import HELD
 
@@ -39,7 +40,7 @@ Runs = dict[str, list[cosim.Result]]
 
 SEEDS = 5
 _COSTS = "costs.json"
-_OF_THE_MACHINE = ("out", "data_dir", "workers", "device")
+_OF_THE_MACHINE = ("out", "data_dir", "executor", "workers", "device")
 
 
 @attrs.frozen(kw_only=True)
@@ -54,6 +55,7 @@ class Options:
         seeds: Seeds, one after another from --seed on. None means as many as the claims need.
         out: Folder of the figure. None means figures/NAME, with the form behind.
         data_dir: Folder with the data set's files. None means the usual places.
+        executor: processes of this machine, or dask (a cluster of this machine), or dask=tcp://HOST:PORT.
         workers: Runs at a time. None means one per core.
         device: Where the learning is computed: cpu or cuda.
     """
@@ -66,6 +68,7 @@ class Options:
     seeds: int | None = None
     out: Path | None = None
     data_dir: Path | None = None
+    executor: str = "processes"
     workers: int | None = None
     device: str = "cpu"
 
@@ -109,7 +112,7 @@ def at_least(limits: Mapping[str, int], options: Any) -> None:
 
 
 def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
-    """Run every design with every seed that is missing, as many at a time as there are cores.
+    """Run every design with every seed that is missing, as many at a time as the executor bears.
 
     Args:
         figure: Names the folder.
@@ -138,7 +141,10 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
         num_ended = len(orders) - len(wanted)
         watching.tell(num_ended, len(orders), 0)
         if wanted:
-            with pool(None, options.workers) as processes:
+            with (
+                executor.pool(options.executor, options.workers) as (chosen, num_at_once),
+                pool(chosen, num_at_once) as processes,
+            ):
                 for key, outcome in played(processes, _timed, wanted):
                     _take_note(figure, folder, orders[key], outcome)
                     num_ended += 1

@@ -23,6 +23,7 @@ from analysis.samples import samples
 from cosim.files.on_disk import place, replace
 from cosim.studies.study import Study
 from scenarios.command_line.console import console, save_picture, save_table
+from scenarios.command_line.executor import pool
 from scenarios.reproduce.ranking_algorithms import ALGORITHMS, REFERENCE, SETTINGS, Rates
 from scenarios.reproduce.ranking_shown import frame, latex, picture, show
 
@@ -43,6 +44,7 @@ class Options:
         target: Accuracy that is to be reached, and held for two evaluations; none: 0.85, or 0.8 in the quick
             form.
         out: Folder of table, picture and runs; none: figures/ranking, with the form behind.
+        executor: processes of this machine, or dask (a cluster of this machine), or dask=tcp://HOST:PORT.
         workers: Runs at a time; none: one per core.
     """
 
@@ -52,6 +54,7 @@ class Options:
     num_rounds: int | None = None
     target: float | None = None
     out: Path | None = None
+    executor: str = "processes"
     workers: int | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -95,7 +98,8 @@ def played(designs: Designs, seeds: int, first_seed: int, folder: Path, options:
     }
     study = Study(systems, seeds=seeds, targets=(target,), held=2)
     title = f"{NAME}, {folder.name}"
-    runs = study.run(folder, scenario=NAME, num_workers=options.workers, progress=title)
+    with pool(options.executor, options.workers) as (executor, num_at_once):
+        runs = study.run(folder, scenario=NAME, executor=executor, num_workers=num_at_once, progress=title)
     if len(failed := runs[runs["status"] != "complete"]):
         name, why = failed[["name", "error"]].iloc[0]
         raise cosim.ConfigurationError(

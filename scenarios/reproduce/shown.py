@@ -3,7 +3,6 @@
 import math
 import os
 import platform
-import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,11 +13,15 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 import cosim
+from cosim.configuration.words import in_words
 from cosim.engine.store.provenance import noted, provenance
 from cosim.files.on_disk import shown, write_json
 from scenarios.command_line.console import console, made, save_picture, save_table
-from scenarios.reproduce.claims import COMES_OUT, Claim
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, Claim, worst
 from scenarios.reproduce.figures import Options, known_costs
+
+EXIT_CODES = {COMES_OUT: 0, DOES_NOT_SHOW: 1, TOO_NOISY: 3}
+"""Verdict on the required claims -> exit code; 2 is a command's that could not be carried out."""
 
 
 def tell(
@@ -30,24 +33,32 @@ def tell(
     runs: Iterable[cosim.Result] = (),
     *,
     folder: str | None = None,
+    took_s: float = 0.0,
 ) -> int:
     """Write table, picture and claims, and print the claims beside the paper's.
 
     Args:
         runs: Runs that the claims are about.
         folder: Folder of several figures. None means the figure's own.
+        took_s: Processor time of a figure without runs.
 
     Returns:
-        The exit code: 1 where a required claim does not come out.
+        The exit code: 1 where a required claim does not show, 3 where one is only too noisy.
     """
     out = made(options.folder(folder or figure))
     save_table(table, out / f"{figure}.csv")
     save_picture(picture, out / f"{figure}.png")
-    write_json(out / f"{figure}.json", as_json(figure, options, claims, out, runs))
+    write_json(out / f"{figure}.json", as_json(figure, options, claims, out, runs, took_s))
     console.print(claims_table(figure, options, claims))
     for words, ending in (("Table", "csv"), ("Picture", "png"), ("Claims", "json")):
         console.print(f"{words + ':':8} {shown(out / f'{figure}.{ending}')}", soft_wrap=True)
-    return int(any(claim.is_required and claim.verdict != COMES_OUT for claim in claims))
+    noisy = [claim.paper for claim in claims if claim.is_required and claim.verdict == TOO_NOISY]
+    verdict = worst(claim.verdict for claim in claims if claim.is_required)
+    if verdict == TOO_NOISY:
+        num = len(options.every_seed)
+        few = f"Too noisy with {in_words('num_seeds', num)}: {'; '.join(noisy)}."
+        console.print(f"{few} Use --seeds {4 * num}, which halves the intervals.", soft_wrap=True)
+    return EXIT_CODES[verdict]
 
 
 def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Table:
@@ -67,12 +78,17 @@ def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Tabl
 
 
 def as_json(
-    figure: str, options: Options, claims: Sequence[Claim], out: Path, runs: Iterable[cosim.Result]
+    figure: str,
+    options: Options,
+    claims: Sequence[Claim],
+    out: Path,
+    runs: Iterable[cosim.Result],
+    took_s: float = 0.0,
 ) -> dict[str, Any]:
     """Claims with their intervals; time and commits of their runs, or else of this command."""
     costs, played = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
     folders = [folder.relative_to(out).as_posix() for folder in played]
-    cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else time.process_time()
+    cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else took_s
     return {
         "figure": figure,
         "command": options.command(figure),

@@ -44,6 +44,12 @@ def verdicts(folder: Path, figure: str) -> list[str]:
     return [claim["verdict"] for claim in claimed(folder, figure)]
 
 
+def exit_code_of(claims: Iterable[Mapping[str, Any]]) -> int:
+    """The one that claims in a NAME.json ask for."""
+    required = {claim["verdict"] for claim in claims if claim["is_required"]}
+    return 1 if NO in required else 3 if NOISY in required else 0
+
+
 def wrong(folder: Path, figure: str, pieces: Iterable[str]) -> dict[str, str]:
     """Verdicts of the claims that do not come out, by the piece of their sentence that is in this."""
     found = {claim["paper"]: claim["verdict"] for claim in claimed(folder, figure)}

@@ -18,8 +18,8 @@ from cosim.records.summary import RUNNING, SUMMARY, summary_of
 from cosim.studies import watch
 from cosim.studies.study import Study
 from cosim.training.local_steps import SameSteps
-from scenarios.command_line.study import executor
-from scenarios.command_line.study.executor import pool
+from scenarios.command_line import executor
+from scenarios.command_line.executor import pool
 
 BASE = System(
     num_cells=2,

@@ -25,8 +25,8 @@ from cosim.studies.study import Study
 from cosim.studies.table import target_label
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
+from scenarios.command_line.executor import pool
 from scenarios.command_line.study import Options, grid, systems
-from scenarios.command_line.study.executor import pool
 from scenarios.command_line.table import in_words as table_in_words
 from scenarios.command_line.targets import targets
 

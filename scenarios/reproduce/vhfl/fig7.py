@@ -6,6 +6,7 @@ cosim reproduce vhfl-fig7 --quick
 """
 
 import math
+import time
 from itertools import pairwise
 from typing import ClassVar
 
@@ -50,6 +51,7 @@ class Options(figures.Options):
 def main(options: Options) -> int:
     """Simulate, draw, compare."""
     made(options.folder(FIGURE))
+    began_s = time.process_time()
     num_packets = 1_000_000 if options.quick else 2_000_000
     of_seeds = [
         Points(seed=seed, num_packets=num_packets, num_array_packets=5 * num_packets)
@@ -64,7 +66,9 @@ def main(options: Options) -> int:
         ignore_index=True,
     )
     first = measured[measured["seed"] == options.seed]
-    return tell(FIGURE, options, claims(of_seeds[0], measured), measured, drawn(of_seeds[0], first))
+    took_s = time.process_time() - began_s
+    picture = drawn(of_seeds[0], first)
+    return tell(FIGURE, options, claims(of_seeds[0], measured), measured, picture, took_s=took_s)
 
 
 def claims(points: Points, measured: pd.DataFrame) -> list[Claim]:

@@ -1,4 +1,4 @@
-"""Executor: where the runs of a study go, processes of this machine or a Dask cluster."""
+"""Executor: where the runs of a study or a figure go, processes of this machine or a Dask cluster."""
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
