@@ -1,12 +1,11 @@
 """Theorems 1 and 3 of HIST in their limits, where they fail, and against HIST played on quadratics."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import attrs
 import numpy as np
 import pytest
+from fixtures.hist_on_quadratics import Quadratics, coupled, play, random_masks
 
 from analysis.closed_forms.hist_convergence import HistBound, mean_largest_fraction
 
@@ -132,96 +131,6 @@ def test_what_cannot_be_is_refused(broken, rule):
 
 
 # --- HIST played on quadratics ------------------------------------------------------------------------------
-
-
-class Quadratics(NamedTuple):
-    """F_i(x) = x A x / 2 - b_i x: one Hessian for all, so that all constants are exact, at every model.
-
-    Attributes:
-        hessian: A, shape (d, d).
-        pulls: b_i of the clients of every cell, shape (clients, d) each.
-        noise: Standard deviation of every element of a stochastic gradient.
-    """
-
-    hessian: np.ndarray
-    pulls: list[np.ndarray]
-    noise: float = 0.0
-
-    @property
-    def pull(self) -> np.ndarray:
-        return np.mean([b.mean(axis=0) for b in self.pulls], axis=0)
-
-    def loss(self, x: np.ndarray) -> float:
-        return float(x @ self.hessian @ x / 2.0 - self.pull @ x)
-
-    def constants(self) -> dict[str, object]:
-        """Numbers that the theorems need of the losses."""
-        in_cells = [((b - b.mean(axis=0)) ** 2).sum(axis=1).mean() for b in self.pulls]
-        of_cells = [((b.mean(axis=0) - self.pull) ** 2).sum() for b in self.pulls]
-        return {
-            "smoothness": float(np.linalg.eigvalsh(self.hessian).max()),
-            "gradient_variance": len(self.hessian) * self.noise**2,
-            "cell_dissimilarity": float(np.mean(of_cells)),
-            "client_dissimilarity": float(max(in_cells)),
-            "num_clients": tuple(map(len, self.pulls)),
-        }
-
-    def gap(self, x: np.ndarray) -> float:
-        return self.loss(x) - self.loss(np.linalg.solve(self.hessian, self.pull))
-
-
-def random_masks(sizes: Sequence[int], num_runs: int, rng: np.random.Generator) -> np.ndarray:
-    """Which parameters each cell holds, shape (cells, runs, d)."""
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    drawn = rng.permuted(np.broadcast_to(owners, (num_runs, len(owners))), axis=1)
-    return np.stack([drawn == cell for cell in range(len(sizes))])
-
-
-def play(
-    problem: Quadratics,
-    start: np.ndarray,
-    masks: Callable[[int], np.ndarray],
-    *,
-    rounds: tuple[int, int, int],
-    learning_rate: float,
-    rng: np.random.Generator,
-    num_runs: int = 1,
-    mse: float = 0.0,
-) -> tuple[float, float]:
-    """Algorithm 1 of the paper in T, E, H rounds, eq. 27 with the right sign if mse > 0 (of one element).
-
-    Returns:
-        Mean ||grad f||^2 of the virtual models, mean ||x^t||^2.
-    """
-    num_global, num_edge, num_steps = rounds
-    x = np.tile(start, (num_runs, 1))
-    gradients, models = [], []
-    for t in range(num_global):
-        models.append((x**2).sum(axis=1).mean())
-        held = masks(t)
-        cells = [x * mask for mask in held]
-        for _ in range(num_edge):
-            gradients.append(((sum(cells) @ problem.hessian - problem.pull) ** 2).sum(axis=1).mean())
-            for j, mask in enumerate(held):
-                updated = []
-                for b in problem.pulls[j]:
-                    w = cells[j]
-                    for _ in range(num_steps):
-                        noise = problem.noise * rng.normal(size=w.shape)
-                        w = w - learning_rate * mask * (w @ problem.hessian - b + noise)
-                    updated.append(w)
-                z = math.sqrt(mse) * rng.normal(size=x.shape)
-                cells[j] = np.mean(updated, axis=0) - learning_rate * mask * z
-        x = sum(cells)
-    return float(np.mean(gradients)), float(np.mean(models))
-
-
-def coupled(sizes: Sequence[int], num_clients: Sequence[int], rng: np.random.Generator) -> Quadratics:
-    """A random problem with parameters that act on each other."""
-    d = sum(sizes)
-    root = rng.normal(size=(d, d))
-    pulls = [rng.normal(size=d) + rng.normal(size=(n, d)) for n in num_clients]
-    return Quadratics(root @ root.T / d + 0.1 * np.eye(d), pulls, noise=0.5)
 
 
 def test_one_client_plays_gradient_descent():

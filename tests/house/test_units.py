@@ -74,14 +74,14 @@ NO_UNIT = {
     "Cosine": {"initial", "last"},
     "Dirichlet": {"alpha"},
     "EdgeRoundLatency": {"fraction"},
-    "HistBound": {
+    "HistBound": {"largest_fraction", "mse"},
+    "PartialHistBound": {"largest_fraction"},
+    "HistSetting": {
         "cell_dissimilarity",
         "client_dissimilarity",
         "gradient_variance",
         "initial_gap",
-        "largest_fraction",
         "learning_rate",
-        "mse",
         "smoothness",
         "square_model",
     },
