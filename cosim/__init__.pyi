@@ -41,7 +41,7 @@ from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.protocols.hist import Hist
 from cosim.protocols.port import Protocol
-from cosim.queues.public_network import PublicNetwork
+from cosim.queues.queued_link import QueuedLink
 from cosim.radio.fading import Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.radio import Radio
@@ -79,7 +79,7 @@ __all__ = [
     "PerClient",
     "PerGroup",
     "Protocol",
-    "PublicNetwork",
+    "QueuedLink",
     "Radio",
     "Rayleigh",
     "Result",

@@ -5,7 +5,7 @@ are the same client, and client 10,000 comes after client 9,999.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import overload
 
@@ -15,22 +15,12 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 CLOUD = "cloud"
-_CLIENT = "client-"
 
 
 def client_number(name: str) -> int | None:
     """The number of the client of a name; None if it is another node's."""
     kind, number = by_number(name)
     return number if kind == "client" and number >= 0 else None
-
-
-def client_numbers(names: Iterable[str]) -> NDArray[np.int64]:
-    """The numbers of the clients of many names, shape (names,); -1 if a name is another node's."""
-    start = len(_CLIENT)
-    found = [
-        int(name[start:]) if name.startswith(_CLIENT) and name[start:].isdecimal() else -1 for name in names
-    ]
-    return np.array(found, dtype=np.int64)
 
 
 def edge_name(cell: int) -> str:
@@ -40,7 +30,7 @@ def edge_name(cell: int) -> str:
 
 def client_name(number: int) -> str:
     """Name of a client."""
-    return f"{_CLIENT}{number:04d}"
+    return f"client-{number:04d}"
 
 
 @attrs.frozen

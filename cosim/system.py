@@ -4,7 +4,7 @@ The defaults come from the HIST journal paper, Section VI.
 
 Usage::
 
-    system = System(num_cells=2, uplink=PublicNetwork(), protocol=HFedAvg())
+    system = System(num_cells=2, uplink=QueuedLink(), protocol=HFedAvg())
     wider = system.but(num_clients=24, bandwidth_hz=2e6)
     chosen = system.but({"selection.kind": "Oort"})
 """

@@ -1,7 +1,7 @@
-"""VHFL on cell traffic: do the server's observations reach the clients through a busy public network?
+"""VHFL on cell traffic: do the server's observations reach the clients through busy queues?
 
 16 cells predict their throughput. A server that sees every cell's neighbours trains with them; uploads wait
-in the queues of a public network, and the server waits T_p for each. 12 of the 16 clients may upload in a
+in queues with packets of the public, and the server waits T_p for each. 12 of the 16 clients may upload in a
 global round and 10 updates are needed, so T_p is where the closed form has a success rate of 10 / 12.
 
     cosim run vhfl
@@ -12,7 +12,7 @@ global round and 10 updates are needed, so T_p is where the closed form has a su
 from rich.table import Table
 
 from analysis.closed_forms.sojourn import Sojourn
-from cosim import AfterRounds, DrawnDevices, PerGroup, PublicNetwork, Result, System
+from cosim import AfterRounds, DrawnDevices, PerGroup, QueuedLink, Result, System
 from cosim.configuration import from_dict
 from cosim.devices import CyclesPerStep
 from cosim.queues import HyperExponential, OwnPaths
@@ -28,7 +28,7 @@ MIN_PATHS, MIN_UPLOADS = 4, 20
 
 def system() -> System:
     """The configuration."""
-    network = PublicNetwork()
+    uplink = QueuedLink()
     return System(
         num_cells=1,
         num_clients=16,
@@ -39,26 +39,26 @@ def system() -> System:
             min_frequency_hz=PerGroup(values=(1e9,)),
             max_frequency_hz=PerGroup(values=(2e9,)),
         ),
-        uplink=network,
+        uplink=uplink,
         protocol=Vhfl(
             num_local_epochs=5,
             local=VerticalSgd(central_learning_rate=2.0),
             num_senders=NUM_SENDERS,
             num_needed=NUM_NEEDED,
             waiting=UploadDeadline(
-                upload_deadline_s=sojourn(network).waiting_time_s(NUM_NEEDED / NUM_SENDERS)
+                upload_deadline_s=sojourn(uplink).waiting_time_s(NUM_NEEDED / NUM_SENDERS)
             ),
         ),
         end=AfterRounds(num_global_rounds=100),
     )
 
 
-def sojourn(network: PublicNetwork) -> Sojourn:
-    """Theorem 2 for the paths of a network: a message so rare that it slows none that follow."""
-    service = network.service
+def sojourn(uplink: QueuedLink) -> Sojourn:
+    """Theorem 2 for the paths of a queued link: a message so rare that it slows none that follow."""
+    service = uplink.service
     assert isinstance(service, HyperExponential)
     return Sojourn(
-        arrival_rate_per_s=network.arrivals.mean_rate_per_s,
+        arrival_rate_per_s=uplink.arrivals.mean_rate_per_s,
         weights=service.weights,
         rates_per_s=service.rates_per_s,
     )
@@ -67,23 +67,23 @@ def sojourn(network: PublicNetwork) -> Sojourn:
 def report(result: Result) -> Table | str:
     """How many updates arrived in a global round, beside gamma K_0 by the closed form."""
     system = from_dict(System, result.config["system"])
-    protocol, network = system.protocol, system.uplink
+    protocol, uplink = system.protocol, system.uplink
     if (
         not isinstance(protocol, Vhfl)
         or not isinstance(protocol.waiting, UploadDeadline)
-        or not isinstance(network, PublicNetwork)
-        or network.paths != OwnPaths()
-        or not isinstance(network.service, HyperExponential)
-        or network.packet_bits is not None
-        or not 0.0 < network.load < 1.0
+        or not isinstance(uplink, QueuedLink)
+        or uplink.paths != OwnPaths()
+        or not isinstance(uplink.service, HyperExponential)
+        or uplink.packet_bits is not None
+        or not 0.0 < uplink.load < 1.0
     ):
         return (
-            "No closed form says how many updates arrive: Theorem 2 wants a public network of own paths, "
+            "No closed form says how many updates arrive: Theorem 2 wants a queued link with own paths, "
             "hyper-exponential service, a load between 0 and 1, messages of one packet, and a T_p that "
             "counts from the upload."
         )
     num_senders = protocol.num_senders or system.num_clients
-    success_rate = float(sojourn(network).success_rate(protocol.waiting.upload_deadline_s))
+    success_rate = float(sojourn(uplink).success_rate(protocol.waiting.upload_deadline_s))
     table = Table(title="Updates that arrive in a global round", title_justify="left")
     for heading in ("T_p", "gamma (Theorem 2)", "needed K", "gamma K_0", "arrived", "verdict"):
         table.add_column(heading)

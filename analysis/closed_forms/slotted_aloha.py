@@ -92,11 +92,11 @@ def _alone(num_senders: int, num_alone: int, num_channels: int) -> float:
     if num_alone > num_channels:
         return 0.0
     rest, others = num_senders - num_alone, num_channels - num_alone
-    ways = comb(num_channels, num_alone) * perm(num_senders, num_alone) * _nobody_alone(rest, others)
+    ways = comb(num_channels, num_alone) * perm(num_senders, num_alone) * _none_alone(rest, others)
     return ways / num_channels**num_senders
 
 
-def _nobody_alone(num: int, num_channels: int) -> int:
+def _none_alone(num: int, num_channels: int) -> int:
     """a(t, m)."""
     return sum(
         (-1) ** i

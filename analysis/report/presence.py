@@ -25,7 +25,7 @@ _MOST_DESIGNS = 6
 
 def presence(designs: Sequence[Design]) -> dict[str, Any] | None:
     """Number of clients there, wanted, taking part and in time, over time and on average; absent clients."""
-    told = [design for design in designs if any(map(_somebody_was_away, design.counted))]
+    told = [design for design in designs if any(map(_some_were_away, design.counted))]
     if not told:
         return None
     columns: dict[str, Reading] = {
@@ -71,7 +71,7 @@ def _has_edge_rounds(run: Result) -> bool:
     return bool((run.rounds["level"] == "edge").any())
 
 
-def _somebody_was_away(run: Result) -> bool:
+def _some_were_away(run: Result) -> bool:
     if "num_clients" not in run.config["system"]:
         return False
     there = _there_percent(run)

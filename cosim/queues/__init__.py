@@ -1,4 +1,4 @@
-"""Queues: links through a public network with other traffic."""
+"""Queues: links on which updates wait with packets of the public."""
 
 from cosim.doors import door as _door
 

@@ -3,7 +3,7 @@ from cosim.queues.disciplines import FiniteBuffer, FirstComeFirstServed, Impatie
 from cosim.queues.initial_work import InitialWork, NoWork, StationaryWork
 from cosim.queues.paths import OwnPaths, Paths, SharedPath
 from cosim.queues.port import Discipline
-from cosim.queues.public_network import PublicNetwork
+from cosim.queues.queued_link import QueuedLink
 from cosim.queues.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential, ServiceLaw
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "Paths",
     "PoissonArrivals",
     "PublicFirst",
-    "PublicNetwork",
+    "QueuedLink",
     "ServiceLaw",
     "SharedPath",
     "StationaryWork",

@@ -1,4 +1,4 @@
-"""Paths: the port of the rule for clients that share a queue on their way through the public network.
+"""Paths: the port of the rule for clients that share a queue on their way to the server.
 
 Usage::
 

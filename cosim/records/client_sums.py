@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.names import client_numbers
+from cosim.names import client_number
 from cosim.records.columns import Columns, Words
 from cosim.records.rows import BY_CLIENT, DONE, END_OF_RUN, UP, WAIT
 
@@ -86,6 +86,8 @@ def _owners(nodes: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Number of the client of each row, and whether it is a client's, shapes (rows,)."""
     used = np.flatnonzero(np.bincount(nodes.codes, minlength=len(nodes.words)))
     numbers = np.full(len(nodes.words), -1)
-    numbers[used] = client_numbers([nodes.words[code] for code in used.tolist()])
+    for code in used.tolist():
+        if (number := client_number(nodes.words[code])) is not None:
+            numbers[code] = number
     owners = numbers[nodes.codes]
     return owners, owners >= 0

@@ -249,7 +249,7 @@ class ClientTotals(NamedTuple):
 
 
 class Traffic(NamedTuple):
-    """One station of a public network over a whole run: packets that came, and that left without service.
+    """One station of a queued link over a whole run: packets that came, and that left without service.
 
     Packets of clients are among all of them.
     """

@@ -8,7 +8,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_system` | a whole system, whatever it is made of: all the laws of runs |
 | `check_protocol` | a protocol, in a small system; what it reports of weights is what it has used |
 | `check_link` | a link, each way: whole and cut, alone and beside others; what is known beforehand |
-| `check_arrivals` | packets of the public: in order, as often as said; in a network, the laws of a link |
+| `check_arrivals` | packets of the public: in order, as often as said; in a queued link, the laws of a link |
 | `check_local_training` | a training rule: no update depends on which clients are trained beside its own |
 | `check_network` | a network: its own samples and weights are all it depends on; trains as by torch alone |
 | `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |

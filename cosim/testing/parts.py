@@ -19,7 +19,7 @@ from cosim.networks.of_run import network_of
 from cosim.protocols.port import Protocol
 from cosim.queues.arrivals import Arrivals
 from cosim.queues.initial_work import NoWork
-from cosim.queues.public_network import PublicNetwork
+from cosim.queues.queued_link import QueuedLink
 from cosim.queues.service import Deterministic
 from cosim.selection.port import Selection
 from cosim.system import System
@@ -79,7 +79,7 @@ def check_arrivals(arrivals: Arrivals) -> None:
     """
     check_stream(arrivals)
     half_busy = Deterministic(duration_s=0.5 / max(arrivals.mean_rate_per_s, 0.5))
-    check_link(PublicNetwork(arrivals=arrivals, service=half_busy, initial_work=NoWork()))
+    check_link(QueuedLink(arrivals=arrivals, service=half_busy, initial_work=NoWork()))
 
 
 @contract

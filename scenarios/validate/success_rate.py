@@ -1,4 +1,4 @@
-"""Does the clock agree with the success rate of an upload through a busy network (VHFL, Theorem 2, Fig. 7)?
+"""Does the clock agree with the success rate of an upload through busy queues (VHFL, Theorem 2, Fig. 7)?
 
 A packet of a hyper-exponential M/G/1 queue arrives within T_p with probability gamma. For alpha_1 from 0.3
 to 0.9 and gammas from 0.3 to 0.98 the closed form gives T_p; the station on the event clock and the same

@@ -93,7 +93,7 @@ def hist(out: Path | None = None) -> cosim.Result:
     return cosim.run(system, models.build(system.model), scenario="tiny", out=out)
 
 
-def over_the_public_network() -> cosim.Result:
+def through_queues() -> cosim.Result:
     base = vhfl.system()
     data = cosim.evolve(base.data, traffic=Traffic(num_days=4))
     protocol = cosim.evolve(base.protocol, num_local_epochs=1)
@@ -123,9 +123,7 @@ def nothing() -> cosim.Result:
 MADE: dict[Callable[[], cosim.Result], cosim.Result] = {}
 
 
-@pytest.fixture(
-    params=[by_hand, hist, over_the_public_network, with_plans, nothing], ids=lambda f: f.__name__
-)
+@pytest.fixture(params=[by_hand, hist, through_queues, with_plans, nothing], ids=lambda f: f.__name__)
 def result(request: pytest.FixtureRequest) -> cosim.Result:
     if request.param not in MADE:
         MADE[request.param] = request.param()

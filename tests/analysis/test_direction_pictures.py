@@ -15,7 +15,7 @@ DOWN = cosim.radio.Broadcast(bandwidth_hz=1e6)
 
 
 def played(downlink: cosim.Link = DOWN, seed: int = 1, records: str = "all") -> cosim.Result:
-    system = worlds.somebody_late(downlink=downlink, seed=seed, evaluation=cosim.Never())
+    system = worlds.some_late(downlink=downlink, seed=seed, evaluation=cosim.Never())
     devices = cosim.evolve(system.devices, receive_w=0.3)
     return cosim.run(cosim.evolve(system, devices=devices), records=records)
 

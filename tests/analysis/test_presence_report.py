@@ -60,7 +60,7 @@ def test_the_picture_draws_sums_over_cells(result):
     assert sum(drawn["arrived"].get_ydata()) == rows["num_arrived"].sum()
 
 
-def test_the_page_tells_it_where_somebody_was_away(result):
+def test_the_page_tells_it_where_some_were_away(result):
     page = report([result])
     told = page[page.index("Clients that were there") :]
     mean = 100.0 * counts_of(result)["num_present"].mean() / 5

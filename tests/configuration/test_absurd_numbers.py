@@ -51,7 +51,7 @@ ABSURD = {
     ),
     "arrivals": (
         unlike(
-            uplink=cosim.PublicNetwork(
+            uplink=cosim.QueuedLink(
                 arrivals=cosim.queues.PoissonArrivals(rate_per_s=1e20), initial_work=cosim.queues.NoWork()
             )
         ),
@@ -76,7 +76,7 @@ ABSURD = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:PublicNetwork")
+@pytest.mark.filterwarnings("ignore:QueuedLink")
 @pytest.mark.parametrize("name", ABSURD)
 def test_the_run_ends(name, monkeypatch):
     monkeypatch.setattr("cosim.clock.event_loop._MOST_EVENTS", 10_000)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import cosim
 from cosim import ConfigurationError, Never, Result, evolve
@@ -34,6 +35,12 @@ RESULT = cosim.run(SYSTEM)
             (SYSTEM, Path("runs/a")),
             {},
             "must be a torch.nn.Module, or a function that returns one. Use out= for a folder",
+        ),
+        (
+            (SYSTEM, torch.nn.Linear),
+            {},
+            "run: network = Linear: a class: must be a torch.nn.Module, or a function that returns one. "
+            "Use Linear(...)",
         ),
         ((SYSTEM, None, "runs/a"), {}, "run: too many positional arguments. Use run(system, netw"),
         (

@@ -10,7 +10,7 @@ from cosim import (
     GivenSnr,
     HFedAvg,
     PerGroup,
-    PublicNetwork,
+    QueuedLink,
     Radio,
     SameSteps,
     System,
@@ -42,7 +42,7 @@ def test_a_kind_keeps_what_both_have_and_comes_before_its_fields() -> None:
 
 
 def test_a_part_may_be_given_whole() -> None:
-    assert BASE.but(uplink=PublicNetwork()).uplink == PublicNetwork()
+    assert BASE.but(uplink=QueuedLink()).uplink == QueuedLink()
     assert BASE.but(sharing=RedividedShares()).uplink == Radio(sharing=RedividedShares())
     assert BASE.but(snr_db=PerGroup(values=(10.0,))).uplink.link.snr_db.numbers == (10.0,)  # type: ignore[attr-defined]
 

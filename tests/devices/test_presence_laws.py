@@ -42,7 +42,7 @@ SYSTEMS = {
         SMALL, uplink=cosim.Radio(sharing=cosim.radio.RedividedShares(bandwidth_hz=1e6))
     ),
     "blocks": attrs.evolve(SMALL, uplink=cosim.Radio(sharing=cosim.radio.ResourceBlocks(num_blocks=2))),
-    "queues": attrs.evolve(SMALL, uplink=cosim.PublicNetwork()),
+    "queues": attrs.evolve(SMALL, uplink=cosim.QueuedLink()),
     "FedAsync": asynchronous(FedAsync),
     "FedBuff": asynchronous(FedBuff, num_updates=2, starts=ConstantConcurrency(num_in_flight=3)),
     "Poisson": asynchronous(FedBuff, num_updates=2, starts=cosim.protocols.PoissonStarts(rate_per_s=50.0)),

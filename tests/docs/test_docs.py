@@ -783,7 +783,7 @@ def test_a_word_has_a_meaning_and_one_home():
 
 def test_the_reference_has_every_field():
     """A walk of its own, over the values of a system of each kind."""
-    law = cosim.PublicNetwork(service=cosim.queues.Erlang())
+    law = cosim.QueuedLink(service=cosim.queues.Erlang())
     systems = [
         cosim.System(),
         cosim.System(protocol=cosim.HFedAvg(), uplink=law),

@@ -56,7 +56,7 @@ def test_a_run_is_over_with_the_round_that_does_it(end, num_rounds, usual):
 def test_updates_that_are_late_do_not_count(num_updates, num_rounds):
     """Of five that are asked three are in time, in each of two edge rounds."""
     end = cosim.ends.AfterUpdates(num_updates=num_updates)
-    assert len(ends_s(cosim.run(worlds.somebody_late(end=end, evaluation=cosim.Never())))) == num_rounds
+    assert len(ends_s(cosim.run(worlds.some_late(end=end, evaluation=cosim.Never())))) == num_rounds
 
 
 def test_at_its_instant_everything_is_cut_and_paid_for(usual):

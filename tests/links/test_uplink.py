@@ -10,7 +10,7 @@ from cosim import (
     GivenSnr,
     Link,
     PerGroup,
-    PublicNetwork,
+    QueuedLink,
     Radio,
     Simulation,
 )
@@ -62,7 +62,7 @@ UPLINKS = {
     "redivided": radio(RedividedShares(bandwidth_hz=1e6)),
     "blocks": radio(ResourceBlocks(num_blocks=2, block_hz=3e5)),
     "over the air": radio(OverTheAir(bandwidth_hz=1e5)),
-    "queues": PublicNetwork(
+    "queues": QueuedLink(
         arrivals=PoissonArrivals(rate_per_s=0.0), service=Deterministic(duration_s=1e-3), packet_bits=1000
     ),
 }

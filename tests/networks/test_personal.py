@@ -58,7 +58,7 @@ def system(personal: tuple[str, ...], local: cosim.training.LocalTraining = SGD,
     """Five clients in two cells, of whom one never arrives and one never even trains to the end."""
     protocol = cosim.HFedAvg(training=worlds.training(local=local, waiting=worlds.DEADLINE))
     more = {"model": "mlp-12-8-4", "protocol": protocol, "end": cosim.AfterRounds(num_global_rounds=ROUNDS)}
-    return worlds.somebody_late(**(more | {"personal": personal} | changes))
+    return worlds.some_late(**(more | {"personal": personal} | changes))
 
 
 # --- against a loop -----------------------------------------------------------------------------------------

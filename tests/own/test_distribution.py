@@ -103,7 +103,7 @@ CONTRACTS: dict[str, tuple[Callable[..., None], Sequence[object]]] = {
     "protocol": (check_protocol, [lakeside.Cyclic(training=SMALL.protocol.training)]),
     "selection": (check_selection, [lakeside.Turns(num_participants=2)]),
     "uplink": (check_link, [lakeside.Relay()]),
-    "service law": (check_link, [cosim.PublicNetwork(service=lakeside.Gamma())]),
+    "service law": (check_link, [cosim.QueuedLink(service=lakeside.Gamma())]),
     "local training": (check_local_training, [lakeside.KeptMomentum(batch_size=4)]),
     "data and network": (check_data, [lakeside.Bars(), lakeside.system()]),
 }

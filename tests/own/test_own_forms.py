@@ -36,7 +36,7 @@ def band(name: str) -> cosim.System:
 
 
 def queued(discipline: cosim.queues.Discipline) -> cosim.System:
-    way = cosim.PublicNetwork(
+    way = cosim.QueuedLink(
         paths=cosim.queues.SharedPath(), initial_work=cosim.queues.NoWork(), discipline=discipline
     )
     return attrs.evolve(SMALL, uplink=way)

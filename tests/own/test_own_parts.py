@@ -35,8 +35,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BASE = worlds.digits()
 TRAINING = BASE.protocol.training
 CUT = cosim.Hist(training=TRAINING)
-QUEUED = attrs.evolve(BASE, uplink=cosim.PublicNetwork())
-SHARED = cosim.PublicNetwork(paths=cosim.queues.SharedPath(), initial_work=cosim.queues.NoWork())
+QUEUED = attrs.evolve(BASE, uplink=cosim.QueuedLink())
+SHARED = cosim.QueuedLink(paths=cosim.queues.SharedPath(), initial_work=cosim.queues.NoWork())
 
 
 def trained_by(kind: type) -> cosim.System:
@@ -59,10 +59,10 @@ SYSTEMS = {
     "waiting selection": (trained_by(own_parts.Patient), BASE),
     "selection by loss": (trained_by(own_parts.Hardest), BASE),
     "uplink": (attrs.evolve(BASE, uplink=own_parts.Constant()), BASE),
-    "public network": (attrs.evolve(BASE, uplink=own_parts.Calm()), QUEUED),
+    "queued link": (attrs.evolve(BASE, uplink=own_parts.Calm()), QUEUED),
     "service law": (
-        attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=own_parts.Slow())),
-        attrs.evolve(BASE, uplink=cosim.PublicNetwork(service=cosim.queues.Exponential())),
+        attrs.evolve(BASE, uplink=cosim.QueuedLink(service=own_parts.Slow())),
+        attrs.evolve(BASE, uplink=cosim.QueuedLink(service=cosim.queues.Exponential())),
     ),
     "waiting": (attrs.evolve(BASE, protocol=waiting_by(own_parts.Grace())), BASE),
     "end": (attrs.evolve(BASE, end=own_parts.Budget()), BASE),
@@ -71,8 +71,8 @@ SYSTEMS = {
         attrs.evolve(BASE, protocol=attrs.evolve(CUT, submodel_sizes=own_parts.LargeFirst())),
         attrs.evolve(BASE, protocol=CUT),
     ),
-    "paths": (attrs.evolve(BASE, uplink=cosim.PublicNetwork(paths=own_parts.PerCell())), QUEUED),
-    "start": (attrs.evolve(BASE, uplink=cosim.PublicNetwork(initial_work=own_parts.RushHour())), QUEUED),
+    "paths": (attrs.evolve(BASE, uplink=cosim.QueuedLink(paths=own_parts.PerCell())), QUEUED),
+    "start": (attrs.evolve(BASE, uplink=cosim.QueuedLink(initial_work=own_parts.RushHour())), QUEUED),
     "discipline": (
         attrs.evolve(BASE, uplink=attrs.evolve(SHARED, discipline=own_parts.LastComeFirstServed())),
         attrs.evolve(BASE, uplink=SHARED),
@@ -162,7 +162,7 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, of_the_
     for name, result in zip(SYSTEMS, played, strict=True):
         assert same(result, in_memory[name]), name
     results = []
-    for name in ("selection", "public network"):
+    for name in ("selection", "queued link"):
         results += [played[list(SYSTEMS).index(name)], of_the_base(SYSTEMS[name][1])]
     assert len(designs_of(results)) == 4
 
@@ -294,7 +294,7 @@ NO_UPLINKS = ("os:system", "own_parts:ConstantLink", "own_parts:Noise", "cosim.e
 def test_a_kind_that_is_no_such_part_is_refused(kind):
     with pytest.raises(
         ConfigurationError,
-        match=r"must be one of GivenRates, Instantaneous, PublicNetwork, Radio, TracedLink, (?!Unicast)",
+        match=r"must be one of GivenRates, Instantaneous, QueuedLink, Radio, TracedLink, (?!Unicast)",
     ):
         from_dict(cosim.System, {"uplink": {"kind": kind}})
 
@@ -500,7 +500,7 @@ def test_what_is_known_of_links_is_refused_where_there_is_none():
         def participants(self, sim, edge, coming):
             coming.upload_s(edge.clients)
 
-    queued = attrs.evolve(trained_by(Curious), uplink=cosim.PublicNetwork())
+    queued = attrs.evolve(trained_by(Curious), uplink=cosim.QueuedLink())
     with pytest.raises(ConfigurationError, match=r"ComingRound.upload_s: asks for .* not known for a Queue"):
         asked(queued)
 

@@ -18,7 +18,7 @@ from cosim import (
     Hist,
     Never,
     PerGroup,
-    PublicNetwork,
+    QueuedLink,
     Radio,
     Sgd,
     System,
@@ -198,7 +198,7 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
     ("change", "message"),
     [
         (
-            lambda s: evolve(s, uplink=PublicNetwork()),
+            lambda s: evolve(s, uplink=QueuedLink()),
             "LatencyOptimal: asks for rates and gains .* for a QueueLink",
         ),
         (lambda s: evolve(s, model="relu-12-2-4"), "3 cells for 2 units"),

@@ -21,7 +21,7 @@ from cosim.queues import (
     NoWork,
     OnOffArrivals,
     PoissonArrivals,
-    PublicNetwork,
+    QueuedLink,
     StationaryWork,
     TraceArrivals,
 )
@@ -229,7 +229,7 @@ def test_a_trace_without_its_column_or_file_is_refused(trace):
 
 def test_a_network_refuses_a_trace_that_is_none():
     with pytest.raises(ConfigurationError, match=r"TraceArrivals\.file = 'none\.csv': there is no file"):
-        cosim.queues.PublicNetwork(arrivals=TraceArrivals(file="none.csv"))
+        cosim.queues.QueuedLink(arrivals=TraceArrivals(file="none.csv"))
 
 
 def test_a_trace_that_changes_on_disk_is_read_again(trace):
@@ -293,7 +293,7 @@ def test_ours_keep_the_laws(trace):
     check_arrivals(OnOffArrivals())
 
 
-# --- In a network -----------------------------------------------------------------------------------------
+# --- In a link --------------------------------------------------------------------------------------------
 
 
 def test_a_stationary_start_is_that_of_poisson_arrivals_alone():
@@ -301,12 +301,12 @@ def test_a_stationary_start_is_that_of_poisson_arrivals_alone():
     with pytest.raises(ConfigurationError, match=message):
         Station(Simulation(1), "path", OnOffArrivals(), Deterministic(duration_s=0.1), StationaryWork())
     with pytest.raises(ConfigurationError, match=message):
-        cosim.evolve(small_system(), uplink=PublicNetwork(arrivals=OnOffArrivals()))
+        cosim.evolve(small_system(), uplink=QueuedLink(arrivals=OnOffArrivals()))
 
 
 def test_a_run_counts_what_its_stations_lose_and_reads_it_again(tmp_path):
     """Each row adds up with the transfers: a client whose packet was lost has not arrived."""
-    network = PublicNetwork(
+    uplink = QueuedLink(
         arrivals=OnOffArrivals(on_rate_per_s=400.0, mean_on_s=0.05, mean_off_s=0.05),
         service=Deterministic(duration_s=0.004),
         discipline=FiniteBuffer(num_waiting=1),
@@ -314,9 +314,9 @@ def test_a_run_counts_what_its_stations_lose_and_reads_it_again(tmp_path):
     )
     training = cosim.EdgeTraining(num_edge_rounds=4, waiting=Deadline(deadline_s=0.2))
     system = cosim.evolve(
-        small_system(), uplink=network, protocol=cosim.HFedAvg(training=training), evaluation=cosim.Never()
+        small_system(), uplink=uplink, protocol=cosim.HFedAvg(training=training), evaluation=cosim.Never()
     )
-    assert from_dict(PublicNetwork, to_dict(network)) == network
+    assert from_dict(QueuedLink, to_dict(uplink)) == uplink
     result = cosim.run(system, out=tmp_path / "run")
     stations = result.stations
     assert len(stations) == system.num_clients

@@ -20,7 +20,7 @@ from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.disciplines import FirstComeFirstServed, Impatient, MessagesFirst, PublicFirst
 from cosim.queues.initial_work import NoWork, StationaryWork
 from cosim.queues.port import Discipline
-from cosim.queues.public_network import PublicNetwork
+from cosim.queues.queued_link import QueuedLink
 from cosim.queues.service import Deterministic, Exponential, HyperExponential
 from cosim.queues.station import Station
 from cosim.system import System
@@ -79,7 +79,7 @@ def test_several_servers_work_side_by_side(num_servers, ends_s):
     assert message.done.processed
 
 
-def test_whoever_has_waited_too_long_leaves_and_its_message_is_never_done():
+def test_a_packet_that_has_waited_too_long_leaves_and_its_message_is_never_done():
     """The third of a has waited for 1 s when the server is free, b for 0.9 s, c for 0.6 s."""
     sendings = [(0.0, "a", 3), (0.1, "b", 1), (0.4, "c", 1)]
     packets, messages = play(sendings=sendings, discipline=Impatient(patience_s=0.75))
@@ -209,11 +209,11 @@ def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_se
 def test_a_stationary_start_is_that_of_one_server_in_order_alone(change):
     message = r"must have one server, first come first served. Use initial_work = NoWork"
     waits = EdgeTraining(waiting=Deadline())  # gives up what never comes
-    with pytest.raises(ConfigurationError, match=f"PublicNetwork: .*{message}"):
-        System(uplink=PublicNetwork(**change), protocol=HFedAvg(training=waits))
+    with pytest.raises(ConfigurationError, match=f"QueuedLink: .*{message}"):
+        System(uplink=QueuedLink(**change), protocol=HFedAvg(training=waits))
     with pytest.raises(ConfigurationError, match=f"Station 'path': .*{message}"):
         play(initial_work=StationaryWork(), **change)
-    System(uplink=PublicNetwork(initial_work=NoWork(), **change), protocol=HFedAvg(training=waits))
+    System(uplink=QueuedLink(initial_work=NoWork(), **change), protocol=HFedAvg(training=waits))
 
 
 def test_less_than_one_server_is_refused():
@@ -222,17 +222,17 @@ def test_less_than_one_server_is_refused():
 
 
 def test_a_network_that_loses_packets_needs_somebody_who_gives_up():
-    network = PublicNetwork(discipline=Impatient(), initial_work=NoWork())
+    uplink = QueuedLink(discipline=Impatient(), initial_work=NoWork())
     with pytest.raises(ConfigurationError, match=r"discipline = Impatient: some uploads never end"):
-        System(uplink=network, protocol=HFedAvg())
+        System(uplink=uplink, protocol=HFedAvg())
 
 
-# --- In a network -----------------------------------------------------------------------------------------
+# --- In a link --------------------------------------------------------------------------------------------
 
 
 def test_a_network_hands_its_stations_what_it_is_told():
     """Two clients on a path of their own, and messages of another length than the public's."""
-    network = PublicNetwork(
+    uplink = QueuedLink(
         arrivals=NONE,
         service=HALF,
         initial_work=NoWork(),
@@ -241,10 +241,10 @@ def test_a_network_hands_its_stations_what_it_is_told():
         message_service=Deterministic(duration_s=0.125),
         discipline=Impatient(patience_s=0.1, order=MessagesFirst()),
     )
-    assert from_dict(PublicNetwork, to_dict(network)) == network
-    assert lacks_in(network, EVERY_UPDATE)
+    assert from_dict(QueuedLink, to_dict(uplink)) == uplink
+    assert lacks_in(uplink, EVERY_UPDATE)
     sim, zeros = Simulation(seed=1), np.zeros(2)
-    (link,) = network.of_cells(sim, [Cell("edge-00", ("a", "b"), zeros, zeros)])
+    (link,) = uplink.of_cells(sim, [Cell("edge-00", ("a", "b"), zeros, zeros)])
     whole, cut = (
         link.open(*upload, Job(1, 0, 0), 0.2) for upload in (("a", Payload(1, 200)), ("b", Payload(1, 500)))
     )
@@ -255,7 +255,7 @@ def test_a_network_hands_its_stations_what_it_is_told():
 
 
 def test_the_load_is_that_of_each_server():
-    network = PublicNetwork(
+    uplink = QueuedLink(
         arrivals=PoissonArrivals(rate_per_s=4.0), service=HALF, num_servers=4, initial_work=NoWork()
     )
-    assert network.load == 0.5
+    assert uplink.load == 0.5

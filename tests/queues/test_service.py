@@ -9,7 +9,7 @@ import pytest
 
 from cosim.configuration import ConfigurationError, from_dict, to_dict
 from cosim.queues.arrivals import PoissonArrivals
-from cosim.queues.public_network import PublicNetwork
+from cosim.queues.queued_link import QueuedLink
 from cosim.queues.service import Deterministic, Empirical, Erlang, Exponential, HyperExponential
 
 pytestmark = pytest.mark.quick
@@ -247,5 +247,5 @@ def test_blank_lines_at_the_end_are_no_rows(tmp_path):
 
 @every_law
 def test_a_law_survives_json(name, path):
-    network = PublicNetwork(arrivals=PoissonArrivals(rate_per_s=0.1), service=LAWS[name][0](path))
-    assert from_dict(PublicNetwork, to_dict(network)) == network
+    uplink = QueuedLink(arrivals=PoissonArrivals(rate_per_s=0.1), service=LAWS[name][0](path))
+    assert from_dict(QueuedLink, to_dict(uplink)) == uplink

@@ -9,7 +9,7 @@ from both_clocks import assert_same, both
 
 import cosim
 from cosim import Never, evolve
-from cosim.names import ClientNames, client_name, client_number, client_numbers
+from cosim.names import ClientNames, client_name
 from cosim.records.columns import Words
 from cosim.records.rows import ClientTotals
 from cosim.records.tables import MAY_LACK, table_of
@@ -195,9 +195,3 @@ def test_names_are_written_as_they_are_said(first, num):
     )
     backwards = Words(clients, np.arange(num)[::-1])
     assert table_of({"client": backwards})["client"].tolist() == list(clients)[::-1]
-
-
-def test_numbers_of_many_names_are_each_ones():
-    names = ["client-0003", "edge-01", "cloud", "client-12345", "client", "client-", "client-x", "a-client-3"]
-    expected = [-1 if (number := client_number(name)) is None else number for name in names]
-    assert client_numbers(names).tolist() == expected

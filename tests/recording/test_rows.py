@@ -33,7 +33,7 @@ from cosim.records.tables import TABLES, arrow_of, dtype_of, table_of
 from cosim.testing import small_system
 from cosim.testing.laws.tables import same_tables
 
-LATE = evolve(worlds.somebody_late(), end=cosim.AfterRounds(num_global_rounds=6))
+LATE = evolve(worlds.some_late(), end=cosim.AfterRounds(num_global_rounds=6))
 FEDBUFF = cosim.FedBuff(num_updates=2)
 ONE_OF_A_CELL = worlds.training(selection=worlds.selection(1))
 ASLEEP = worlds.alike(

@@ -18,7 +18,7 @@ from cosim import (
     GivenSnr,
     HFedAvg,
     Hist,
-    PublicNetwork,
+    QueuedLink,
     Radio,
     Rayleigh,
     Sgd,
@@ -64,7 +64,7 @@ QUEUED = System(
     num_clients=4,
     model="vertical-9-12-6-4",
     data=CellTraffic(num_cells=4, traffic=Traffic(num_days=2)),
-    uplink=PublicNetwork(),
+    uplink=QueuedLink(),
     protocol=Vhfl(num_local_epochs=1, num_senders=3, waiting=UploadDeadline(upload_deadline_s=5.0)),
     end=AfterRounds(num_global_rounds=2),
 )

@@ -187,7 +187,7 @@ def test_show_gives_the_kind_of_every_part_and_what_else_it_may_be(cosim: Call) 
         "Radio",
         "",
         "HIST journal, Section IV-A: by radio",
-        "GivenRates, Instantaneous, PublicNetwork, TracedLink",
+        "GivenRates, Instantaneous, QueuedLink, TracedLink",
     ]
     fixed = "OverTheAir, RedividedShares, ResourceBlocks, SlottedAloha"
     assert shown["uplink.sharing"] == ["FixedShares", "", "HIST journal, Section IV-A: fixed shares", fixed]

@@ -72,7 +72,7 @@ def test_without_such_options_nothing_changes():
     [
         (
             ["--uplink.kind", "X"],
-            "must be one of GivenRates, Instantaneous, PublicNetwork, Radio, TracedLink, ",
+            "must be one of GivenRates, Instantaneous, QueuedLink, Radio, TracedLink, ",
         ),
         (["--seed.kind", "X"], "--seed.kind: System has no part 'seed'"),
         (["--nothing.at.all.kind", "X"], "System has no part 'nothing'"),

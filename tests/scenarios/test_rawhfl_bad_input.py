@@ -160,7 +160,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             id="power floor",
         ),
         pytest.param(
-            (*RUN, "--uplink.kind", "PublicNetwork"),
+            (*RUN, "--uplink.kind", "QueuedLink"),
             "a plan: asks for rates and gains beforehand",
             "not known for a QueueLink",
             "System.uplink = Radio",

@@ -22,7 +22,7 @@ from cosim import (
     HFedAvg,
     Never,
     PerGroup,
-    PublicNetwork,
+    QueuedLink,
     Radio,
     Result,
     System,
@@ -94,13 +94,13 @@ def test_the_waiting_time_is_where_10_of_12_arrive() -> None:
     assert float(
         vhfl.sojourn(system.uplink).success_rate(protocol.waiting.upload_deadline_s)
     ) == pytest.approx(10 / 12, rel=1e-9)
-    assert (type(system.uplink), system.uplink.paths) == (PublicNetwork, OwnPaths())
+    assert (type(system.uplink), system.uplink.paths) == (QueuedLink, OwnPaths())
 
 
 def test_the_closed_form_is_that_of_the_network() -> None:
-    base = PublicNetwork()
+    base = QueuedLink()
     service = evolve(base.service, weights=(0.9, 0.1), rates_per_s=(6.0, 3.0))
-    found = vhfl.sojourn(PublicNetwork(arrivals=PoissonArrivals(rate_per_s=1.5), service=service))
+    found = vhfl.sojourn(QueuedLink(arrivals=PoissonArrivals(rate_per_s=1.5), service=service))
     assert found == Sojourn(arrival_rate_per_s=1.5, weights=(0.9, 0.1), rates_per_s=(6.0, 3.0))
 
 
@@ -168,7 +168,7 @@ def test_long_rounds_agree_with_the_closed_form_and_not_with_that_of_another_net
     shown = row(result)
     assert shown["verdict"] == "agrees"
     assert arrived(shown)[1] < 10.0 < arrived(shown)[2]
-    busier = evolve(system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=2.3)))
+    busier = evolve(system, uplink=QueuedLink(arrivals=PoissonArrivals(rate_per_s=2.3)))
     other = attrs.evolve(result, config=result.config | {"system": to_dict(busier)})
     assert row(other)["verdict"] == "disagrees"
 
@@ -220,7 +220,7 @@ def test_the_least_number_of_paths_and_uploads_covers(success_rate: float) -> No
 
 
 def shared(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(paths=SharedPath()))
+    return evolve(system, uplink=QueuedLink(paths=SharedPath()))
 
 
 def by_radio(system: System) -> System:
@@ -236,28 +236,26 @@ def for_all(system: System) -> System:
 
 
 def with_another_service(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(service=Deterministic()))
+    return evolve(system, uplink=QueuedLink(service=Deterministic()))
 
 
 def overloaded(system: System) -> System:
-    return evolve(
-        system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.2), initial_work=NoWork())
-    )
+    return evolve(system, uplink=QueuedLink(arrivals=PoissonArrivals(rate_per_s=3.2), initial_work=NoWork()))
 
 
 def in_packets(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(packet_bits=1000))
+    return evolve(system, uplink=QueuedLink(packet_bits=1000))
 
 
 def without_the_public(system: System) -> System:
-    return evolve(system, uplink=PublicNetwork(arrivals=PoissonArrivals(rate_per_s=0.0)))
+    return evolve(system, uplink=QueuedLink(arrivals=PoissonArrivals(rate_per_s=0.0)))
 
 
 def another_protocol(system: System) -> System:
     return evolve(system, protocol=HFedAvg(), end=AfterRounds(num_global_rounds=1))
 
 
-@pytest.mark.filterwarnings("ignore:PublicNetwork. a load of rho = 1")
+@pytest.mark.filterwarnings("ignore:QueuedLink. a load of rho = 1")
 @pytest.mark.parametrize(
     "change",
     [

@@ -274,7 +274,7 @@ def test_both_clocks_and_a_stopped_run(local: cosim.training.LocalTraining, tmp_
     training = worlds.training(local=evolve(local, learning_rate=rate), waiting=worlds.DEADLINE)
     server = cosim.server_updates.FedAdam(learning_rate=StepDecay(initial=0.1, factor=0.5))
     protocol = cosim.HFedAvg(training=training, server=server)
-    system = worlds.somebody_late(protocol=protocol, end=cosim.AfterRounds(num_global_rounds=6))
+    system = worlds.some_late(protocol=protocol, end=cosim.AfterRounds(num_global_rounds=6))
     whole = run(system, num_workers=1, clock="events")
     np.testing.assert_equal(run(system, num_workers=1, clock="arrays").weights, whole.weights)
 
@@ -356,7 +356,7 @@ def test_cells_below_an_asynchronous_cloud_train_in_the_round_of_the_version_tha
         training=worlds.training(local=Pulled(batch_size=10, learning_rate=FOUR))
     )
     protocol = cosim.FedAsync(training=cells)
-    system = worlds.somebody_late(protocol=protocol, end=cosim.AfterVersions(num_versions=4))
+    system = worlds.some_late(protocol=protocol, end=cosim.AfterVersions(num_versions=4))
     applied = run(system, num_workers=1).updates
     assert {number for _, number, _ in seen(system)} == set(applied["started_version"] + 1) > {1, 2}
 

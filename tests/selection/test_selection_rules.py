@@ -248,7 +248,7 @@ def test_what_cannot_be_is_refused():
         ):
             system(rule, evaluation=Never())
     with pytest.raises(ConfigurationError, match="FedCs: asks for rates"):
-        cosim.run(system(FedCs(), uplink=cosim.PublicNetwork()))
+        cosim.run(system(FedCs(), uplink=cosim.QueuedLink()))
 
 
 def test_the_last_round_is_told_as_the_tables_have_it():
@@ -267,8 +267,8 @@ def test_the_last_round_is_told_as_the_tables_have_it():
                 )
             return edge.clients
 
-    training = attrs.evolve(worlds.somebody_late().protocol.training, selection=Looking())
-    system = attrs.evolve(worlds.somebody_late(), protocol=HFedAvg(training=training), evaluation=Never())
+    training = attrs.evolve(worlds.some_late().protocol.training, selection=Looking())
+    system = attrs.evolve(worlds.some_late(), protocol=HFedAvg(training=training), evaluation=Never())
     for clock in ("events", "arrays"):
         seen: list[tuple] = []
         fates = cosim.run(system, clock=clock).fates

@@ -32,7 +32,7 @@ def system(local: cosim.training.LocalTraining = SGD, **changes) -> cosim.System
         "protocol": cosim.HFedAvg(training=training),
         "end": cosim.AfterRounds(num_global_rounds=3),
     }
-    return worlds.somebody_late(**(usual | changes))
+    return worlds.some_late(**(usual | changes))
 
 
 def played(of: cosim.System, **options) -> tuple[cosim.Result, list[VersionReport]]:

@@ -230,7 +230,7 @@ def test_a_link_that_is_not_what_it_says_is_caught(check, law):
         cosim.Radio(
             fading=cosim.Rayleigh(num_antennas=1, redrawn=cosim.radio.CoherenceTime(coherence_time_s=1e-3))
         ),
-        cosim.PublicNetwork(
+        cosim.QueuedLink(
             paths=cosim.queues.SharedPath(), packet_bits=1000, initial_work=cosim.queues.NoWork()
         ),
         cosim.Radio(

@@ -48,7 +48,7 @@ UPLINKS = {
     "resource blocks": cosim.Radio(sharing=cosim.radio.ResourceBlocks(num_blocks=2)),
     "over the air": cosim.Radio(sharing=cosim.radio.OverTheAir(bandwidth_hz=1e6)),
     "outages": cosim.Radio(outage_probability=0.2),
-    "queues": cosim.PublicNetwork(),
+    "queues": cosim.QueuedLink(),
 }
 
 

@@ -32,7 +32,7 @@ VARIATE = "variate "
 def system(local: LocalTraining = RULE, **changes: object) -> cosim.System:
     """Five clients in two cells, of whom two are late in every edge round."""
     protocol = HFedAvg(training=worlds.training(local=local, waiting=worlds.DEADLINE))
-    return worlds.somebody_late(**({"model": "mlp-12-8-4", "protocol": protocol} | changes))
+    return worlds.some_late(**({"model": "mlp-12-8-4", "protocol": protocol} | changes))
 
 
 def patient(local: LocalTraining, **changes: object) -> cosim.System:

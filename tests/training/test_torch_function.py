@@ -58,7 +58,7 @@ def rule(function: str, **fields: object) -> cosim.training.TorchFunction:
 
 def system(local: LocalTraining) -> cosim.System:
     training = worlds.training(local=local, waiting=worlds.DEADLINE)
-    return worlds.somebody_late(model="mlp-12-8-4", protocol=cosim.HFedAvg(training=training))
+    return worlds.some_late(model="mlp-12-8-4", protocol=cosim.HFedAvg(training=training))
 
 
 def test_it_is_a_class_with_that_function_bit_for_bit_with_any_number_of_workers():

@@ -114,7 +114,7 @@ WAYS: dict[str, Callable[[LocalTraining, ServerUpdate, Codec], System]] = {
     "HIST": lambda local, server, codec: played(Hist(training=edge(local, server)), codec),
     "air": lambda local, server, codec: played(HFedAvg(training=edge(local, server)), codec, uplink=AIR),
     "HIST, air": lambda local, server, codec: played(Hist(training=edge(local, server)), codec, uplink=AIR),
-    "deadline": lambda local, server, codec: worlds.somebody_late(
+    "deadline": lambda local, server, codec: worlds.some_late(
         protocol=HFedAvg(training=edge(local, server, waiting=worlds.DEADLINE)), codec=codec
     ),
     "FedBuff": lambda local, server, codec: ended(FedBuff(training=clients(local), num_updates=2), codec),

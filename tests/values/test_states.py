@@ -202,7 +202,7 @@ def test_states_of_the_wrong_kind_are_refused(rule, message):
 def system(training: LocalTraining = RULE, **changes) -> cosim.System:
     """Five clients, of whom one never arrives, one never even trains to the end, and others halt at times."""
     edge = worlds.training(local=training, waiting=worlds.DEADLINE)
-    late = worlds.somebody_late(
+    late = worlds.some_late(
         model="mlp-12-8-4",
         protocol=cosim.HFedAvg(training=edge),
         end=cosim.AfterRounds(num_global_rounds=6),
@@ -249,7 +249,7 @@ def test_tables_do_not_depend_on_workers_nor_on_a_folder(tmp_path):
 def test_a_client_keeps_what_it_has_trained_to_the_end():
     """Before an upload begins a training has ended; one that the deadline cuts leaves nothing."""
     reports: list[VersionReport] = []
-    never_halting = worlds.somebody_late().devices
+    never_halting = worlds.some_late().devices
     spans = play(system(devices=never_halting), listener=reports.append).spans
     trained = set(spans.node[spans.activity == "send"])
     assert trained == {f"client-{n:04d}" for n in (0, 2, 3, 4)}

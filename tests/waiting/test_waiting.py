@@ -200,7 +200,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_our_rules_drop_some_and_keep_the_laws(rule: Waiting) -> None:
-    check_some_are_dropped(worlds.somebody_late(), rule)
+    check_some_are_dropped(worlds.some_late(), rule)
 
 
 def check_some_are_dropped(usual: System, rule: Waiting) -> None:
@@ -260,7 +260,7 @@ def test_grace_counts_from_the_first() -> None:
 def test_rules_of_ones_own_keep_the_laws(rule: Waiting) -> None:
     """A client in time trains until 3 ms and has sent before 5.8 ms: after 2.9 ms none has arrived."""
     devices = worlds.processors(1e9, 2e7, 1e9, 1e9, 1e9)
-    check_some_are_dropped(worlds.somebody_late(devices=devices), rule)
+    check_some_are_dropped(worlds.some_late(devices=devices), rule)
 
 
 class Choosy(Waiting):

@@ -132,6 +132,12 @@ def prepare(
 def _check_network(network: Any) -> None:
     from cosim.networks.named import Named
 
+    if isinstance(network, type):
+        name = network.__name__
+        raise ConfigurationError(
+            f"run: network = {name}: a class: must be a torch.nn.Module, or a function that returns one. Use "
+            f"{name}(...), or lambda: {name}(...) for first values that follow from the seed."
+        )
     if not (network is None or callable(network) or isinstance(network, Named)):
         raise ConfigurationError(
             f"run: network = {shown(network)}: must be a torch.nn.Module, or a function that returns "

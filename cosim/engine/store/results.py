@@ -172,7 +172,7 @@ class Result:
 
     @property
     def stations(self) -> "pd.DataFrame":
-        """One row per station of a public network (`records.Traffic`)."""
+        """One row per station of a queued link (`records.Traffic`)."""
         return self.tables["stations"]
 
     @property

@@ -22,7 +22,7 @@ INTRODUCTION = """\
 What courses teach of queues, shared bands, barriers and fading, beside what happens on the clock. Each law is
 a closed form that knows nothing of the engine (`analysis/closed_forms/`, held against quadrature, enumerated
 Markov chains or brute force in `tests/analysis/`), and a scenario of parts that any scenario can use:
-stations with disciplines, buffers, bursts and several servers (`cosim.PublicNetwork`), bands
+stations with disciplines, buffers, bursts and several servers (`cosim.QueuedLink`), bands
 (`cosim.radio.RedividedShares`), edge rounds that wait for all, for the first K or for a deadline.
 
 This page is written by one command, from what it has played:

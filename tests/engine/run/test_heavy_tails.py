@@ -50,7 +50,7 @@ def test_who_is_told_what():
     assert remark_on_times(attrs.evolve(with_antennas(1), end=cosim.AfterSeconds(duration_s=1.0))) is None
     changing = cosim.Rayleigh(num_antennas=1, redrawn=cosim.radio.CoherenceTime())
     assert remark_on_times(attrs.evolve(small_system(), uplink=cosim.Radio(fading=changing))) is None
-    assert remark_on_times(attrs.evolve(small_system(), uplink=cosim.PublicNetwork())) is None
+    assert remark_on_times(attrs.evolve(small_system(), uplink=cosim.QueuedLink())) is None
 
 
 def test_a_report_says_it_above_the_numbers(tmp_path):

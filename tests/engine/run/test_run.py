@@ -253,7 +253,7 @@ def test_loading_gives_back_what_the_run_gave(tmp_path: Path) -> None:
 
 def test_summary_and_evaluations_add_up_the_rows() -> None:
     training = worlds.training(waiting=worlds.DEADLINE)
-    result = play(worlds.somebody_late(protocol=Hist(training=training)))
+    result = play(worlds.some_late(protocol=Hist(training=training)))
     summary = result.summary
     assert (summary.status, summary.num_global_rounds) == ("complete", 3)
     assert summary.time_s == result.rounds["end_s"].max()

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 ROOT = Path(__file__).parents[3]
 TRAINING = worlds.training(waiting=worlds.DEADLINE)
 SIX = AfterRounds(num_global_rounds=6)
-HIST = worlds.somebody_late(protocol=Hist(training=TRAINING), end=SIX)
+HIST = worlds.some_late(protocol=Hist(training=TRAINING), end=SIX)
 SYSTEMS = {
     "hist": HIST,
     "hfedavg": evolve(HIST, protocol=HFedAvg(training=TRAINING)),

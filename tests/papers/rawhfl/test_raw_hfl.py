@@ -18,7 +18,7 @@ from cosim import (
     HFedAvg,
     Never,
     PerGroup,
-    PublicNetwork,
+    QueuedLink,
     Radio,
     Sgd,
     Simulation,
@@ -473,7 +473,7 @@ def test_clients_train_on_what_was_asked_by_then():
             r"lowest_power_dbm = 25: is above the highest power",
         ),
         (
-            evolve(BASE, uplink=PublicNetwork()),
+            evolve(BASE, uplink=QueuedLink()),
             "a plan: asks for rates and gains beforehand, which are not known for a QueueLink",
         ),
     ],

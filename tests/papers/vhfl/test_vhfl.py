@@ -16,7 +16,7 @@ from cosim import (
     Hist,
     Never,
     PerGroup,
-    PublicNetwork,
+    QueuedLink,
     Radio,
     Result,
     Sgd,
@@ -77,7 +77,7 @@ def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -
         model="vertical-4-3-8-5",
         data=CellTraffic(),
         devices=worlds.processors(1e9),
-        uplink=PublicNetwork(
+        uplink=QueuedLink(
             arrivals=PoissonArrivals(rate_per_s=0.0),
             service=Deterministic(duration_s=SERVICE_S),
             paths=paths,

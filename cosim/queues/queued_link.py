@@ -1,7 +1,7 @@
-"""Public network: the paths of the clients' updates through queues with other traffic.
+"""Queued link: updates wait in queues with packets of the public.
 
 An update is a message to a station (`station`): one packet as in the VHFL paper, or as many as its bits need.
-An upload that its sender gives up does not change the queue: late packets stay in the network and take their
+An upload that its sender gives up does not change the queue: late packets stay in their queue and take their
 service.
 
 Scope and limitations: only the uplink; one station on each path, no loss except by lateness, unless the
@@ -11,8 +11,8 @@ from the start of its upload until it has arrived or been given up, so waiting i
 
 Usage::
 
-    network = PublicNetwork(service=HyperExponential(weights=(0.3, 0.7)))
-    (link,) = network.of_cells(sim, [cell])
+    uplink = QueuedLink(service=HyperExponential(weights=(0.3, 0.7)))
+    (link,) = uplink.of_cells(sim, [cell])
     upload = link.open("client-0001", payload, Job(1, 0, 0), 0.2)
 
 Source: Wan et al., "How global observation works in federated learning" (VHFL), Sections II-A and IV.
@@ -42,8 +42,8 @@ from cosim.records.rows import UP
 
 
 @part
-class PublicNetwork(Link):
-    """The network that the clients share with the public.
+class QueuedLink(Link):
+    """Link through queues that the clients share with the public, as in a public network.
 
     Attributes:
         arrivals: Instants at which packets of the public come to each station. [VHFL, Section V-E: Poisson]
@@ -68,7 +68,7 @@ class PublicNetwork(Link):
     message_service: ServiceLaw | None = None
 
     def __attrs_post_init__(self) -> None:
-        self.initial_work.check("PublicNetwork", self.load)
+        self.initial_work.check("QueuedLink", self.load)
 
     @property
     def load(self) -> float:
@@ -79,7 +79,7 @@ class PublicNetwork(Link):
     def fit(self, system: Any) -> None:
         """Refuse initial work that does not suit the order of service."""
         in_line = self.num_servers == 1 and self.discipline.form == "in_order"
-        self.initial_work.check_order("PublicNetwork", in_line=in_line, is_poisson=self.arrivals.is_poisson)
+        self.initial_work.check_order("QueuedLink", in_line=in_line, is_poisson=self.arrivals.is_poisson)
 
     @override
     def of_cells(self, sim: Simulation, cells: Sequence[Cell]) -> "list[QueueLink]":
@@ -93,7 +93,7 @@ class PublicNetwork(Link):
         """
         if self.load >= 1.0:
             warnings.warn(
-                f"PublicNetwork: a load of rho = {self.load:g} is 1 or more, so queues grow without bound as "
+                f"QueuedLink: a load of rho = {self.load:g} is 1 or more, so queues grow without bound as "
                 "long as the run lasts, and no result is stationary.",
                 stacklevel=2,
             )

@@ -15,33 +15,33 @@ from cosim.links.port import Cell
 from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.initial_work import NoWork
 from cosim.queues.paths import OwnPaths, SharedPath
-from cosim.queues.public_network import PublicNetwork, QueueLink
+from cosim.queues.queued_link import QueuedLink, QueueLink
 from cosim.queues.service import Deterministic, HyperExponential
 
 CLIENTS = ("client-2", "client-1", "client-10")
 
-empty = PublicNetwork(
+empty = QueuedLink(
     arrivals=PoissonArrivals(rate_per_s=0.0), service=Deterministic(duration_s=0.5), initial_work=NoWork()
 )
 
 
 def test_the_load_is_the_publics():
-    assert PublicNetwork().load == pytest.approx(2.0 * (0.5 / 8.0 + 0.5 / 2.0), rel=1e-12)
-    busy = PublicNetwork(service=HyperExponential(weights=(0.3, 0.7)))
+    assert QueuedLink().load == pytest.approx(2.0 * (0.5 / 8.0 + 0.5 / 2.0), rel=1e-12)
+    busy = QueuedLink(service=HyperExponential(weights=(0.3, 0.7)))
     assert busy.load == pytest.approx(0.775, rel=1e-12)
 
 
-def link_of(network: PublicNetwork, sim: Simulation, clients: Sequence[str] = CLIENTS) -> QueueLink:
-    """The link of a network's only cell."""
+def link_of(uplink: QueuedLink, sim: Simulation, clients: Sequence[str] = CLIENTS) -> QueueLink:
+    """The link of a link's only cell."""
     zeros = np.zeros(len(clients))
-    (link,) = network.of_cells(sim, [Cell("edge-00", tuple(clients), zeros, zeros)])
+    (link,) = uplink.of_cells(sim, [Cell("edge-00", tuple(clients), zeros, zeros)])
     return link
 
 
-def ends_s(network: PublicNetwork, payload_bits: int) -> dict[str, float]:
+def ends_s(uplink: QueuedLink, payload_bits: int) -> dict[str, float]:
     """When the uploads of all clients end that start at time 0."""
     sim = Simulation(seed=1)
-    link, ended_s = link_of(network, sim), {}
+    link, ended_s = link_of(uplink, sim), {}
 
     def send(client):
         upload = link.open(client, Payload(1, payload_bits), Job(1, 0, 0), 0.2)
@@ -67,8 +67,8 @@ def test_on_a_shared_path_they_queue_by_number():
     [(1000, None, 1), (1000, 1000, 1), (1000, 999, 2), (1001, 500, 3), (10**18 + 1, 10**18, 2), (0, 8, 1)],
 )
 def test_an_upload_has_as_many_packets_as_its_bits_need(payload_bits, packet_bits, num_packets):
-    network = attrs.evolve(empty, packet_bits=packet_bits)
-    assert ends_s(network, payload_bits) == dict.fromkeys(CLIENTS, 0.5 * num_packets)
+    uplink = attrs.evolve(empty, packet_bits=packet_bits)
+    assert ends_s(uplink, payload_bits) == dict.fromkeys(CLIENTS, 0.5 * num_packets)
 
 
 def test_what_is_left_is_in_proportion_to_the_packets_that_have_not_left():
@@ -125,15 +125,15 @@ def test_the_rounds_change_nothing_and_the_names_of_paths_their_draws():
 def test_a_stationary_start_without_a_stationary_state_is_refused(arrivals_per_s):
     rho = arrivals_per_s * 0.3125
     with pytest.raises(
-        ConfigurationError, match=rf"PublicNetwork: a load of rho = {rho:g} .*initial_work = NoWork"
+        ConfigurationError, match=rf"QueuedLink: a load of rho = {rho:g} .*initial_work = NoWork"
     ):
-        PublicNetwork(arrivals=PoissonArrivals(rate_per_s=arrivals_per_s))
+        QueuedLink(arrivals=PoissonArrivals(rate_per_s=arrivals_per_s))
 
 
 def test_an_overload_from_empty_is_warned_of_once():
-    network = PublicNetwork(arrivals=PoissonArrivals(rate_per_s=4.0), initial_work=NoWork())
+    uplink = QueuedLink(arrivals=PoissonArrivals(rate_per_s=4.0), initial_work=NoWork())
     with pytest.warns(UserWarning, match=r"rho = 1\.25 .*without bound") as caught:
-        network.of_cells(Simulation(seed=1), [])
+        uplink.of_cells(Simulation(seed=1), [])
     assert len(caught) == 1
     assert caught[0].filename == __file__
 
@@ -141,7 +141,7 @@ def test_an_overload_from_empty_is_warned_of_once():
 def test_a_load_below_1_is_not_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        PublicNetwork(arrivals=PoissonArrivals(rate_per_s=3.199), initial_work=NoWork()).of_cells(
+        QueuedLink(arrivals=PoissonArrivals(rate_per_s=3.199), initial_work=NoWork()).of_cells(
             Simulation(seed=1), []
         )
 
@@ -149,27 +149,27 @@ def test_a_load_below_1_is_not_warned_of():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"arrivals": 2.0}, r"PublicNetwork\.arrivals.*Arrivals"),
-        ({"packet_bits": 0}, r"PublicNetwork\.packet_bits = 0: must be at least 1"),
+        ({"arrivals": 2.0}, r"QueuedLink\.arrivals.*Arrivals"),
+        ({"packet_bits": 0}, r"QueuedLink\.packet_bits = 0: must be at least 1"),
         (
             {"paths": "both"},
-            r"PublicNetwork\.paths = 'both': .*its 'kind' must be one of OwnPaths, SharedPath",
+            r"QueuedLink\.paths = 'both': .*its 'kind' must be one of OwnPaths, SharedPath",
         ),
         (
             {"initial_work": "full"},
-            r"PublicNetwork\.initial_work = 'full': .*its 'kind' must be one of NoWork, StationaryWork",
+            r"QueuedLink\.initial_work = 'full': .*its 'kind' must be one of NoWork, StationaryWork",
         ),
         (
             {"service": {"kind": "Pareto"}},
-            r"PublicNetwork\.service .*Exponential, HyperExponential\b.*, or module:Class",
+            r"QueuedLink\.service .*Exponential, HyperExponential\b.*, or module:Class",
         ),
     ],
 )
 def test_a_bad_field_is_refused(values, message):
     with pytest.raises(ConfigurationError, match=message):
-        PublicNetwork(**values)
+        QueuedLink(**values)
 
 
 def test_a_network_survives_json():
-    network = PublicNetwork(service=Deterministic(duration_s=0.1), paths=SharedPath(), packet_bits=12_000)
-    assert from_dict(PublicNetwork, to_dict(network)) == network
+    uplink = QueuedLink(service=Deterministic(duration_s=0.1), paths=SharedPath(), packet_bits=12_000)
+    assert from_dict(QueuedLink, to_dict(uplink)) == uplink
