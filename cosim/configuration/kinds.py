@@ -29,7 +29,7 @@ _ours: dict[str, type] = {}
 
 def is_configuration(cls: object) -> bool:
     """True if a class was made by `part`, or is a subclass of one."""
-    return isinstance(cls, type) and any("__configuration__" in vars(base) for base in cls.__mro__)
+    return isinstance(cls, type) and hasattr(cls, "__configuration__")
 
 
 def register(cls: type) -> None:

@@ -99,8 +99,8 @@ def check_fit(system: Any) -> None:
 
 def parts_of(config: Any) -> "Iterator[Port]":
     """Parts of a configuration, and their parts, outer ones first."""
-    for name in attrs.fields_dict(type(config)):
-        part = getattr(config, name)
+    for attribute in attrs.fields(type(config)):
+        part = getattr(config, attribute.name)
         if isinstance(part, Port):
             yield part
         if is_configuration(type(part)):
@@ -127,11 +127,11 @@ def _own(value: Any, seen: set[int]) -> Any:
         return value
     own = copy(value) if id(value) in seen else value
     seen.add(id(own))
-    for name in attrs.fields_dict(type(own)):
-        part = getattr(own, name)
+    for attribute in attrs.fields(type(own)):
+        part = getattr(own, attribute.name)
         if (other := _own(part, seen)) is not part:
             if own is value:
                 own = copy(value)
                 seen.add(id(own))
-            object.__setattr__(own, name, other)
+            object.__setattr__(own, attribute.name, other)
     return own

@@ -16,6 +16,7 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,7 +182,11 @@ def _is_there(name: str) -> bool:
 
 def _file(module: str) -> Path:
     """The file of a loaded module; one that is not there where it has none."""
-    return Path(getattr(module_called(module), "__file__", None) or f"<{module}>").absolute()
+    return _path(getattr(module_called(module), "__file__", None) or f"<{module}>").absolute()
+
+
+_path = lru_cache(maxsize=4096)(Path)
+"""A path, made once of the text that each run asks for again."""
 
 
 def _hash(file: Path) -> str | None:

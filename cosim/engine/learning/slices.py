@@ -17,6 +17,7 @@ from torch import nn
 
 from cosim.data.dataset import Dataset
 from cosim.networks.activations import forward_bytes
+from cosim.networks.fingerprint import once
 
 MOST_SAMPLES, MOST_DOCUMENTS = 1000, 100
 """Test samples per slice, and documents of token numbers; constants, as losses are summed by slice."""
@@ -43,7 +44,7 @@ class Slices:
     @cached_property
     def sample_bytes(self) -> int:
         """Bytes that a sample takes at most on its way through the network."""
-        return forward_bytes(self.network, self.dataset.test_x[:1])
+        return once(forward_bytes, self.network, self.dataset.test_x[:1])
 
     @cached_property
     def most_at_once(self) -> int:
