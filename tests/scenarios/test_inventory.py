@@ -78,8 +78,8 @@ def test_rows_that_lead_nowhere_are_refused(changes, message):
 
 
 def test_the_page_has_every_claim_of_the_papers_and_none_of_ours():
-    page = inventory.page([*KEPT, *across.claims_across(results.FOLDER, KEPT)], COMMAND)
-    lines = page.splitlines()
+    figures = [*KEPT, *across.claims_across(results.FOLDER, KEPT)]
+    lines = inventory.page(figures, COMMAND).splitlines()
     for told in KEPT:
         for claim in told["claims"]:
             own = [line for line in lines if f"| {claim['paper']} |" in line]
@@ -134,7 +134,8 @@ def test_a_sentence_is_judged_by_the_claims_that_it_names():
     ],
 )
 def test_a_form_that_was_not_played_has_its_command(figures, said):
-    assert lines_of("vhfl-fig4", *figures)[-1][2:] == (said, "not played")
+    last = lines_of("vhfl-fig4", *figures)[-1]
+    assert last[2:] == (said, "not played")
 
 
 def test_a_reproduction_that_no_row_names_stands_at_the_end(monkeypatch):

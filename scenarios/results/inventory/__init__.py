@@ -7,7 +7,6 @@ kept, so a new claim of a reproduction, or a new reading of it, stands on the pa
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import chain
 
 import cosim
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
@@ -76,20 +75,32 @@ def counts(lines: dict[str, list[Line]]) -> Iterator[str]:
 
 
 def lines_of(rows: Sequence[Row], figures: Sequence[Told]) -> Iterator[Line]:
-    """Lines of a paper: of every row, and below a figure of every claim of its reproductions."""
+    """Lines of a paper: of every row, and of every claim of its reproductions.
+
+    Claims stand below a figure or table; where a reproduction has none, below the row that names it whole.
+    """
+    of_figures = {name for row in rows if row.is_shown for name, _ in row.reproductions}
     for row in rows:
+        own = [
+            name
+            for name, pattern in row.reproductions
+            if row.is_shown or (pattern == "*" and name not in of_figures)
+        ]
         items = named(row.items)
         where = "; ".join(filter(None, (row.section, items)))
         forms = [told for name, pattern in row.reproductions for told in some(name, pattern, figures)]
         places = [*map(link, row.places), *map(_section, forms)]
         tests = f"held by {', '.join(map(link, row.held_by.split()))}" if row.held_by else ""
-        outcome = row.state or _in_numbers(forms)
+        asked = own if forms else [name for name, _ in row.reproductions]
+        missing = {name: words for name in asked if (words := unplayed(name, figures))}
+        outcome = row.state or _in_numbers(forms) or "; ".join(missing.values())
         said = ". ".join(filter(None, ("; ".join(filter(None, (outcome, tests))), row.remark)))
-        state = "" if row.is_shown and forms else row.state or _together(forms)
-        yield where, row.what, ", ".join(places), said, state
-        if row.is_shown:
-            yield from claims_of(forms, items)
-            yield from chain.from_iterable(missing(name, figures, items) for name, _ in row.reproductions)
+        is_counted = not (own and forms)
+        yield where, row.what, ", ".join(places), said, is_counted * (row.state or _together(forms))
+        for name in own if forms else ():
+            yield from claims_of(some(name, "*", figures), where)
+            if name in missing:
+                yield where, "all of it in full, by the first reading", f"`{name}`", missing[name], NOT_PLAYED
 
 
 def some(name: str, pattern: str, figures: Sequence[Told]) -> list[Told]:
@@ -125,17 +136,16 @@ def claims_of(forms: Sequence[Told], where: str) -> Iterator[Line]:
         yield where, words, links, said + quick, own[0][1]
 
 
-def missing(name: str, figures: Sequence[Told], where: str) -> Iterator[Line]:
-    """Line of a form that was not played, with its command and, where another form tells, its core-hours."""
-    forms = forms_of(name, figures)
-    full = [told for told in forms if not is_quick(told)]
+def unplayed(name: str, figures: Sequence[Told]) -> str:
+    """Command of what was not played in full, with core-hours where another reading tells; else nothing."""
+    full = [told for told in forms_of(name, figures) if not is_quick(told)]
     if any(told["figure"] == name for told in full):
-        return
+        return ""
     said = f"{NOT_PLAYED}: `cosim reproduce {name}`"
     if full:
         hours, seeds = full[0]["core_hours"], len(full[0]["seeds"])
         said += f"; {full[0]['figure']} has taken {hours:.2g} core-hours with {seeds} seeds"
-    yield where, "all of it in full, by the first reading", f"`{name}`", said, NOT_PLAYED
+    return said
 
 
 def _section(told: Told) -> str:
@@ -157,4 +167,4 @@ def _in_numbers(forms: Sequence[Told]) -> str:
         verdicts = Counter(claim["verdict"] for claim in told["claims"])
         words = [f"{v} {verdicts[v]}" for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY) if verdicts[v]]
         found += [f"{told['figure']}: {', '.join(words)} of {verdicts.total()}"] if words else []
-    return "; ".join(found) or NOT_PLAYED
+    return "; ".join(found)

@@ -1,4 +1,4 @@
-"""What VHFL sends beside the weights, which its paper calls small, in the scenario's sizes."""
+"""Gradients in an upload of VHFL, which its paper calls small beside the weights, in the scenario's sizes."""
 
 import cosim
 from cosim.networks.named import network_of
