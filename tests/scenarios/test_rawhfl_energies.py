@@ -11,8 +11,9 @@ import pytest
 
 import cosim
 from scenarios.papers.rawhfl import Unconstrained
-from scenarios.papers.rawhfl.plans.problem import Problem
-from scenarios.reproduce.rawhfl import energies
+from scenarios.papers.rawhfl.plans import common_steps
+from scenarios.papers.rawhfl.plans.problem import Plan, Problem
+from scenarios.reproduce.rawhfl import energies, stragglers
 from scenarios.reproduce.rawhfl.energies import MOVED, OFF, claims, swept
 from scenarios.reproduce.rawhfl.figures import Options, system_of
 from scenarios.reproduce.rawhfl.planned_problem import problem_of
@@ -60,6 +61,45 @@ def test_the_sweep_has_the_energy_of_the_run_at_its_own_gain(unconstrained: cosi
     assert sweep["H-FedAvg-UB", 1408, 3.0] == pytest.approx(spent_j, rel=1e-9)
     own = cosim.run(system_of("H-FedAvg-M2", Options(num_global_rounds=1), 4, learns=False))
     assert sweep["H-FedAvg-M2", 1408, 3.0] == pytest.approx(own.spans["energy_j"].sum() / 4, rel=1e-6)
+
+
+def test_stragglers_by_the_plans_of_each_edge_round(unconstrained: cosim.Result) -> None:
+    """Energies and steps of M2 by its three rules, and of M1."""
+
+    def mean_j(plans: list[Plan]) -> float:
+        return sum(plan.energy_j(of).sum() for plan, of in zip(plans, ASKED[:4], strict=True)) / 4
+
+    found = stragglers.trial(unconstrained)
+    assert found["m2_own_j"] == pytest.approx(
+        mean_j([common_steps.without_stragglers(of, own_steps=True) for of in ASKED[:4]]), rel=1e-6
+    )
+    together = [common_steps.without_stragglers(of) for of in ASKED[:4]]
+    assert found["m2_all_j"] == pytest.approx(mean_j(together), rel=1e-6)
+    steps = np.concatenate([plan.num_steps[plan.is_selected] for plan in together])
+    assert found["m2_all_steps"] == pytest.approx(steps.mean())
+    assert found["m2_all_steps"] < found["m2_cell_steps"] < found["m2_own_steps"] < 50.0
+    assert found["m1_j"] == mean_j([common_steps.all_or_nothing(of) for of in ASKED[:4]]) == 0.0
+    assert found["all_able_share"] == 0.0
+
+
+def test_claims_on_stragglers_know_rare_trials_and_steps() -> None:
+    rows = pd.DataFrame(
+        {
+            "m1_j": [0.0] * 19 + [12.0],
+            **{f"m2_{rule}_j": np.linspace(27.5, 28.5, 20) for rule in stragglers.RULES},
+            **{f"m2_{rule}_steps": np.linspace(2.4, 2.6, 20) for rule in stragglers.RULES},
+        }
+    )
+    assert {claim.verdict for claim in stragglers.claims(rows)} == {"comes out"}
+    at_least_one = 1.0 - 0.95**10  # of ten trials at 12 J, so that the mean is 1.2 J
+    assert stragglers.share_of_groups(rows["m1_j"].to_numpy(), 1.2) == pytest.approx(at_least_one, abs=0.01)
+    off = rows.assign(m1_j=0.1, m2_all_j=20.0, m2_own_steps=40.0)
+    missed = [claim.paper for claim in stragglers.claims(off) if claim.verdict == "does not show"]
+    assert [paper.partition(":")[0] for paper in missed] == [
+        "H-FedAvg-M1",
+        "H-FedAvg-M2, common to all cells",
+        "H-FedAvg-M2, the most that each can",
+    ]
 
 
 def test_an_edge_round_of_the_reading_by_hand(unconstrained: cosim.Result) -> None:

@@ -108,7 +108,7 @@ def claims(energies_j: Mapping[tuple[str, str], Floats]) -> list[Claim]:
         Claim(
             paper=f"{name}: {paper_j:.4g} J in an edge round, all cells (here: within {WITHIN:.0%}"
             f"{', which fixes the gain' if name == FITTED[0] else ''})",
-            quantities=[over_paper("tables", name, energies_j, 1.0 - WITHIN, 1.0 + WITHIN)],
+            quantities=[over(name, energies_j["tables", name], 1.0 - WITHIN, 1.0 + WITHIN)],
         )
         for name, paper_j in PAPER_EDGE_ROUND_J.items()
         if name != "H-FedAvg-M1"
@@ -133,7 +133,7 @@ def claims(energies_j: Mapping[tuple[str, str], Floats]) -> list[Claim]:
     return found + [
         Claim(
             paper=f"{reading}: {name} is not within {WITHIN:.0%} of the paper's",
-            quantities=[over_paper(reading, name, energies_j, most=1.0 - WITHIN)],
+            quantities=[over(name, energies_j[reading, name], most=1.0 - WITHIN)],
             is_ours=True,
             is_required=True,
         )
@@ -141,17 +141,15 @@ def claims(energies_j: Mapping[tuple[str, str], Floats]) -> list[Claim]:
     ]
 
 
-def over_paper(
-    reading: str,
-    name: str,
-    energies_j: Mapping[tuple[str, str], Floats],
-    least: float = -math.inf,
-    most: float = math.inf,
-) -> Quantity:
-    """An energy over the paper's."""
+def over(name: str, energy_j: Floats, least: float = -math.inf, most: float = math.inf) -> Quantity:
+    """That an energy over the paper's lies in a range.
+
+    Args:
+        energy_j: Energy of an edge round, shape (seeds,).
+    """
     return Quantity(
         words=f"{name} over the paper's",
-        values=energies_j[reading, name] / PAPER_EDGE_ROUND_J[name],
+        values=energy_j / PAPER_EDGE_ROUND_J[name],
         least=least,
         most=most,
         unit="times",

@@ -28,14 +28,14 @@ def all_or_nothing(problem: Problem, *, own_steps: bool = False) -> Plan:
     Args:
         own_steps: True if each client does the most steps that it can itself.
     """
-    most_steps = _most_steps(problem)
+    most_steps = most_steps_of(problem)
     all_can = np.full(problem.num_clients, bool(most_steps.all()))
     return _plan(problem, all_can, _steps(problem, most_steps, all_can, own_steps))
 
 
 def without_stragglers(problem: Problem, *, own_steps: bool = False) -> Plan:
     """H-FedAvg-M2: clients that can do a step do the most steps that all of them can; arguments as above."""
-    most_steps = _most_steps(problem)
+    most_steps = most_steps_of(problem)
     is_selected = most_steps > 0
     return _plan(problem, is_selected, _steps(problem, most_steps, is_selected, own_steps))
 
@@ -45,7 +45,7 @@ def unconstrained(problem: Problem) -> Plan:
     return _plan(problem, np.isfinite(problem.send_s(problem.max_power_w)), problem.max_steps)
 
 
-def _most_steps(problem: Problem) -> NDArray[np.int64]:
+def most_steps_of(problem: Problem) -> NDArray[np.int64]:
     """Most steps that each client can do at its highest frequency and power, shape (clients,); 0 if none."""
     num_steps = np.arange(1.0, problem.max_steps + 1.0)[:, None]
     frequency_hz, power_w = problem.max_frequency_hz, problem.max_power_w
