@@ -87,9 +87,9 @@ def rows_of(paper: str) -> list[Row]:
     path = FOLDER / f"{paper}.csv"
     with path.open(encoding="utf-8", newline="") as file:
         rows = [Row(**fields) for fields in csv.DictReader(file)]
-    for number, row in enumerate(rows, start=2):
-        for fault in faults(row):
-            raise cosim.ConfigurationError(f"{path.name}, row {number}: {fault}")
+    found = [(number, fault) for number, row in enumerate(rows, start=2) for fault in faults(row)]
+    if found:
+        raise cosim.ConfigurationError("\n".join(f"{path.name}, row {at}: {fault}" for at, fault in found))
     check(paper, rows)
     return rows
 
