@@ -64,7 +64,7 @@ COMMON_ROUNDS = Word(
 GLOBAL_ROUNDS = Word(
     "global rounds",
     of="protocol",
-    lacking="it plays no global rounds",
+    lacking="it has no global rounds",
     instead="a protocol that does, such as HFedAvg",
 )
 LEARNING = Word(

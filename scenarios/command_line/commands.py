@@ -31,7 +31,7 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run quickstart                  run a scenario; --help names every field
   cosim run hist --num-cells 2 --bandwidth-hz 5e6 --seed 7 --out runs/a
   cosim run mine.py:system --seed 7     a scenario of your own: a function that returns a cosim.System
-  cosim run rawhfl --paper-scale        in the paper's size, where a scenario is usually played smaller
+  cosim run rawhfl --paper-scale        in the paper's size, where a scenario usually runs smaller
   cosim run rawhfl --policy.kind CommonSteps    another kind of a part, in its defaults
   cosim run --config runs/a/config.json      repeat a run exactly
   cosim run --config runs/b/config.json --import rules    where a part of yours is in rules.py

@@ -93,7 +93,7 @@ def as_read(paths: Sequence[Path]) -> Iterator[None]:
         where, why = " ".join(map(shown, paths)), " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigurationError(
             f"{where}: cannot be shown, because a file says what no run writes ({why:.200}). Use the "
-            "folder as its run has left it; cosim run --config plays one again."
+            "folder as its run has left it; cosim run --config runs one again."
         ) from error
 
 

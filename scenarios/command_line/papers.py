@@ -8,7 +8,7 @@ from scenarios.command_line.arguments import first_word, parse, switched
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
 
 LAWS, OWN = "delay-laws", ("FILE.py:LAW", "MODULE:LAW")
-"""Validation that plays laws, and what a user's law is called."""
+"""Validation that simulates laws, and what a user's law is called."""
 
 
 def is_own(name: str) -> bool:

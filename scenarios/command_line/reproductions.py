@@ -1,7 +1,7 @@
 """Reproductions: one figure of a paper, or all of them, one after the other.
 
-A figure that fails does not keep the others from being played. However the command was stopped, the same one
-goes on: runs that have ended are not played again.
+A figure that fails does not stop the others. However the command was stopped, the same one
+goes on: runs that have ended are not repeated.
 """
 
 import shlex
@@ -102,7 +102,7 @@ def play_every(words: list[str]) -> int:
     console.print(table_of(outcomes))
     codes = {outcome.code for outcome in outcomes.values()}
     if FAILED in codes:
-        console.print(f"What failed is played again by: {to_go_on}", soft_wrap=True)
+        console.print(f"Run what failed again: {to_go_on}", soft_wrap=True)
     return next(code for code in (FAILED, 1, 3, 0) if code in codes)
 
 

@@ -47,7 +47,7 @@ def expected(asked: Mapping[str, Options]) -> Iterator[str]:
         if options.executor == "processes":
             num = options.workers or num_cores()
             words += f", or {duration(3600.0 * total / num)} on {in_words('num_cores', num)}"
-        yield f"{words}; runs that are there are not played again."
+        yield f"{words}; finished runs are not repeated."
     if unknown := hours.keys() - known.keys():
         yield f"{_named(sorted(unknown))}: how long is not kept in docs/results; the progress tells it."
 

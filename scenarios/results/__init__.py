@@ -108,7 +108,7 @@ def _check(path: Path, told: Told) -> None:
     if any("is_ours" not in claim for claim in told["claims"]):
         raise cosim.ConfigurationError(
             f"{shown(path)}: claims: each must say `is_ours`, which this file is too old for. Use "
-            f"`{told['command']}` again; its runs are not played twice."
+            f"`{told['command']}` again; its runs are not repeated."
         )
 
 
@@ -163,7 +163,7 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
         - {"ranking"}
     )
     if missing:
-        lines += ["", f"Not played here: {', '.join(missing)}."]
+        lines += ["", f"Not run here: {', '.join(missing)}."]
     return "\n".join(lines) + "\n"
 
 

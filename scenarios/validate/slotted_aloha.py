@@ -119,7 +119,7 @@ def compared(options: Options) -> Iterator[Compared]:
 
 def main(options: Options) -> int:
     """Print the comparison; exit code 1 where a verdict is not what it must be."""
-    with console.status("playing"):
+    with console.status("running"):
         found = list(compared(options))
     level = familywise(len(found), FAMILY_ERROR)
     title = f"Slotted ALOHA on the clock ({100 * level:.4g} % intervals: all {len(found)} hold with 95 %)"

@@ -151,7 +151,7 @@ def test_rounds_do_not_end_a_protocol_that_has_none():
     class Roundless(cosim.HFedAvg):
         lacks = (Lack(GLOBAL_ROUNDS),)
 
-    with pytest.raises(cosim.ConfigurationError, match="Roundless: it plays no global rounds") as refused:
+    with pytest.raises(cosim.ConfigurationError, match="Roundless: it has no global rounds") as refused:
         attrs.evolve(USUAL, protocol=Roundless())
     assert "AfterSeconds" in str(refused.value)
     assert attrs.evolve(USUAL, protocol=Roundless(), end=cosim.AfterVersions(num_versions=1)).end
@@ -270,7 +270,7 @@ def test_an_end_that_reads_scores_is_refused_where_there_are_none():
     training = cosim.protocols.AsynchronousTraining(turn=end)
     with pytest.raises(cosim.ConfigurationError, match=r"AsynchronousTraining.turn = .*is not evaluated"):
         attrs.evolve(USUAL, protocol=cosim.HFedAvg(training=training))
-    with pytest.raises(cosim.ConfigurationError, match="FedAsync: it plays no global rounds"):
+    with pytest.raises(cosim.ConfigurationError, match="FedAsync: it has no global rounds"):
         attrs.evolve(USUAL, protocol=cosim.FedAsync(), end=end)
 
 

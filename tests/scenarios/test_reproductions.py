@@ -84,8 +84,8 @@ def test_a_full_form_says_so_before_it_starts(monkeypatch, capsys):
     monkeypatch.setattr(kept, "core_hours", lambda name, options: {"a": 1.0, "b": 3.0}.get(name))
     asked = {name: Options(workers=2) for name in ("a", "b", "c")}
     assert list(kept.expected({"a": asked["a"]})) == [
-        "a: about 1 core-hours, as kept in docs/results, or 30 minutes on 2 cores; runs that are there are "
-        "not played again."
+        "a: about 1 core-hours, as kept in docs/results, or 30 minutes on 2 cores; finished runs are "
+        "not repeated."
     ]
     both, unknown = kept.expected(asked)
     assert both.startswith("2 figures: about 4 core-hours")
@@ -178,7 +178,7 @@ def test_a_figure_that_fails_does_not_keep_the_others_from_being_played(few, cap
     assert (noisy[2], noisy[4]) == ("1", "3: a required claim is too noisy to tell")
     known["b"].main = lambda options: 0
     code, again = called(capsys)
-    assert (code, here.num) == (3, 2)  # runs that have ended are not played again
+    assert (code, here.num) == (3, 2)  # runs that have ended are not repeated
     assert (again["a"], again["c"]) == (rows["a"], rows["c"])
     assert again["b"][4] == "0: required claims come out"
 

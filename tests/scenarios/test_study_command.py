@@ -183,7 +183,7 @@ def test_protocols_with_rounds_and_without_are_told_the_end_that_they_share(tmp_
     """The words that are said are then enough, and nothing has been played before."""
     assert call(*PROTOCOLS, "--out", "s") == 2
     error = " ".join(capsys.readouterr().err.split())
-    assert "FedBuff, FedAsync: they play no global rounds, which AfterRounds counts. Use an end" in error
+    assert "FedBuff, FedAsync: they have no global rounds, which AfterRounds counts. Use an end" in error
     assert not (tmp_path / "s").exists()
     words = error.partition("such as ")[2].rstrip(".").split()
     assert words[-2:] == ["--protocol.training.waiting.kind", "WaitForAll"]

@@ -26,7 +26,7 @@ def test_asynchronous_protocols_train_as_the_others_did() -> None:
 def test_an_end_that_not_all_share_is_said_by_name() -> None:
     found = designs({"base": quickstart.system()}, GRID)
     assert [design.error is None for design in found] == [True, False, False]
-    assert "FedBuff: it plays no global rounds, and System.end = AfterRounds counts" in str(found[1].error)
+    assert "FedBuff: it has no global rounds, and System.end = AfterRounds counts" in str(found[1].error)
 
 
 def test_with_a_shared_end_all_last_equally_long_on_the_same_seeds(tmp_path) -> None:

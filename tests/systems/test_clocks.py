@@ -1,4 +1,4 @@
-"""Two clocks, one truth: what is played on arrays is what is played by events, all tables, bit for bit.
+"""Two clocks, one truth: what is played on arrays is what runs by events, all tables, bit for bit.
 
 `COSIM_SYSTEMS=1000 pytest tests/systems/test_clocks.py` runs that many random systems; usually they are
 fewer.

@@ -46,7 +46,7 @@ def plays_on(
         raise ConfigurationError(f"clock = 'arrays': {part} runs by events only. Use clock = 'auto'.")
     if records == "rounds" and (part is not None or clock == "events"):
         raise ConfigurationError(
-            f"records = 'rounds': {part or 'a run'} is played by events, which keep the rows of all "
+            f"records = 'rounds': {part or 'a run'} runs by events, which keep the rows of all "
             "clients. Use records = 'all', or clock = 'auto'."
         )
     if part is not None:

@@ -62,7 +62,7 @@ class AsynchronousTraining(CellTraining):
         """Refuse turns that never end, cells of cells, and more jobs than the smallest cell has clients."""
         for word, rule in (
             (LEARNING, "the model of a cell is not evaluated"),
-            (GLOBAL_ROUNDS, "the server of a cell plays no global rounds"),
+            (GLOBAL_ROUNDS, "the server of a cell has no global rounds"),
         ):
             if asks_in(self.turn, word):
                 kind, fix = type(self.turn).__name__, "Use AfterVersions, AfterUpdates or AfterSeconds."

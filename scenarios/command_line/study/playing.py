@@ -128,7 +128,7 @@ def check_end(base: System, options: Options, found: Sequence[Design]) -> None:
         if path.endswith("waiting.kind") and value_at(base, path) != kind_of(WaitForAll):
             words += f" --{path.replace('_', '-')} WaitForAll"
     raise ConfigurationError(
-        f"{', '.join(names)}: they play no global rounds, which {type(base.end).__name__} counts. "
+        f"{', '.join(names)}: they have no global rounds, which {type(base.end).__name__} counts. "
         f"Use an end that all designs share, such as {words}."
     )
 

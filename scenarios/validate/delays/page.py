@@ -25,7 +25,7 @@ Markov chains or brute force in `tests/analysis/`), and a scenario of parts that
 stations with disciplines, buffers, bursts and several servers (`cosim.QueuedLink`), bands
 (`cosim.radio.RedividedShares`), edge rounds that wait for all, for the first K or for a deadline.
 
-This page is written by one command, from what it has played:
+One command runs the laws and writes this page:
 
 ```sh
 cosim validate delay-laws --out docs --coverage docs/laws-coverage.csv

@@ -290,7 +290,7 @@ REFUSED = {
         {"protocol": GeneralisedAsync(starts=Dispatched(shares=(0.5, 0.5)))},
         "shares = .*2 values for 3 clients",
     ),
-    "rounds": ({"end": cosim.AfterRounds()}, "FedBuff: it plays no global rounds"),
+    "rounds": ({"end": cosim.AfterRounds()}, "FedBuff: it has no global rounds"),
     "sums": (
         {"uplink": cosim.Radio(sharing=cosim.radio.OverTheAir())},
         "only the mean of a cell's updates arrives, and .* = ClientTraining needs them one by one",
@@ -301,7 +301,7 @@ REFUSED = {
     ),
     "turns in rounds": (
         {"protocol": HFedAvg(training=AsynchronousTraining(turn=cosim.AfterRounds()))},
-        "the server of a cell plays no global rounds",
+        "the server of a cell has no global rounds",
     ),
     "cells of cells": (
         {"protocol": HFedAvg(training=AsynchronousTraining(protocol=FedBuff(training=WholeCells())))},
