@@ -513,16 +513,8 @@ def vhfl_fig4(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
 
 def vhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     if words == "rounds that VHFL takes over those of horizontal FL":
-        own, other = (
-            of_seeds(
-                table,
-                "train_mse",
-                rounds_of_fall(float(found_in(r"to ([\d.]+) %", sentence)) / 100),
-                curve=of,
-            )
-            for of in ("VHFL", "horizontal FL")
-        )
-        return own / other
+        share = float(found_in(r"([\d.]+) % of horizontal", sentence)) / 100.0
+        return [rounds_over(of_seed, share) for _, of_seed in table.groupby("seed")]
     measures = {"training loss": "train_mse", "error ratio": "error_ratio"}
     measure = next((own for of, own in measures.items() if of in sentence), "test_mse")
     curves = ("cloud training", "VHFL", "horizontal FL")
@@ -532,15 +524,20 @@ def vhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     return (other + cloud) / 2.0 - own if words.endswith("gains, less half of the distance") else None
 
 
-def rounds_of_fall(most: float) -> Callable[[pd.Series], float]:
-    """From which on two in a row have most of the fall, to the mean of the last ten, behind them."""
+def rounds_over(of_seed: pd.DataFrame, share: float) -> float:
+    """Rounds of VHFL over rounds of horizontal FL, until two in a row have a loss on horizontal FL's way.
 
-    def rounds(losses: pd.Series) -> float:
-        start, end = losses.iloc[0], losses.iloc[-10:].mean()
-        is_there = losses.to_numpy() <= start - most * (start - end)
-        return float(np.flatnonzero(is_there[1:] & is_there[:-1])[0])
-
-    return rounds
+    Which is from its start to the mean of its last ten.
+    """
+    vertical, horizontal = (
+        of_seed.loc[of_seed["curve"] == curve, "train_mse"].to_numpy() for curve in ("VHFL", "horizontal FL")
+    )
+    target = horizontal[0] - share * (horizontal[0] - horizontal[-10:].mean())
+    own, other = (
+        float(np.flatnonzero((losses[1:] <= target) & (losses[:-1] <= target))[0])
+        for losses in (vertical, horizontal)
+    )
+    return own / other
 
 
 def vhfl_fig6(table: pd.DataFrame, sentence: str, words: str) -> Values | None:

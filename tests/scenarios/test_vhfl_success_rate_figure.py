@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pandas as pd
 import pytest
 from played_here import NO, YES, claimed, ends, verdicts
@@ -49,7 +50,7 @@ def test_points_that_agree_are_written(small_points: list[dict[str, int]], tmp_p
         pd.testing.assert_frame_equal(found, measured, rtol=1e-12)
     assert table.groupby("seed")["estimate"].first().nunique() == 2
     assert (out / "vhfl-fig7.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-    assert verdicts(out, "vhfl-fig7") == [YES, YES, NO, YES]
+    assert verdicts(out, "vhfl-fig7") == [YES, YES, YES, NO, YES]
     agree, smaller, *_ = claimed(out, "vhfl-fig7")
     assert ends(agree) == [[0.0, 0.0, 0.0]]
     needed_s = table.groupby(["fast_weight", "success_rate"])["waiting_time_s"].first()
@@ -71,10 +72,11 @@ def test_claims_can_fail(tmp_path: Path, monkeypatch: Patch) -> None:
     def said(points: Points, measured: pd.DataFrame) -> list[str]:
         return [claim.verdict for claim in fig7.claims(points, measured)]
 
-    assert said(points, measured) == [YES, YES, NO, YES]
+    assert said(points, measured) == [YES, YES, YES, NO, YES]
     for verdict in ("disagrees", "too noisy"):
         assert said(points, measured.assign(verdict=[verdict, *measured["verdict"][1:]])) == [
             NO,
+            YES,
             YES,
             NO,
             YES,
@@ -87,8 +89,22 @@ def test_claims_can_fail(tmp_path: Path, monkeypatch: Patch) -> None:
             return super().theory(1.0 - fast_weight)
 
     turned = Reversed(**attrs.asdict(points, recurse=False) | {"fast_weights": (0.4, 0.5)})
-    assert said(turned, measured) == [YES, NO, NO, YES]
+    assert said(turned, measured) == [YES, NO, YES, NO, YES]
     swapped = lambda options, weight: on_the_clock(options, 1.0 - weight)  # noqa: E731
     monkeypatch.setattr(fig7, "on_the_clock", swapped)
     assert fig7.main(Options(quick=True, out=tmp_path)) == 1
-    assert verdicts(tmp_path, "vhfl-fig7") == [NO, YES, NO, YES]
+    assert verdicts(tmp_path, "vhfl-fig7") == [NO, YES, YES, NO, YES]
+
+
+def test_an_exponential_describes_the_plotted_range_and_a_line_or_a_longer_range_does_not() -> None:
+    """Of the T_p between its ends on a straight line, and up to 0.98, R^2 is less than is asked."""
+    rates, logs = fig7.plotted_logs(Points(seed=1))
+    assert (rates[0], rates[-1], len(rates)) == (0.5, 0.9, 41)
+    line, *_ = np.polyfit(rates, logs, 1, full=True)
+    rest = logs - np.polyval(line, rates)
+    assert fig7.of_a_line(rates, logs) == pytest.approx(1.0 - rest.var() / logs.var(), rel=1e-9)
+    assert fig7.of_a_line(rates, logs) > 0.999 > fig7.EXPLAINED
+    straight_s = np.interp(rates, rates[[0, -1]], np.exp(logs[[0, -1]]))
+    longer = np.linspace(0.5, 0.98, 49)
+    for others in ((rates, np.log(straight_s)), (longer, np.log(fig7.waits_s(Points(seed=1), 0.5, longer)))):
+        assert fig7.of_a_line(*others) < fig7.EXPLAINED

@@ -3,7 +3,9 @@
 cosim reproduce vhfl-fig5 --quick
 """
 
-from scenarios.reproduce.claims import Claim, Quantity, Reached, reached
+import numpy as np
+
+from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, reached
 from scenarios.reproduce.figures import Runs, play_all
 from scenarios.reproduce.vhfl.figures import (
     MEASURES,
@@ -19,12 +21,12 @@ __all__ = ["Options", "main"]
 
 FIGURE = "vhfl-fig5"
 SYSTEMS = {"cloud training": cloud_system, "VHFL": vhfl_system, "horizontal FL": horizontal_system}
-MOST = (0.9, 0.98)
-"""Of the fall of the training loss, after which it may be said to have converged. [no source]"""
+MOST = (0.9, 0.95, 0.98)
+"""Of the fall of horizontal FL's training loss, at whose end it may be said to have converged. [no source]"""
 SIMILAR = 2.0
 """Times as many rounds, up or down, that are a similar speed. [no source]"""
 END = 10
-"""Rounds whose mean loss is where training ends."""
+"""Rounds whose mean loss is where training ends. [no source]"""
 
 
 def main(options: Options) -> int:
@@ -70,12 +72,13 @@ def main(options: Options) -> int:
     ]
     claims += [
         Claim(
-            paper=f"VHFL converges at a similar speed as horizontal FL (here: to {100 * most:g} % of the "
-            f"fall of the training loss, within a factor of {SIMILAR:g})",
+            paper="VHFL converges at a similar speed as horizontal FL (here: to the same training loss, at "
+            f"which {100 * most:g} % of horizontal FL's fall is behind it, within a factor of {SIMILAR:g})",
             quantities=[
                 Quantity(
                     words="rounds that VHFL takes over those of horizontal FL",
-                    values=converged(runs, "VHFL", most).taken / converged(runs, "horizontal FL", most).taken,
+                    values=known(converged(runs, "VHFL", most))
+                    / known(converged(runs, "horizontal FL", most)),
                     least=1.0 / SIMILAR,
                     most=SIMILAR,
                     is_ratio=True,
@@ -88,11 +91,19 @@ def main(options: Options) -> int:
     return write_figure(FIGURE, options, runs, panels, claims)
 
 
+def known(found: Reached) -> Floats:
+    """Rounds with each seed, at least one; not known where one missed, shape (seeds,)."""
+    return np.where(np.isfinite(found.taken), np.maximum(found.taken, 1.0), np.nan)
+
+
 def converged(runs: Runs, curve: str, most: float) -> Reached:
-    """Rounds until most of the fall of the training loss, from its start to its end, is behind."""
+    """Rounds until a curve has the training loss at which most of horizontal FL's fall is behind it.
+
+    With each seed that fall is from its own start to its own end, and the loss is the same for all curves.
+    """
     falls = []
-    for run in runs[curve]:
-        losses = run.evaluations["train_mse"].to_numpy()
-        end = losses[-END:].mean()
-        falls.append((run.evaluations["version"], (losses[0] - losses) / (losses[0] - end)))
+    for run, horizontal in zip(runs[curve], runs["horizontal FL"], strict=True):
+        losses, others = (of.evaluations["train_mse"].to_numpy() for of in (run, horizontal))
+        end = others[-END:].mean()
+        falls.append((run.evaluations["version"], (others[0] - losses) / (others[0] - end)))
     return reached(falls, most)
