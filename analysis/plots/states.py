@@ -36,11 +36,10 @@ def shares_of(result: Result) -> pd.DataFrame:
     Returns:
         A row per edge round in the order of time: the states that are known, and `start_s` of the first cell.
     """
-    rows = result.rounds[result.rounds["level"] == "edge"].reset_index(drop=True)
-    sizes = _cell_sizes(result)
-    cells = np.array([by_number(node)[1] for node in rows["node"]], dtype=np.int64)
-    absent = sizes[cells] - rows["num_present"]
-    counts = rows[["global_round", "edge_round"]].assign(num_clients=sizes[cells])
+    rows = _edge_rounds(result).reset_index(drop=True)
+    cells, sizes = _cells(result, rows)
+    absent = sizes - rows["num_present"]
+    counts = rows[["global_round", "edge_round"]].assign(num_clients=sizes)
     counts[THERE] = rows["num_present"]
     if keeps_clients(result):
         # A client that runs out at the very instant of a beginning was still there.
@@ -52,6 +51,12 @@ def shares_of(result: Result) -> pd.DataFrame:
     sums = counts.groupby(rounds).sum()
     shares = 100.0 * sums.drop(columns="num_clients").div(sums["num_clients"], axis=0)
     return shares.assign(start_s=rows.groupby(rounds)["start_s"].min()).sort_values("start_s")
+
+
+def some_were_away(result: Result) -> bool:
+    """True if a client was not there when an edge round began."""
+    rows = _edge_rounds(result)
+    return bool((rows["num_present"].to_numpy() < _cells(result, rows)[1]).any())
 
 
 def empty_percent(result: Result) -> float | None:
@@ -69,7 +74,7 @@ def states_picture(axes: Axes, result: Result) -> None:
     Raises:
         ValueError: The run has no edge rounds, at which clients are counted.
     """
-    if not (result.rounds["level"] == "edge").any():
+    if _edge_rounds(result).empty:
         raise ValueError("clients that are there are counted at edge rounds, and the run has none.")
     shares = shares_of(result)
     at_s = [*shares["start_s"], result.rounds["end_s"].max()]
@@ -84,6 +89,17 @@ def states_picture(axes: Axes, result: Result) -> None:
     axes.set_xlabel("beginning of the edge round (s)")
     axes.set_ylabel("clients of all cells (%)")
     legend_above(axes, shown, handles=[Patch(label=state, **_LOOKS[state]) for state in shown])
+
+
+def _edge_rounds(result: Result) -> pd.DataFrame:
+    return result.rounds[result.rounds["level"] == "edge"]
+
+
+def _cells(result: Result, rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Number and size of the cell of each edge round, shape (rows,)."""
+    nodes, names = pd.factorize(rows["node"])
+    cells = np.array([by_number(name)[1] for name in names], dtype=np.int64)[nodes]
+    return cells, _cell_sizes(result)[cells]
 
 
 def _cell_sizes(result: Result) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.designs import Design, Reading, seed_of
 from analysis.plots.presence import presence_picture
-from analysis.plots.states import THERE, empty_percent, shares_of, states_picture
+from analysis.plots.states import THERE, empty_percent, shares_of, some_were_away, states_picture
 from analysis.report.cells import cell, is_share
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panels_of
@@ -74,8 +74,7 @@ def _has_edge_rounds(run: Result) -> bool:
 def _some_were_away(run: Result) -> bool:
     if "num_clients" not in run.config["system"]:
         return False
-    there = _there_percent(run)
-    return bool((there is not None and there < 100.0) or empty_percent(run))
+    return some_were_away(run) or bool(empty_percent(run))
 
 
 def _there_percent(run: Result) -> float | None:

@@ -234,7 +234,10 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
             has_rows = file.num_row_groups > 0  # without any row, pyarrow 18 reads nothing at all
             table = file.read(use_threads=False) if has_rows else file.schema_arrow.empty_table()
         frame = table.to_pandas(use_threads=False)
-        found = {str(column): dtype_of(frame[column]) for column in frame.columns}
+        found = {
+            str(column): dtype_of(frame[column]) if str(dtype) == "object" else str(dtype)
+            for column, dtype in frame.dtypes.items()
+        }
     except Exception as error:  # damaged bytes can raise almost any error
         raise ValueError(" ".join(f"{type(error).__name__}: {error}".split())[:200]) from None
     scores = tuple(found)[2:-2] if name == "evaluations" else ()
@@ -247,7 +250,7 @@ def read_table(folder: Path, name: str) -> "pd.DataFrame":
     for column, dtype in found.items():
         if dtype != wanted[column]:
             raise ValueError(f"{column} is of type {dtype}; must be {wanted[column]}")
-        if dtype == "str" and frame[column].isna().any():
+        if dtype == "str" and table.column(column).null_count:
             raise ValueError(f"{column} has rows without a value")
     return frame
 
