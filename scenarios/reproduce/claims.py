@@ -5,7 +5,8 @@ seed, a difference between two designs on the same seed where two are compared, 
 
 - comes out: every interval lies within its range;
 - does not show: some interval lies outside of its range;
-- too noisy: all else, so more seeds would say more.
+- too noisy: all else, so more seeds would say more;
+- not played: there are no quantities yet, but a command that gives them.
 
 The intervals of a claim hold together at 95 % (Bonferroni). A claim of a sign has the range above or below 0.
 
@@ -36,6 +37,7 @@ HELD = 2
 """Evaluations in a row at which a target must be reached, so that a single lucky one decides nothing."""
 
 COMES_OUT, DOES_NOT_SHOW, TOO_NOISY = "comes out", "does not show", "too noisy"
+NOT_PLAYED = "not played"
 
 
 def worst(verdicts: Iterable[str]) -> str:
@@ -151,26 +153,37 @@ class Claim:
 
     Attributes:
         paper: Its statement.
-        quantities: All of which must lie in their ranges.
+        quantities: All of which must lie in their ranges. None of them: not played.
         is_required: True if the command fails where it does not show.
         is_ours: Something that we hold our numbers against and the paper does not say.
+        command: Command that plays what is not played.
+        core_hours: Its cost, roughly.
     """
 
     paper: str
-    quantities: Sequence[Quantity]
+    quantities: Sequence[Quantity] = ()
     is_required: bool = False
     is_ours: bool = False
+    command: str = ""
+    core_hours: float = 0.0
 
     @property
     def found(self) -> list[Found]:
         """Each quantity, at a level at which all hold together."""
-        level = familywise(len(self.quantities))
+        level = familywise(max(1, len(self.quantities)))
         return [quantity.found(level) for quantity in self.quantities]
+
+    @property
+    def in_words(self) -> list[str]:
+        """Quantities as they came out, or how they would."""
+        if not self.quantities:
+            return [f"{self.command}: about {self.core_hours:.2g} core-hours"]
+        return [found.in_words for found in self.found]
 
     @property
     def verdict(self) -> str:
         """Verdict on all quantities together."""
-        return worst(found.verdict for found in self.found)
+        return worst(found.verdict for found in self.found) if self.quantities else NOT_PLAYED
 
 
 def asked(least: float, most: float) -> str:

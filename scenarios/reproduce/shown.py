@@ -69,7 +69,7 @@ def claims_table(figure: str, options: Options, claims: Sequence[Claim]) -> Tabl
     for heading in ("the paper says", "here", "verdict"):
         printed.add_column(heading, overflow="fold")
     for claim in claims:
-        here = "\n".join(found.in_words for found in claim.found)
+        here = "\n".join(claim.in_words)
         verdict = claim.verdict
         is_missed = claim.is_required and verdict != COMES_OUT
         said = f"(ours, not the paper's) {claim.paper}" if claim.is_ours else claim.paper
@@ -98,35 +98,41 @@ def as_json(
         "global_rounds": sorted({summary.num_global_rounds for summary in played.values()}),
         "core_hours": cost_s / 3600.0,
         "cpu": cpu(),
-        "claims": [
-            {
-                "paper": claim.paper,
-                "is_required": claim.is_required,
-                "is_ours": claim.is_ours,
-                "verdict": claim.verdict,
-                "quantities": [
-                    {
-                        "words": found.words,
-                        "values": [_number(value) for value in quantity.values.tolist()],
-                        "is_exact": quantity.is_exact,
-                        "is_ratio": quantity.is_ratio,
-                        "is_rare": quantity.is_rare,
-                        "in_words": found.in_words,
-                        "verdict": found.verdict,
-                        "estimate": _number(found.interval.estimate),
-                        "low": _number(found.interval.low),
-                        "high": _number(found.interval.high),
-                        "level": found.interval.level,
-                        "least": _number(found.least),
-                        "most": _number(found.most),
-                        "unit": found.unit,
-                    }
-                    for quantity, found in zip(claim.quantities, claim.found, strict=True)
-                ],
-            }
-            for claim in claims
-        ],
+        "claims": claims_as_json(claims),
     }
+
+
+def claims_as_json(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Claims with their intervals, and the values of every seed."""
+    return [
+        {
+            "paper": claim.paper,
+            "is_required": claim.is_required,
+            "is_ours": claim.is_ours,
+            "verdict": claim.verdict,
+            "quantities": [
+                {
+                    "words": found.words,
+                    "values": [_number(value) for value in quantity.values.tolist()],
+                    "is_exact": quantity.is_exact,
+                    "is_ratio": quantity.is_ratio,
+                    "is_rare": quantity.is_rare,
+                    "in_words": found.in_words,
+                    "verdict": found.verdict,
+                    "estimate": _number(found.interval.estimate),
+                    "low": _number(found.interval.low),
+                    "high": _number(found.interval.high),
+                    "level": found.interval.level,
+                    "least": _number(found.least),
+                    "most": _number(found.most),
+                    "unit": found.unit,
+                }
+                for quantity, found in zip(claim.quantities, claim.found, strict=True)
+            ],
+        }
+        | ({} if claim.quantities else {"command": claim.command, "core_hours": claim.core_hours})
+        for claim in claims
+    ]
 
 
 def commits_of(folders: Iterable[Path]) -> list[str | None]:

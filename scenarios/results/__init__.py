@@ -18,10 +18,10 @@ import cosim
 from cosim.engine.store.provenance import CHANGES
 from cosim.files.on_disk import read_json, shown
 from scenarios.command_line.catalogue import catalogue, find
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, asked
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY, asked
 from scenarios.results import inventory
 from scenarios.results.across import claims_across
-from scenarios.results.reproductions import Told, is_quick, reproduction_of
+from scenarios.results.reproductions import Told, how, is_quick, reproduction_of
 from scenarios.results.table import table
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
@@ -49,9 +49,10 @@ what was *asked* of it: the range, ends rounded, in which its interval must lie 
 many; they count in no other column. [Every claim of the papers](claims.md) has what else the papers say, and
 where it is here.
 
-| figure | claims | come out | do not show | too noisy | ours | seeds | runs | global rounds | core-hours |
-|---|---|---|---|---|---|---|---|---|---|
 """
+COLUMNS = ("figure", "claims", "come out", "do not show", "too noisy", "not played", "ours", "seeds", "runs")
+COLUMNS += ("global rounds", "core-hours")
+"""Of the table of figures."""
 ENDINGS = (".json", ".csv", ".png")
 
 
@@ -146,13 +147,13 @@ def pages() -> dict[Path, str]:
 
 def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
     """The first page: every figure in a line."""
-    lines = [*HEAD.splitlines()]
+    lines = [*HEAD.splitlines(), f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for paper, figures in by_paper.items():
         for told in figures:
             name = told["figure"]
             of_paper, own = ([claim["verdict"] for claim in claims] for claims in _by_origin(told))
             cells = [f"[{name}{', quick form' * is_quick(told)}]({paper}.md#{name})", str(len(of_paper))]
-            cells += [str(of_paper.count(v) or "") for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY)]
+            cells += [str(of_paper.count(v) or "") for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, NOT_PLAYED)]
             cells += [f"{own.count(COMES_OUT)} of {len(own)}" if own else ""]
             cells += [str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told)]
             cells += [f"{told['core_hours']:.2g}"]
@@ -244,10 +245,12 @@ def claim_tables(told: Told) -> Iterator[str]:
 
 
 def row(claim: Told) -> str:
-    """A claim, what came out and what was asked, and its verdict."""
+    """A claim, what came out and what was asked, or the command that would tell, and its verdict."""
     here = "<br>".join(
         f"{quantity['in_words']} (asked: {asked(*_range(quantity))})" for quantity in claim["quantities"]
     )
+    if claim["verdict"] == NOT_PLAYED:
+        here = how(claim)
     return f"| {claim['paper']} | {here} | {claim['verdict']} |".replace("\n", " ")
 
 

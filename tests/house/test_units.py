@@ -171,6 +171,7 @@ NO_UNIT = {
 """Class -> its dimensionless numbers; subclasses have them from it."""
 
 OTHER_UNIT = {
+    "Claim.core_hours": "its whole name is the unit",
     "Trial.loss": "that of the task",
     "Trial.loss_of_twice": "that of the task",
     "Assignment.cycles": "its whole name is the unit",

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import cosim
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY
 from scenarios.reproduce.figures import Options, Runs
 
-YES, NO, NOISY = COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
+YES, NO, NOISY, UNPLAYED = COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, NOT_PLAYED
 Play = Callable[[str, Mapping[str, cosim.System], Options], Runs]
 
 

@@ -29,8 +29,10 @@ from scenarios.reproduce.figures import Options
 from scenarios.reproduce.hist import stand_in_texts
 from scenarios.reproduce.hist import tables as hist_tables
 from scenarios.reproduce.hist.figures import DEALT
-from scenarios.reproduce.hist.tables import NAMES, grid_claim, label, upload_bits
+from scenarios.reproduce.hist.table_entries import NAMES, WITHIN, PaperTable, grid_claim, label
+from scenarios.reproduce.hist.tables import upload_bits
 
+ROOT = Path(__file__).parents[2]
 TABLES = {
     f"hist-table{number}": importlib.import_module(f"scenarios.reproduce.hist.table{number}")
     for number in (1, 2, 3)
@@ -82,22 +84,24 @@ def sending(accuracies: list[float]) -> cosim.Result:
     [(0.1, 0.0), (0.6, 100.0), (0.65, 100.0), (0.7, 400.0), (0.71, math.inf), (0.73, math.inf)],
 )
 def test_bits_are_those_at_which_an_accuracy_has_held_twice(accuracy, bits, monkeypatch):
-    monkeypatch.setattr(hist_tables.PaperTable, "unit_bits", property(lambda self: 1))
-    entry = entry_of({"HIST": [sending([0.1, 0.65, 0.7, 0.5, 0.72, 0.7])]}, accuracy)
+    monkeypatch.setattr(PaperTable, "unit_bits", property(lambda self: 1))
+    entry = entry_of([sending([0.1, 0.65, 0.7, 0.5, 0.72, 0.7])], accuracy)
     assert entry.uploads("HIST").taken.tolist() == [bits]
 
 
 def test_diverged_training_reaches_nothing():
-    entry = entry_of({"HIST": [sending([math.nan, math.nan])]}, 0.0)
+    entry = entry_of([sending([math.nan, math.nan])], 0.0)
     assert entry.uploads("HIST").taken.tolist() == [math.inf]
 
 
 def entry_of(results, accuracy):
-    """HIST and HFedAvg of Table I for N = 4."""
+    """HIST and HFedAvg of Table I for N = 4, with the same results."""
     table = TABLES["hist-table1"]
-    setting = table.setting(table.Options(quick=True))
-    runs = {label(name, 4, "shards"): of_seeds for name, of_seeds in results.items()}
-    return hist_tables.Entry(accuracy, "shards", 4, table.TABLE, setting, runs)
+    setting = attrs.evolve(table.setting(table.Options(quick=True)), accuracies=(accuracy,))
+    runs = {label(name, 4, "shards"): results for name in NAMES}
+    rows = hist_tables.rows_of(table.TABLE, setting, runs, range(len(results)))
+    (entry,) = hist_tables.entries_of(table.TABLE, setting, rows)
+    return entry
 
 
 def test_the_papers_entries_are_multiples_of_uploads_of_these_networks():
@@ -198,11 +202,11 @@ def test_claims_compare_and_required_ones_decide(
     quick = table.setting
     monkeypatch.setattr(table, "setting", lambda options: attrs.evolve(quick(options), accuracies=(0.7,)))
     monkeypatch.setattr(table, "TABLE", attrs.evolve(table.TABLE, unit="MB"))
-    monkeypatch.setattr(hist_tables.PaperTable, "unit_bits", property(lambda self: 1))
+    monkeypatch.setattr(PaperTable, "unit_bits", property(lambda self: 1))
     code, out, _ = reproduce(name, "--quick", "--seeds", 2, "--out", tmp_path)
     is_missed = is_required and verdict != "comes out"
     assert code == {"does not show": 1, "too noisy": 3}.get(verdict, 0) * is_missed
-    (line,) = [line for line in out.splitlines() if "HIST needs less" in line]
+    (line,) = [line for line in out.splitlines() if "HIST needs less" in line and line.startswith("│")]
     claimed, here, told = (cell.strip() for cell in line.strip("│").split("│"))
     setting = f"fully non-i.i.d., N = {QUICK_CELLS[name]}, to 70 %"
     assert claimed == f"{setting}: HIST needs less upload than HFedAvg"
@@ -215,16 +219,76 @@ def test_claims_compare_and_required_ones_decide(
     [([0.1, 0.7, 0.7], "comes out"), ([0.1, 0.1, 0.1, 0.7, 0.7], "does not show"), (NEVER, "too noisy")],
 )
 def test_table_1_in_full_asks_whether_the_advantage_grows(hist, verdict, tmp_path, monkeypatch):
-    """With N = 2 HFedAvg takes as much as HIST; the table's default form has no N = 2 and does not ask."""
+    """With N = 2 HFedAvg takes as much as HIST; the default form has no N = 2, so it is not played."""
     options = TABLES["hist-table1"].Options(paper_scale=True, seeds=2, out=tmp_path)
     taken = {"HIST N=2": LATE, "HFedAvg N=2": LATE, "HIST N=4": hist, "HFedAvg N=4": LATE}
     runs = lambda figure, systems, options: {k: [sending(taken[k.split(",")[0]])] * 2 for k in systems}  # noqa: E731
     monkeypatch.setattr(hist_tables, "play_all", runs)
-    for form, expected in ((options, [verdict] * 2), (attrs.evolve(options, paper_scale=False), [])):
-        setting = attrs.evolve(TABLES["hist-table1"].setting(form), accuracies=(0.7,))
-        hist_tables.play(TABLES["hist-table1"].TABLE, setting, form)
+    whole, default = TABLES["hist-table1"].setting, attrs.evolve(options, paper_scale=False)
+    for form, expected in ((options, [verdict] * 2), (default, ["not played"] * 4)):
+        setting = attrs.evolve(whole(form), accuracies=(0.7,))
+        monkeypatch.setattr(TABLES["hist-table1"], "setting", lambda options, setting=setting: setting)
+        TABLES["hist-table1"].main(form)
         claims = json.loads((tmp_path / "hist-table1.json").read_text())["claims"]
         assert [claim["verdict"] for claim in claims if "advantage" in claim["paper"]] == expected
+
+
+PAPER = {"HIST shards": 8.08, "HFedAvg shards": 20.28, "HIST cell-iid": 3.32, "HFedAvg cell-iid": 11.84}
+"""Entries of Table I for N = 4 and 70 %, in the order of their claims; two gaps between splits follow."""
+OWN = {"HIST shards": 7.86, "HFedAvg shards": 13.56, "HIST cell-iid": 4.82, "HFedAvg cell-iid": 8.81}
+"""Means that came out over five seeds."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "wrong"),
+    [
+        ({}, {}),
+        ({"HIST shards": 8.08 * 1.24}, {}),
+        ({"HIST shards": 8.08 * 1.26}, {0: "does not show", 4: "does not show"}),
+        ({"HFedAvg cell-iid": 11.84 / 1.26}, {3: "does not show", 5: "does not show"}),
+        ({name: 0.5 * number for name, number in PAPER.items()}, dict.fromkeys(range(4), "does not show")),
+        ({"HIST cell-iid": (3.0, 5.0)}, {2: "too noisy", 4: "too noisy"}),
+        ({"HFedAvg shards": (20.28, math.inf)}, {1: "too noisy", 5: "too noisy"}),
+        (OWN, {1: "does not show", 2: "does not show", 3: "does not show", 4: "does not show"}),
+    ],
+)
+def test_table_1_is_judged_by_its_entries_and_by_the_gap_between_splits(changes, wrong):
+    """Entries within a factor of 1.25 of the paper's, and so the ratio of fully non-i.i.d. to cells i.i.d."""
+    table, taken = TABLES["hist-table1"], PAPER | changes
+    rows = pd.DataFrame(
+        {
+            "accuracy": 0.7,
+            "split": name.split()[1],
+            "num_cells": 4,
+            "algorithm": name.split()[0],
+            "seed": seed,
+            "upload_MB": own[seed - 1] if isinstance(own, tuple) else own,
+            "lasted_upload_MB": 99.0,
+        }
+        for name, own in taken.items()
+        for seed in (1, 2)
+    )
+    claims = table.claims_in(rows, table.Options(seeds=2))
+    found = [claim for claim in claims if "within a factor" in claim.paper]
+    assert [claim.verdict for claim in found] == [wrong.get(number, "comes out") for number in range(6)]
+    assert WITHIN == 1.25
+    gaps = {"HIST": 8.08 / 3.32, "HFedAvg": 20.28 / 11.84}
+    for claim, (name, gap) in zip(found[4:], gaps.items(), strict=True):
+        assert f"{name} needs {gap:.3g} times as much" in claim.paper
+
+
+def test_what_table_1_lacks_stands_as_not_played():
+    """Twelve of 16 entries and four comparisons, in the default form only."""
+    table = TABLES["hist-table1"]
+    rows = pd.read_csv(ROOT / "docs" / "results" / "hist-table1.csv")
+    missing = [claim for claim in table.claims_in(rows, table.Options()) if claim.verdict == "not played"]
+    assert [claim.paper.partition(":")[0] for claim in missing[:3]] == [
+        "N = 2, to 70 %",
+        "N = 2, to 80 %",
+        "N = 4, to 80 %",
+    ]
+    assert len(missing) == 3 + 4
+    assert {claim.command for claim in missing} == {"cosim reproduce hist-table1 --paper-scale"}
 
 
 # --- what is run ---
@@ -413,7 +477,7 @@ def test_a_reproduction_leaves_table_picture_and_claims(name, reproduce, monkeyp
 def refused(call: tuple[int, str, str]) -> str:
     """The message of one clear error."""
     code, _, errors = call
-    (line,) = errors.splitlines()
+    (line,) = [line for line in errors.splitlines() if "how long is not kept" not in line]
     assert code == 2
     assert line.startswith("Error: ")
     assert has_fix(line)

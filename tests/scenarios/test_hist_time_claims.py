@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts
+from played_here import NO, NOISY, UNPLAYED, YES, claimed, each_seed, ends, verdicts
 
 import cosim
+from analysis.closed_forms.over_the_air import AirDistortion
 from cosim import ConfigurationError
 from scenarios.reproduce.hist import time_figures
 from scenarios.reproduce.hist.time_figures import (
@@ -270,17 +271,18 @@ def times_over_snr(monkeypatch, changes):
         ({}, {}),
         ({"AirComp-HIST, 0 dB": 201.0}, {0: NO}),
         ({"OMA-HIST, 20 dB": 70.0}, {1: NO}),
-        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, {1: NOISY, 5: NOISY}),
+        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, {1: NOISY, 5: NOISY, 6: NOISY}),
         ({"OMA-HFedAvg, 20 dB": 401.0}, {2: NO}),
-        ({"AirComp-HFedAvg, 20 dB": (250.0, 330.0)}, {1: NOISY, 3: NOISY}),
+        ({"AirComp-HFedAvg, 20 dB": (250.0, 330.0)}, {1: NOISY, 3: NOISY, 6: NOISY}),
         ({"AirComp-HFedAvg, 0 dB": NEVER, "AirComp-HFedAvg, 20 dB": NEVER}, {3: NOISY}),
         ({"AirComp-HIST, 20 dB": 101.0}, {5: NO}),
     ],
 )
 def test_fig9b_claims(changes, wrong, two, monkeypatch):
-    """AirComp-HIST is fastest at 0 and 20 dB, and the time of each of the four falls."""
+    """AirComp-HIST is fastest at 0 and 20 dB, the time of each of the four falls; at full power the first."""
     times_over_snr(monkeypatch, changes)
-    assert judged("fig9b", Options(quick=True, **two)) == (0, [wrong.get(n, YES) for n in range(6)])
+    options = FIGURES["fig9b"].Options(quick=True, **two)
+    assert judged("fig9b", options) == (0, [wrong.get(n, YES) for n in range(7)])
 
 
 @pytest.mark.parametrize(
@@ -288,14 +290,62 @@ def test_fig9b_claims(changes, wrong, two, monkeypatch):
     [
         ({"AirComp-HIST, -20 dB": 500.0}, 0, {0: NO}),
         ({"AirComp-HIST, -20 dB": NEVER}, 0, {0: NO, 5: NO}),
-        ({"AirComp-HIST, -10 dB": (110.0, NEVER)}, 0, {1: NOISY, 6: NOISY, 10: NOISY}),
-        ({"AirComp-HIST, 0 dB": 500.0}, 1, {2: NO, 10: NO}),
-        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, 3, {4: NOISY, 10: NOISY}),
+        ({"AirComp-HIST, -10 dB": (110.0, NEVER)}, 0, {1: NOISY, 6: NOISY, 14: NOISY}),
+        ({"AirComp-HIST, 0 dB": 500.0}, 1, {2: NO, 14: NO, 15: NO}),
+        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, 3, {4: NOISY, 10: NOISY, 17: NOISY}),
+        ({"OMA-HFedAvg, -20 dB": 50.0}, 0, {0: NO, 11: NO, 15: NO}),
     ],
 )
 def test_fig9b_in_full_requires_speed_from_0_db_on(changes, code, wrong, two, monkeypatch):
     times_over_snr(monkeypatch, changes)
-    assert judged("fig9b", Options(**two)) == (code, [wrong.get(n, YES) for n in range(11)])
+    options = FIGURES["fig9b"].Options(**two)
+    assert judged("fig9b", options) == (code, [wrong.get(n, YES) for n in range(18)])
+
+
+def test_fig9b_asks_the_paper_from_0_db_on_and_the_rest_of_itself(two, monkeypatch):
+    """The text names no SNR; nor does it say that a client uses all of its power."""
+    times_over_snr(monkeypatch, {})
+    FIGURES["fig9b"].main(FIGURES["fig9b"].Options(**two))
+    found = claimed(two["out"], "hist-fig9b")
+    ours = [number for number, claim in enumerate(found) if claim["is_ours"]]
+    assert ours == [0, 1, 5, 6, *range(11, 18)]
+    assert all("-" not in claim["paper"].partition(" dB")[0] for claim in found if claim["is_required"])
+
+
+def test_full_power_is_that_of_n_j_clients_squared():
+    """Eq. 25 for 15 clients: all of the power at -23.5 dB leaves the noise of 0 dB as printed."""
+    fig9b, gains = FIGURES["fig9b"], np.linspace(0.5, 3.0, 15)
+
+    def noise(snr_db, **power):
+        return AirDistortion(power_w=10 ** (snr_db / 10), noise_w=1.0, gains=gains, **power).element_mse
+
+    assert pytest.approx(23.5218, abs=1e-4) == fig9b.FULL_POWER_DB
+    assert noise(-fig9b.FULL_POWER_DB, is_full_power=True) == pytest.approx(noise(0.0), rel=1e-12)
+    assert noise(-fig9b.STEP_DB, is_full_power=True) < noise(0.0)
+    assert noise(-10 * math.log10(15), is_full_power=True) != pytest.approx(noise(0.0), rel=0.1)
+    made = FIGURES["fig9b"].system(AIR_HIST, 1, 1)
+    assert made.num_clients / made.num_cells == 15
+    assert made.uplink.sharing.transmit_power == "as-printed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [({}, YES), ({"AirComp-HIST, 20 dB": 91.0}, NO), ({"AirComp-HIST, 10 dB": (60.0, 120.0)}, NOISY)],
+)
+def test_fig9b_on_symmetric_levels_asks_only_whether_the_time_falls(changes, verdict, two, monkeypatch):
+    asked = []
+
+    def evaluations(label, seed):
+        asked.append(label)
+        name = label.removesuffix(" symmetric")
+        assert name != label
+        return reaching(with_seed(changes.get(name, 100.0 - float(name.split()[1])), seed))
+
+    makes_up(monkeypatch, evaluations)
+    options = FIGURES["fig9b"].Options(grey_levels="symmetric", **two)
+    assert FIGURES["fig9b"].main(options) == 0
+    assert verdicts(two["out"], "hist-fig9b-symmetric") == [verdict]
+    assert list(dict.fromkeys(asked)) == [f"AirComp-HIST, {snr_db} dB symmetric" for snr_db in (0, 10, 20)]
 
 
 def test_fig9b_counts_no_accuracy_that_was_not_held():
@@ -376,21 +426,29 @@ def test_fig9c_in_full_asks_how_the_time_goes_with_clients(changes, wrong, two, 
 @pytest.mark.parametrize(
     ("learned", "changes", "said"),
     [
-        ((20, 10, 15, 10), {}, [YES] * 4),
-        ((20, 10, 15), {"AirComp-HIST, n_j=10": 100.1}, [YES] * 3 + [NO]),
-        ((30, 10), {"OMA-HIST, n_j=30": 189.0}, [YES] * 2 + [NO]),
-        ((25, 30), {"AirComp-HIST, n_j=25": 101.0}, [YES] * 2 + [NO]),
-        ((10, 15, 20, 30), {}, [YES] * 6),
+        ((20, 10, 15, 10), {}, [YES] * 3 + [UNPLAYED, YES, UNPLAYED, UNPLAYED]),
+        (
+            (20, 10, 15),
+            {"AirComp-HIST, n_j=10": 100.1},
+            [YES] * 3 + [UNPLAYED, NO, UNPLAYED, UNPLAYED],
+        ),
+        ((30, 10), {"OMA-HIST, n_j=30": 189.0}, [YES] * 2 + [NO, *[UNPLAYED] * 3]),
+        ((25, 30), {"AirComp-HIST, n_j=25": 101.0}, [YES] * 2 + [UNPLAYED, UNPLAYED, NO, UNPLAYED]),
+        ((10, 15, 20, 30), {}, [YES] * 6 + [UNPLAYED, UNPLAYED]),
     ],
 )
 def test_fig9c_with_some_clients_tells_what_they_show(learned, changes, said, two, monkeypatch):
-    """The fastest with each, trends that they span, and all that sending shows."""
+    """The fastest with each, trends that they span, the others as not played, and all that sending shows."""
     times_over_clients(monkeypatch, changes, {})
     options = FIGURES["fig9c"].Options(num_clients_per_cell=learned, **two)
     assert judged("fig9c", options) == (0, [*said, *[YES] * 3])
     assert options.command("hist-fig9c").partition(" --seeds")[0] == "cosim reproduce hist-fig9c"
     words = " ".join(map(str, learned))
     assert options.command("hist-fig9c").endswith(f" --num-clients-per-cell {words}")
+    for claim in claimed(two["out"], "hist-fig9c"):
+        is_there = claim["verdict"] != UNPLAYED
+        assert bool(claim["quantities"]) == is_there
+        assert is_there or (claim["command"], claim["core_hours"]) == ("cosim reproduce hist-fig9c", 8.0)
 
 
 @pytest.mark.parametrize("learned", [(), (12,), (10, 40)])

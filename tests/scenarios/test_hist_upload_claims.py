@@ -5,12 +5,13 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from played_here import NO, NOISY, YES, claimed, each_seed, verdicts
+from played_here import NO, NOISY, YES, Captured, claimed, each_seed, verdicts
 
+import models
 from cosim.configuration import to_dict
 from cosim.files.on_disk import read_json
 from scenarios.reproduce.figures import num_rounds
-from scenarios.reproduce.hist import fig4, fig5
+from scenarios.reproduce.hist import fig4, fig5, fig5_dropout
 from scenarios.reproduce.hist.conf import fig2, fig3
 from scenarios.reproduce.hist.figures import Options
 
@@ -35,11 +36,15 @@ def as_the_paper(table, changes):
     return number
 
 
-def played(accuracy, hist_share=lambda num_cells: 1 / num_cells):
-    """In place of `play_all`: evaluations with the accuracy of a label and a system after some uploads."""
+def played(accuracy, hist_share=lambda num_cells: 1 / num_cells, *, of_hist=False):
+    """In place of `play_all`: evaluations with the accuracy of a label and a system after some uploads.
+
+    Args:
+        of_hist: True if all labels are of HIST.
+    """
 
     def result(label, system):
-        share = hist_share(system.num_cells) if label.startswith("HIST") else 1.0
+        share = hist_share(system.num_cells) if of_hist or label.startswith("HIST") else 1.0
         versions = range(num_rounds(system) + 1)
         at = [5 * version * share for version in versions]
         evaluations = pd.DataFrame(
@@ -180,3 +185,48 @@ def test_fig5_compares_uploads_to_80_percent(case, tmp_path, monkeypatch):
     play = played(lambda label, system, at: 0.8 if at >= number(label, system) else 0.75)
     expected = [wrong.get(claim, YES) for claim in range(5 + 4)]
     assert judged(fig5, tmp_path, monkeypatch, play) == (0, expected)
+
+
+DROPOUT = {
+    "as with the code's network": ({}, {}),
+    "N = 8 is no worse": ({"dropout N=8, shards": 0.78}, {0: NO}),
+    "N = 10 is no worse where cells are alike": ({"dropout N=10, cell-iid": 0.78}, {2: NO}),
+    "the text's network loses as well": ({"plain N=8, shards": 0.76}, {1: NO}),
+    "seeds differ": ({"dropout N=6, shards": (0.70, 0.85)}, {0: NOISY}),
+    "dropout is nothing": ({f"dropout N={n}, shards": 0.78 + n / 1000 for n in (4, 6, 8, 10)}, {0: NO}),
+}
+
+
+@pytest.mark.parametrize("case", DROPOUT)
+def test_fig5_with_dropout_compares_accuracies_after_15_uploads(case, tmp_path, monkeypatch):
+    """Of N cells after 3 N rounds, in the mean over the last three; the rest of a run says nothing."""
+    changes, wrong = DROPOUT[case]
+
+    def accuracy(label, system, at):
+        assert num_rounds(system) == 3 * system.num_cells
+        is_last = at > 15.0 - 3 * 5 / system.num_cells + 1e-9
+        usual = 0.78 + system.num_cells / 1000 * (1 if label.startswith("plain") else -1)
+        own = changes.get(label, usual)
+        return (own[system.seed - 1] if isinstance(own, tuple) else own) if is_last else 0.3
+
+    play = played(accuracy, lambda num_cells: 1 / num_cells, of_hist=True)
+    expected = [wrong.get(claim, YES) for claim in range(4)]
+    assert judged(fig5_dropout, tmp_path, monkeypatch, play) == (0, expected)
+
+
+def test_fig5_with_dropout_has_the_network_of_the_code(monkeypatch):
+    """Half of the hidden units dropped, with biases; the quick form asks of N = 8 only."""
+    asked = {}
+
+    def capture(figure, systems, options):
+        asked.update(systems)
+        raise Captured
+
+    monkeypatch.setattr(fig5_dropout, "play_all", capture)
+    with pytest.raises(Captured):
+        fig5_dropout.main(Options(quick=True))
+    assert list(asked) == ["dropout N=6, shards", "dropout N=8, shards"]
+    for system in asked.values():
+        network = models.build(system.model)
+        assert network.dropout.p == 0.5
+        assert sum(own.numel() for own in network.parameters()) == 784 * 300 + 300 + 300 * 10 + 10

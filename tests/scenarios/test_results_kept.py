@@ -11,6 +11,7 @@ import cosim
 from scenarios import results
 from scenarios.reproduce.claims import Claim, Quantity
 from scenarios.results import __main__ as command
+from scenarios.results import judge
 
 FIGURES = {path.stem: json.loads(path.read_text()) for path in sorted(results.FOLDER.glob("*.json"))}
 
@@ -162,6 +163,29 @@ def test_a_page_says_what_was_asked(table_kept):
     assert "| b | it: 2 [1, 3] (asked: below 0.25) | comes out |" in lines
 
 
+def test_a_claim_that_is_not_played_has_its_command(table_kept):
+    table_kept(pd.DataFrame({"x": range(99), "seed": 0}))
+    how = {"command": "cosim reproduce hist-fig4 --paper-scale", "core_hours": 12.34}
+    claim = {"paper": "later", "verdict": "not played", "is_ours": False, "quantities": []} | how
+    figure = told([claimed("now"), claim])
+    row = "| later | `cosim reproduce hist-fig4 --paper-scale`: about 12 core-hours | not played |"
+    assert row in list(results.section(figure))
+    (line,) = (line for line in results.index({"hist": [figure]}).splitlines() if "hist-fig4]" in line)
+    assert [cell.strip() for cell in line.strip("|").split("|")][1:6] == ["2", "1", "", "", "1"]
+
+
+@pytest.mark.parametrize("name", judge.names())
+def test_kept_claims_are_the_ones_of_today(name):
+    """Claims that follow from the table: if words, range or origin have changed, they are judged again."""
+    again = json.loads(json.dumps(judge.judged(name)["claims"]))
+    assert again == FIGURES[name]["claims"], f"judge it again: python -m scenarios.results.judge {name}"
+
+
+def test_figures_whose_claims_need_runs_are_not_judged_again():
+    with pytest.raises(cosim.ConfigurationError, match=r"hist-fig4: its claims need its runs. Use one of"):
+        judge.judged("hist-fig4")
+
+
 def test_claims_of_ours_stand_and_count_by_themselves(table_kept):
     table_kept(pd.DataFrame({"x": range(99), "seed": 0}))
     of_paper = [claimed("theirs"), claimed("theirs too", "too noisy")]
@@ -175,7 +199,7 @@ def test_claims_of_ours_stand_and_count_by_themselves(table_kept):
     rows = [next(n for n, line in enumerate(lines) if line.startswith(f"| {name} |")) for name in names]
     assert sorted([*heads, *rows]) == [heads[0], *rows[:2], heads[1], *rows[2:]]
     (line,) = (line for line in results.index({"hist": [figure]}).splitlines() if "hist-fig4]" in line)
-    counts = ["2", "1", "", "1", "1 of 2", "1", "", "", "1"]
+    counts = ["2", "1", "", "1", "", "1 of 2", "1", "", "", "1"]
     assert [cell.strip() for cell in line.strip("|").split("|")][1:] == counts
 
 

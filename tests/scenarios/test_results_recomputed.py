@@ -142,6 +142,24 @@ def advantage(column: str) -> Calculation:
     return calculated
 
 
+def over_paper(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    """An entry of HIST's tables over the paper's, or over that of the other split."""
+    if found := re.search(r"(HIST|HFedAvg) needs ([\d.]+) (?:MB|GB)", sentence):
+        own = of_table(table, sentence, found[1], split_in(sentence))
+        return own / float(found[2])
+    if found := re.search(r"(HIST|HFedAvg) needs [\d.]+ times as much", sentence):
+        own, other = (of_table(table, sentence, found[1], split) for split in ("shards", "cell-iid"))
+        return own / other
+    return None
+
+
+def of_table(table: pd.DataFrame, sentence: str, name: str, split: str) -> np.ndarray:
+    accuracy, n = float(found_in(r"to ([\d.]+) %", sentence)) / 100.0, int(found_in(r"N = (\d+)", sentence))
+    rows = table[np.isclose(table["accuracy"], accuracy) & (table["num_cells"] == n)]
+    column = next(name for name in table if str(name).startswith("upload_"))
+    return of_seeds(rows, str(column), algorithm=name, split=split)
+
+
 def of_entry(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     """An entry of HIST's tables, whose accuracy the sentence names."""
     if not re.fullmatch(SOONER, words):
@@ -273,6 +291,15 @@ def with_noise(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
 def swing(accuracies: pd.Series) -> float:
     """From round to round in the second half, up and down."""
     return float(accuracies.iloc[len(accuracies) // 2 :].diff().abs().mean())
+
+
+def over_snr(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    """Times at the SNR that words or sentence name; with full power, at the ones that stand for it."""
+    stand_ins = re.search(r"AirComp as printed at (\S+) dB, OMA at (\S+) dB", sentence)
+    if stand_ins is not None:
+        of_air, of_oma = (f"\\1 at {level_db} dB" for level_db in stand_ins.groups())
+        words = re.sub(r"(OMA-\w+)", of_oma, re.sub(r"(AirComp-\w+)", of_air, words))
+    return sooner(FOUR, r"(-?\d+) dB", "{algorithm}, {setting} dB", "time_s")(table, sentence, words)
 
 
 def highest(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
@@ -600,9 +627,10 @@ CALCULATIONS: dict[str, list[Calculation]] = {
     "hist-fig8b": [shorter_rounds, earlier_with_sizes],
     "hist-fig8c": [sooner("HIST w/o|HIST w|HFedAvg", r"N = (\d+)", "{algorithm}, N={setting}", "time_s")],
     "hist-fig9a": [with_noise],
-    "hist-fig9b": [sooner(FOUR, r"(-?\d+) dB", "{algorithm}, {setting} dB", "time_s"), highest],
+    "hist-fig9b": [over_snr, highest],
     "hist-fig9c": [sooner(FOUR, r"n_j = (\d+)", "{algorithm}, n_j={setting}", "time_s"), slighter, sending],
-    **{f"hist-table{number}": [of_entry] for number in (1, 2, 3)},
+    "hist-table1": [of_entry, over_paper],
+    **{f"hist-table{number}": [of_entry] for number in (2, 3)},
     "rawhfl-energies": [rawhfl_energies],
     **{f"rawhfl-fig5{reading}": [rawhfl_fig5] for reading in ("", "-printed")},
     "rawhfl-fig6-printed": [rawhfl_fig6],

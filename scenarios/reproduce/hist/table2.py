@@ -11,13 +11,15 @@ $COSIM_DATA and in the usual folders.
 """
 
 import numpy as np
+import pandas as pd
 
 import cosim
 from cosim.values.submodels import NetworkShape, Part, even_counts
 from models.resnet import ResNet18
 from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.figures import Options
-from scenarios.reproduce.hist.tables import PaperTable, Setting, no_multiples, play, upload_bits
+from scenarios.reproduce.hist.table_entries import PaperTable, grid_claim, no_multiples, usual_claims
+from scenarios.reproduce.hist.tables import Setting, entries_of, play, upload_bits
 
 __all__ = ["Options", "main"]
 
@@ -90,6 +92,12 @@ def part_claims() -> list[Claim]:
     return claims
 
 
+def claims_in(frame: pd.DataFrame, options: Options) -> list[Claim]:
+    """The claims, by the table's rows."""
+    entries = entries_of(TABLE, setting(options), frame)
+    return [grid_claim(TABLE), *part_claims(), *usual_claims(entries)]
+
+
 def main(options: Options) -> int:
     """Run, print, compare."""
-    return play(TABLE, setting(options), options, others=part_claims())
+    return play(TABLE, setting(options), options, claims_in)

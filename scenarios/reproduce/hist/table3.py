@@ -11,11 +11,15 @@ $COSIM_DATA; both need `pip install 'cosim[lora]'`.
 
 import os
 
+import pandas as pd
+
 import cosim
 from scenarios.command_line.console import made
+from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.figures import Options
 from scenarios.reproduce.hist import stand_in_texts
-from scenarios.reproduce.hist.tables import PaperTable, Setting, play
+from scenarios.reproduce.hist.table_entries import PaperTable, grid_claim, usual_claims
+from scenarios.reproduce.hist.tables import Setting, entries_of, play
 
 __all__ = ["Options", "main"]
 
@@ -60,11 +64,16 @@ def setting(options: Options) -> Setting:
 QUICK_RATE = 1.0
 
 
+def claims_in(frame: pd.DataFrame, options: Options) -> list[Claim]:
+    """The claims, by the table's rows."""
+    return [grid_claim(TABLE), *usual_claims(entries_of(TABLE, setting(options), frame))]
+
+
 def main(options: Options) -> int:
     """Run, print, compare."""
     if not options.quick:
-        return play(TABLE, setting(options), options)
+        return play(TABLE, setting(options), options, claims_in)
     folder = made(options.folder(TABLE.name)) / "stand-in"
     stand_in_texts.write(folder)
     os.environ["COSIM_GPT2"] = str(folder / "gpt2")
-    return play(TABLE, setting(options), cosim.evolve(options, data_dir=folder))
+    return play(TABLE, setting(options), cosim.evolve(options, data_dir=folder), claims_in)

@@ -181,6 +181,15 @@ def table_of_times(times: Mapping[str, Reached], target: float, options: Options
     )
 
 
+def times_in(table: pd.DataFrame) -> dict[str, Reached]:
+    """Times of `table_of_times`, by curve; curves that were only clocked have none."""
+    timed = table.dropna(subset=["time_s"]).groupby("curve", sort=False)
+    return {
+        str(curve): Reached(rows["time_s"].to_numpy(), rows["lasted_time_s"].to_numpy())
+        for curve, rows in timed
+    }
+
+
 def points_of(tables: Tables, x: str) -> pd.DataFrame:
     """Mean accuracies over the seeds at every value of a column, with intervals (`analysis.plots.curves`)."""
     return pd.concat(

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 import cosim
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY
 from scenarios.results.inventory.items import named
 from scenarios.results.inventory.places import link
-from scenarios.results.inventory.rows import NOT_PLAYED, STATES, Row, papers, rows_of
-from scenarios.results.reproductions import Told, forms_of, is_quick, reproduction_of
+from scenarios.results.inventory.rows import STATES, Row, papers, rows_of
+from scenarios.results.reproductions import Told, forms_of, how, is_quick, reproduction_of
 
 PAGE = "claims.md"
 TITLES = {
@@ -127,13 +127,14 @@ def claims_of(forms: Sequence[Told], where: str) -> Iterator[Line]:
     verdicts: dict[str, list[tuple[Told, str]]] = {}
     for told in forms:
         for claim in told["claims"]:
-            verdicts.setdefault(claim["paper"], []).append((told, claim["verdict"]))
+            said = f"{NOT_PLAYED}: {how(claim)}" if claim["verdict"] == NOT_PLAYED else claim["verdict"]
+            verdicts.setdefault(claim["paper"], []).append((told, said))
     for words, own in verdicts.items():
         links = ", ".join(_section(told) for told, _ in own)
         is_one = len({verdict for _, verdict in own}) == 1
         said = own[0][1] if is_one else ", ".join(f"{verdict} ({told['figure']})" for told, verdict in own)
         quick = " (quick form)" if is_quick(own[0][0]) else ""
-        yield where, words, links, said + quick, own[0][1]
+        yield where, words, links, said + quick, own[0][1].partition(":")[0]
 
 
 def unplayed(name: str, figures: Sequence[Told]) -> str:
@@ -165,6 +166,6 @@ def _in_numbers(forms: Sequence[Told]) -> str:
     found = []
     for told in forms:
         verdicts = Counter(claim["verdict"] for claim in told["claims"])
-        words = [f"{v} {verdicts[v]}" for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY) if verdicts[v]]
+        words = [f"{v} {verdicts[v]}" for v in STATES if verdicts[v]]
         found += [f"{told['figure']}: {', '.join(words)} of {verdicts.total()}"] if words else []
     return "; ".join(found)

@@ -23,13 +23,13 @@ import attrs
 
 import cosim
 from cosim.files.on_disk import read_json
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY
 from scenarios.results.inventory.items import numbers, numbers_of
 from scenarios.results.inventory.places import is_there
 from scenarios.results.reproductions import names
 
 FOLDER = Path(__file__).parent
-IMPLEMENTED, NOT_PLAYED, NOT_HERE = "implemented", "not played", "not here"
+IMPLEMENTED, NOT_HERE = "implemented", "not here"
 STATES = (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, IMPLEMENTED, NOT_PLAYED, NOT_HERE)
 UNTESTED = (NOT_PLAYED, NOT_HERE)
 
