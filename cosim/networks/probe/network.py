@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
@@ -12,6 +13,7 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
+from cosim.networks.fingerprint import fingerprint
 from cosim.networks.probe.draws import GlobalDraw, outputs_without_draws
 from cosim.networks.probe.manner import Manner, manner_of
 from cosim.networks.probe.memory import check_memory
@@ -132,6 +134,15 @@ def check_outputs(
         raise not_taken(network, error, dataset, task) from None
     if classes_are_known:
         check_scores(outputs, 1, task, dataset)
+
+
+def is_known_to_fit(network: nn.Module, dataset: Dataset, task: Task) -> bool:
+    """True of dense layers without code of a user's, if they take the samples and give what a task wants."""
+    relu_layers = getattr(network, "relu_layers", None)
+    if relu_layers is None or dataset.test_x.dtype != np.float32 or fingerprint(network) is None:
+        return False
+    (_, num_inputs), (num_outputs, _) = (network.get_parameter(relu_layers[at][0]).shape for at in (0, -1))
+    return dataset.test_x.shape[1:] == (num_inputs,) and num_outputs == task.num_outputs(dataset)
 
 
 def _check_dropout(network: nn.Module, shape: NetworkShape, dataset: Dataset) -> None:

@@ -11,9 +11,10 @@ import cosim
 import models
 from cosim import Digits, Never, evolve
 from cosim.data import Synthetic
+from cosim.engine.learning import nothing_learned
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.networks.flops import TrainingFlops
+from cosim.networks.flops import TrainingFlops, outputs_without_values
 from cosim.networks.named import network_of
 from cosim.records.tables import TABLES
 from cosim.values.submodels import NetworkShape, draw_parts, even_counts
@@ -157,6 +158,20 @@ def test_a_network_that_looks_at_values_gets_them(kind, cycles):
     for network in (kind(), network_of(system.model, values=False)):
         if not network.a.weight.is_meta:
             assert NothingLearned(network, loaded(Synthetic())).flops.of() == num_flops
+
+
+@pytest.mark.parametrize("name", ["relu-12-4", "relu-12-7-4", "relu-12-9-8-4"])
+def test_dense_layers_of_ours_need_no_pass(name, monkeypatch):
+    """Their sizes say what a pass gives; of a user's a pass is made."""
+    outline, network = loaded(Synthetic()), network_of(name, values=False)
+    found = outputs_without_values(network, outline.test_x[:1])
+    assert found.shape == (1, outline.num_classes)
+    passes = []
+    monkeypatch.setattr(nothing_learned, "outputs_without_values", lambda *_: passes.append("made") or found)
+    NothingLearned(network, outline)
+    assert not passes
+    NothingLearned(type("Own", (type(network),), {})(tuple(map(int, name.split("-")[1:]))), outline)
+    assert passes == ["made"]
 
 
 def test_a_network_that_looks_at_values_is_refused_in_usual_words():
