@@ -1,13 +1,12 @@
 """Asker: the process that asks for runs, and what a worker must have in common with it.
 
 A worker on another machine may have other code of cosim, or other files of a user's own modules and of what
-parts read. Such a worker refuses its run, because no table mixes runs of both. Other versions of packages are
-a warning: times stay the same, and the last digits of what is learned may not.
+parts read. Such a worker refuses its run, because no table mixes runs of both. Other versions of packages,
+and where something is learned another kind of processor, are a warning: times stay the same, and the last
+digits of what is learned do not.
 
 The disk need not be shared. A worker sees the asker's folder if it reads the asker's own words in its lock; a
 folder that happens to lie at the same path on another disk does not count.
-
-Scope and limitations: processors are not compared; libraries of linear algebra round otherwise on others.
 
 Validation: tests/studies/test_asker.py.
 """
@@ -36,6 +35,7 @@ class Asker:
         words: What it has written in the lock.
         version: Its cosim.
         packages: Name -> version of packages that compute.
+        processor: Kind of processor.
         sources: A user's own modules and files.
     """
 
@@ -43,13 +43,14 @@ class Asker:
     words: str
     version: Version
     packages: Mapping[str, str | None]
+    processor: str
     sources: Sources
 
     @classmethod
     def of(cls, folder: Path, sources: Sources) -> "Asker":
         """The process at work, once it holds a folder locked."""
         own = software()
-        return cls(str(folder), holder(folder), Version.of(own), own["versions"], sources)
+        return cls(str(folder), holder(folder), Version.of(own), own["versions"], own["processor"], sources)
 
     def is_seen(self) -> bool:
         """True if this process sees the folder on a disk that both share."""
@@ -62,7 +63,7 @@ class Asker:
             ConfigurationError: Which differ.
 
         Warns:
-            UserWarning: Packages have other versions here.
+            UserWarning: Packages have other versions here, or what learns is another kind of processor.
         """
         here, own = f"worker on {machine()}", software()
         if (found := Version.of(own)) != self.version:
@@ -81,9 +82,11 @@ class Asker:
             for name, version in self.packages.items()
             if own["versions"].get(name) != version
         ]
+        if system.evaluation.learns and own["processor"] != self.processor:
+            differ.append(f"the processor {own['processor']} in place of {self.processor}")
         if differ:
             warnings.warn(
                 f"{here}: has {', '.join(differ)}, so last digits of what is learned may differ. "
-                "Use the same versions on both.",
+                "Use the same on both for the same bits.",
                 stacklevel=2,
             )

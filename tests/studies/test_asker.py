@@ -140,6 +140,17 @@ def test_other_packages_are_told_of(tmp_path):
         Study(TIMED, seeds=1).run(tmp_path / "s", executor=Elsewhere(packages=packages))
 
 
+def test_another_kind_of_processor_is_told_of_where_it_learns(tmp_path, recwarn):
+    """Of times it changes nothing."""
+    other = Elsewhere(processor="Abacus 9")
+    Study(TIMED, seeds=1).run(tmp_path / "timed", executor=other)
+    assert not recwarn
+    with pytest.warns(
+        UserWarning, match=r"worker on \S+: has the processor .+ in place of Abacus 9, so last digits"
+    ):
+        Study(LEARNS, seeds=1).run(tmp_path / "learns", executor=other)
+
+
 def test_a_folder_at_the_same_path_of_another_disk_is_not_the_askers(tmp_path):
     """With the words of another process in its lock."""
     asker = Asker.of(tmp_path, {})

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import warnings
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -49,12 +50,13 @@ def provenance(seed: int, num_workers: int, device: str) -> dict[str, Any]:
 
 
 def software() -> dict[str, Any]:
-    """Commit, code, versions and machine of this process."""
+    """Commit, code, versions, machine and processor of this process."""
     return {
         "commit": _commit(),
         "code": _code(),
         "python": platform.python_version(),
         "platform": platform.platform(),
+        "processor": _processor(),
         "versions": {package: _version(package) for package in _PACKAGES},
     }
 
@@ -112,6 +114,16 @@ def _version(package: str) -> str | None:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+@cache
+def _processor() -> str:
+    """Name of the kind of processor, on which the last digits of matrix products depend."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
 
 
 @cache
