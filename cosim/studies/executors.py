@@ -12,7 +12,15 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    wait,
+)
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.context import ForkServerContext, ForkServerProcess
@@ -35,6 +43,10 @@ MOST_ATTEMPTS = 3
 """Most attempts at a job whose worker dies. [no source]"""
 PRELOADED = ["cosim.engine.run.run", "cosim.engine.learning.learner", "torch._dynamo"]
 """Modules that worker processes share; torch imports the last one at its first gradient, at great cost."""
+GIVEN_UP = (
+    "its executor gave it up, as when a cluster's scheduler ends. Use the same command once there is one."
+)
+"""Error of a job that was cancelled."""
 Key = tuple[int, int]
 """Design and seed."""
 
@@ -170,6 +182,8 @@ def played(
                     wanted[key] = jobs[key]
                     continue
                 outcome = {"status": "failed", "error": f"its worker died, {attempts[key]} times"}
+            except CancelledError:
+                outcome = {"status": "failed", "error": GIVEN_UP}
             except Exception as error:
                 outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
             yield key, outcome

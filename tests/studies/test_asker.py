@@ -3,7 +3,7 @@
 import pickle
 import re
 import sys
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from pathlib import Path
 
 import attrs
@@ -80,6 +80,24 @@ def test_a_run_that_fails_on_another_disk_is_a_row(tmp_path, monkeypatch):
     (row,) = Study(TIMED, seeds=1).run(tmp_path / "s", executor=OTHER_DISK).itertuples()
     assert (row.status, row.error) == ("failed", "ZeroDivisionError: division by zero")
     assert not list((tmp_path / "s" / "runs").iterdir())
+
+
+def test_a_run_that_the_executor_gives_up_says_so(tmp_path):
+    class Ended(Executor):
+        """A cluster whose scheduler has ended."""
+
+        def submit(self, fn, /, *given):
+            future: Future[object] = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    (row,) = Study(TIMED, seeds=1).run(tmp_path / "s", executor=Ended()).itertuples()
+    assert row.status == "failed"
+    assert re.search(
+        "executor gave it up, as when a cluster's scheduler ends. Use the same command", row.error
+    )
+    assert list(Study(TIMED, seeds=1).run(tmp_path / "s", executor=Here())["status"]) == ["complete"]
 
 
 def test_a_worker_with_other_code_of_cosim_runs_nothing(tmp_path):
