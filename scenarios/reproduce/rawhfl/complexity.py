@@ -47,8 +47,10 @@ class Options(figures.Options):
 
 def main(options: Options) -> int:
     """Plan, draw, compare."""
+    began_s = time.process_time()
     table = pd.DataFrame(row for num_cells in options.every_num_cells for row in planned(num_cells, options))
-    return tell(FIGURE, options, claims(table), table, drawn(table), folder=FOLDER)
+    took_s = time.process_time() - began_s
+    return tell(FIGURE, options, claims(table), table, drawn(table), folder=FOLDER, took_s=took_s)
 
 
 def planned(num_cells: int, options: Options) -> list[dict[str, float]]:

@@ -65,8 +65,10 @@ class Options(Lengths):
 def main(options: Options) -> int:
     """Run, draw, compare."""
     fields = {field.name: getattr(options, field.name) for field in attrs.fields(Lengths)}
-    lengths = fields | {"seeds": len(options.every_seed), "num_global_rounds": options.rounds}
-    runs = Runs(figures.Options(**lengths), ["H-FedAvg-UB"], learns=False)
+    lengths = attrs.evolve(
+        figures.Options(**fields), seeds=len(options.every_seed), num_global_rounds=options.rounds
+    )
+    runs = Runs(lengths, ["H-FedAvg-UB"], learns=False)
     table = pd.DataFrame(map(trial, runs.of["H-FedAvg-UB"]))
     return tell(FIGURE, options, claims(table), table, drawn(table), runs.all, folder=FOLDER)
 
