@@ -74,7 +74,7 @@ def main(options: Options) -> int:
 
 
 def trial(unconstrained: cosim.Result) -> dict[str, float]:
-    """What stragglers do in a trial, means over its edge rounds."""
+    """Effects of stragglers in a trial, means over its edge rounds."""
     problem = problem_of(unconstrained)
     rows = unconstrained.plans[["edge", *ROUND]].assign(
         most_steps=most_steps_of(problem),
