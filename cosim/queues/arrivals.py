@@ -48,6 +48,7 @@ from typing_extensions import override
 from cosim.clock.instants import LATEST_S
 from cosim.configuration import Port, knob, lasting, not_negative, part, positive, refuse
 from cosim.files.on_disk import shown
+from cosim.files.tables.faults import reads
 from cosim.files.tables.once import once
 from cosim.files.tables.read import named_file, table_of
 
@@ -169,6 +170,7 @@ class TraceArrivals(Arrivals):
         return (self.file,)
 
     @property
+    @reads("file")
     def instants_s(self) -> NDArray[np.float64]:
         """Instants of the file, read-only, shape (packets,).
 

@@ -17,7 +17,7 @@ Source: Wan et al., "How global observation works in federated learning" (VHFL),
 """
 
 from abc import ABC, abstractmethod
-from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from cosim.configuration import Port, a_share, at_least, knob, part, positive, r
 from cosim.files.on_disk import located
 from cosim.files.tables.faults import reads
 from cosim.files.tables.lines import numbers_above_0
+from cosim.files.tables.once import once
 
 Durations = NDArray[np.float64]
 """Durations in s, shape (draws,)."""
@@ -182,7 +183,7 @@ class Erlang(ServiceLaw):
 class Empirical(ServiceLaw):
     """Measured durations, drawn independently and each with equal probability.
 
-    The file is read when the configuration is made.
+    The file is read when the configuration is made, and again when it has changed.
 
     Attributes:
         path: Text file with one duration in seconds in each line. [no source]
@@ -197,11 +198,11 @@ class Empirical(ServiceLaw):
     def files(self) -> tuple[str, ...]:
         return (self.path,)
 
-    @cached_property
+    @property
     @reads("path")
     def durations_s(self) -> Durations:
         """The durations of the file, read-only, shape (rows,)."""
-        return numbers_above_0(located(self.path), "seconds")
+        return once(_seconds, located(self.path))
 
     @property
     @override
@@ -217,3 +218,7 @@ class Empirical(ServiceLaw):
         """Residuals in s, shape (count,): a uniform part of a duration drawn in proportion to its length."""
         met_s = rng.choice(self.durations_s, size=count, p=self.durations_s / self.durations_s.sum())
         return met_s * rng.random(count)
+
+
+def _seconds(path: Path) -> Durations:
+    return numbers_above_0(path, "seconds")

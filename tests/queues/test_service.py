@@ -242,7 +242,10 @@ def test_a_file_without_rows_is_refused(tmp_path, content, fault):
 def test_blank_lines_at_the_end_are_no_rows(tmp_path):
     file = tmp_path / "durations.txt"
     file.write_text("\ufeff0.25\r\n0.75\r\n\r\n")
-    assert Empirical(path=str(file)).durations_s.tolist() == [0.25, 0.75]
+    law = Empirical(path=str(file))
+    assert law.durations_s.tolist() == [0.25, 0.75]
+    file.write_text("0.50\n0.75\n")
+    assert law.durations_s.tolist() == [0.5, 0.75]  # a file that has changed is read again
 
 
 @every_law

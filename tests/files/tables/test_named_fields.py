@@ -11,7 +11,7 @@ from cosim.clock.simulation import Simulation
 from cosim.devices import Column, DeviceTable, MeasuredSteps, PresenceWindows
 from cosim.links import RateTrace, TracedLink
 from cosim.names import ClientNames
-from cosim.queues import Empirical
+from cosim.queues import Empirical, TraceArrivals
 from cosim.radio import GainTrace, LargeScale, LinkBudget, NoiseOnly
 from cosim.topology import Disc, TableTopology
 
@@ -24,6 +24,7 @@ READ = {
     "PresenceWindows.file": lambda file: PresenceWindows(file=file).check(CLIENTS),
     "MeasuredSteps.file": lambda file: MeasuredSteps(file=file).fit(worlds.one_cell(1e9)),
     "GainTrace.file": lambda file: GainTrace(file=file).check(CLIENTS),
+    "TraceArrivals.file": lambda file: TraceArrivals(file=file).mean_rate_per_s,
     "Empirical.path": lambda file: Empirical(path=file),
 }
 DAMAGED = {
