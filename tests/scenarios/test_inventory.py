@@ -117,6 +117,9 @@ def test_a_sentence_is_judged_by_the_claims_that_it_names():
     figure = told("vhfl-fig4", ("more is better", "comes out"), ("less is worse", "does not show"))
     (line,) = lines_of("vhfl-fig4:*better*", figure, items="")
     assert line[2:] == ("vhfl-fig4: comes out 1 of 1", "comes out")
+    (line,) = lines_of("vhfl-fig4:*better* vhfl-fig4:*worse*", figure, items="")
+    links = "[vhfl-fig4](vhfl.md#vhfl-fig4)"
+    assert line[1:] == (links, "vhfl-fig4: comes out 1, does not show 1 of 2", "does not show")
     with pytest.raises(cosim.ConfigurationError, match=r"vhfl-fig4:\*best\*: matches no claim. Use words"):
         lines_of("vhfl-fig4:*best*", figure)
 

@@ -5,7 +5,7 @@ kept, so a new claim of a reproduction, or a new reading of it, stands on the pa
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 import cosim
@@ -88,7 +88,7 @@ def lines_of(rows: Sequence[Row], figures: Sequence[Told]) -> Iterator[Line]:
         ]
         items = named(row.items)
         where = "; ".join(filter(None, (row.section, items)))
-        forms = [told for name, pattern in row.reproductions for told in some(name, pattern, figures)]
+        forms = merged(told for name, pattern in row.reproductions for told in some(name, pattern, figures))
         places = [*map(link, row.places), *map(_section, forms)]
         tests = f"held by {', '.join(map(link, row.held_by.split()))}" if row.held_by else ""
         asked = own if forms else [name for name, _ in row.reproductions]
@@ -100,7 +100,16 @@ def lines_of(rows: Sequence[Row], figures: Sequence[Told]) -> Iterator[Line]:
         for name in own if forms else ():
             yield from claims_of(some(name, "*", figures), where)
             if name in missing:
-                yield where, "all of it in full, by the first reading", f"`{name}`", missing[name], NOT_PLAYED
+                yield where, "all of it, in full", f"`{name}`", missing[name], NOT_PLAYED
+
+
+def merged(forms: Iterable[Told]) -> list[Told]:
+    """Forms of a figure that are asked by several patterns, as one."""
+    found: dict[str, Told] = {}
+    for told in forms:
+        claims = found[told["figure"]]["claims"] if told["figure"] in found else []
+        found[told["figure"]] = {**told, "claims": [*claims, *told["claims"]]}
+    return list(found.values())
 
 
 def some(name: str, pattern: str, figures: Sequence[Told]) -> list[Told]:
