@@ -49,7 +49,7 @@ def expected(asked: Mapping[str, Options]) -> Iterator[str]:
             words += f", or {duration(3600.0 * total / num)} on {in_words('num_cores', num)}"
         yield f"{words}; finished runs are not repeated."
     if unknown := hours.keys() - known.keys():
-        yield f"{_named(sorted(unknown))}: how long is not kept in docs/results; the progress tells it."
+        yield f"{', '.join(sorted(unknown))}: how long is not kept in docs/results; the progress tells it."
 
 
 def _named(figures: Collection[str]) -> str:

@@ -85,7 +85,7 @@ def test_fig5_has_the_runs_of_fig4_and_ends_others_at_its_target(quick, tmp_path
     ((of_fig4, of_fig5),) = asked.values()
     assert of_fig4.items() < of_fig5.items()
     others = [of_fig5[label].end for label in of_fig5.keys() - of_fig4.keys()]
-    assert {(type(end), end.target) for end in others} == {(cosim.AfterTarget, 0.75 if quick else 0.8)}
+    assert {(type(end), end.target) for end in others} == {(cosim.AfterTarget, 0.65 if quick else 0.8)}
 
 
 @pytest.mark.parametrize("quick", [True, False], ids=["quick", "full"])

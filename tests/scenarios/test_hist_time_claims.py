@@ -80,18 +80,25 @@ def durations(ratio):
 
 
 @pytest.mark.parametrize(
-    ("less", "verdict"),
-    [(0.1, YES), (2.9, YES), (-0.1, NO), (3.1, NO), ((0.5, 2.5), NOISY)],
+    ("less", "verdict", "quick"),
+    [
+        (0.1, YES, YES),
+        (2.9, YES, YES),
+        (-0.1, NO, YES),
+        (3.1, NO, NO),
+        ((0.5, 2.5), NOISY, NOISY),
+    ],
 )
-def test_fig8a_wants_optimised_sizes_to_learn_slightly_slower(less, verdict, two, monkeypatch):
-    """By up to 3 points, in the mean over the rounds."""
+def test_fig8a_wants_optimised_sizes_to_learn_slightly_slower(less, verdict, quick, two, monkeypatch):
+    """By up to 3 points, in the mean over the rounds; the quick form asks for no more."""
     points = {"w optimised sizes, H=20": less, "w optimised sizes, H=40": 1.0}
 
     def evaluations(label, seed):
         return curve([0.0, 1.0, 2.0], [0.1, 0.6 - 0.02 * with_seed(points.get(label, 0.0), seed), 0.7])
 
     makes_up(monkeypatch, evaluations)
-    assert judged("fig8a", Options(quick=True, **two)) == (0, [verdict, YES])
+    assert judged("fig8a", Options(quick=True, **two)) == (0, [quick, YES])
+    assert judged("fig8a", Options(**two)) == (0, [verdict, YES])
     assert ends(claimed(two["out"], "hist-fig8a")[0])[0][0] == pytest.approx(np.mean(less), abs=1e-9)
 
 
@@ -207,7 +214,7 @@ def test_fig9a_judges_noise_by_three_points(losses, expected, two, monkeypatch):
     """Nothing is required of the quick form, and of another setting than the paper's."""
     fig9a = FIGURES["fig9a"]
     noisy_curves(monkeypatch, losses)
-    assert judged("fig9a", fig9a.Options(quick=True, **two)) == (0, [*expected, YES])
+    assert judged("fig9a", fig9a.Options(quick=True, **two)) == (0, expected)
     symmetric = fig9a.Options(grey_levels="symmetric", **two)
     assert fig9a.main(symmetric) == 0
     assert verdicts(two["out"], "hist-fig9a-symmetric") == [YES, YES, *expected, YES]
@@ -225,7 +232,7 @@ def test_fig9a_in_full_requires_all_of_its_claims(losses, code, expected, two, m
 @pytest.mark.parametrize(("swings", "verdict"), [(2.1, YES), (1.9, NO), (0.5, NO), ((1.5, 4.0), NOISY)])
 def test_fig9a_wants_oscillations_at_the_lowest_snr(swings, verdict, two, monkeypatch):
     noisy_curves(monkeypatch, {-20: 5.0}, swings)
-    assert judged("fig9a", FIGURES["fig9a"].Options(quick=True, **two)) == (0, [YES, YES, verdict])
+    assert judged("fig9a", FIGURES["fig9a"].Options(**two)) == (0, [YES] * 4 + [verdict])
 
 
 def test_fig9a_claims_nothing_where_the_paper_does_not(two, monkeypatch):
@@ -271,18 +278,17 @@ def times_over_snr(monkeypatch, changes):
         ({}, {}),
         ({"AirComp-HIST, 0 dB": 201.0}, {0: NO}),
         ({"OMA-HIST, 20 dB": 70.0}, {1: NO}),
-        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, {1: NOISY, 5: NOISY, 6: NOISY}),
+        ({"AirComp-HIST, 20 dB": (60.0, 250.0)}, {1: NOISY, 4: NOISY}),
         ({"OMA-HFedAvg, 20 dB": 401.0}, {2: NO}),
-        ({"AirComp-HFedAvg, 20 dB": (250.0, 330.0)}, {1: NOISY, 3: NOISY, 6: NOISY}),
-        ({"AirComp-HFedAvg, 0 dB": NEVER, "AirComp-HFedAvg, 20 dB": NEVER}, {3: NOISY}),
-        ({"AirComp-HIST, 20 dB": 101.0}, {5: NO}),
+        ({"OMA-HIST, 20 dB": 201.0}, {3: NO}),
+        ({"AirComp-HFedAvg, 20 dB": 301.0}, {}),
     ],
 )
 def test_fig9b_claims(changes, wrong, two, monkeypatch):
-    """AirComp-HIST is fastest at 0 and 20 dB, the time of each of the four falls; at full power the first."""
+    """In the quick form AirComp-HIST is fastest at 0 and 20 dB, OMA's time falls; at full power the first."""
     times_over_snr(monkeypatch, changes)
     options = FIGURES["fig9b"].Options(quick=True, **two)
-    assert judged("fig9b", options) == (0, [wrong.get(n, YES) for n in range(7)])
+    assert judged("fig9b", options) == (0, [wrong.get(n, YES) for n in range(5)])
 
 
 @pytest.mark.parametrize(

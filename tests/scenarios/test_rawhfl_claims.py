@@ -337,7 +337,7 @@ def test_fig6_wants_a_plateau(
 
 def test_fig6_is_required_from_20_rounds_on(tmp_path: Path, monkeypatch: Patch) -> None:
     makes_up(monkeypatch, lambda name, v, seed: 0.6)
-    for rounds, code, num_claims in ((20, 1, 7), (19, 0, 4)):
+    for rounds, code, num_claims in ((20, 1, 7), (19, 0, 2)):
         options = Options(quick=True, seeds=2, num_global_rounds=rounds, out=tmp_path)
         found, said = judged("fig6", options)
         assert (found, len(said), said[0]) == (code, num_claims, NO)
@@ -528,15 +528,15 @@ def test_short_runs_are_not_held_against_what_the_paper_has_after_50_rounds(
         of({"H-FedAvg-M1": 0.1, "H-FedAvg-M2": 0.25}, 0.4),
         of({"H-FedAvg-M1": 0.5, "FedAvg-UB": 3.0, "RawHFL, Z=4": 2.0}, 4.0),
     )
-    assert judged("fig9", two) == (0, [YES] * 7)
+    assert judged("fig9", two) == (0, [YES] * 6)
 
 
 def test_fig9_is_required_in_the_papers_length_only(tmp_path: Path, monkeypatch: Patch) -> None:
     makes_up(monkeypatch, of({"RawHFL, Z=4": 0.45, "H-FedAvg-UB": 0.4}, 0.1))
-    for rounds, expected in ((99, (0, NO)), (100, (1, NO))):
+    for rounds, code, verdict in ((99, 0, None), (100, 1, NO)):
         options = Options(quick=True, seeds=2, num_global_rounds=rounds, out=tmp_path)
-        code, said = judged("fig9", options)
-        assert (code, said[0]) == expected
+        found, said = missed("fig9", options, "nearly as accurate")
+        assert (found, said.get("nearly as accurate")) == (code, verdict)
 
 
 Guessed = tuple[float, float]

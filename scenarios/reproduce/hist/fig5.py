@@ -1,6 +1,7 @@
 """Fig. 5 of the HIST journal paper: upload per client that reaches a target accuracy, for N cells.
 
-The target is 80 %, as in the paper; in the quick form 75 %. Where N is one of Fig. 4's, the runs are its own.
+The target is 80 %, as in the paper; in the quick form 65 %, to which few rounds do not tell how HFedAvg's
+upload changes with N. Where N is one of Fig. 4's, the runs are its own.
 
     cosim reproduce hist-fig5 --quick
 """
@@ -30,7 +31,7 @@ DEGRADES = {"shards": (6, 8), "cell-iid": (8, 10)}
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    target = 0.75 if options.quick else 0.80
+    target = 0.65 if options.quick else 0.80
     cells = (2, 4) if options.quick else (2, 4, 6, 8, 10)
     splits = options.splits
     of_fig4 = fig4.systems(options)
@@ -54,7 +55,7 @@ def _claims(costs: Costs, cells: tuple[int, ...], split: str, target: float) -> 
         Claim(paper=f"{SPLITS[split]}: to 80 % HIST needs less upload than HFedAvg", quantities=less),
         Claim(paper=f"{SPLITS[split]}: HIST's upload falls from N = 2 to 6", quantities=falling),
     ]
-    if split == "shards":
+    if split == "shards" and 6 in cells:
         hfedavg = by_cells(costs, "HFedAvg", cells, split)
         rising = less_and_less(hfedavg, [n for n in cells[::-1] if n <= 6])
         claims.append(

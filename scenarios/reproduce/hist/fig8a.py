@@ -1,10 +1,12 @@
 """Fig. 8a of the HIST journal paper: accuracy over global rounds with latency-optimal sizes and without.
 
-The runs are Fig. 8b's. "Slightly" stands for up to 3 points of accuracy.
+The runs are Fig. 8b's. "Slightly" stands for up to 3 points of accuracy. The quick form asks only whether it
+is no more; that there is a difference takes more seeds.
 
     cosim reproduce hist-fig8a --quick
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,15 +33,16 @@ def accuracies(tables: Sequence[pd.DataFrame]) -> Floats:
 def main(options: Options) -> int:
     """Run, draw, compare."""
     tables, runs = play(options)
+    how, least = ("at most slightly", -math.inf) if options.quick else ("slightly", 0.0)
     claims = [
         Claim(
-            paper=f"H = {num_steps}: optimised sizes learn slightly slower per global round",
+            paper=f"H = {num_steps}: optimised sizes learn {how} slower per global round",
             quantities=[
                 Quantity(
                     words="mean accuracy over the rounds, equal sizes less optimised",
                     values=accuracies(tables[label(EQUAL, num_steps)])
                     - accuracies(tables[label(OPTIMAL, num_steps)]),
-                    least=0.0,
+                    least=least,
                     most=SLIGHTLY,
                     unit="points",
                 )

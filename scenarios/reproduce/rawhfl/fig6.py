@@ -64,6 +64,7 @@ def main(options: Options) -> int:
             ("higher accuracy", "accuracy", "accuracy", 100.0, "points", 1),
             ("less loss", "loss", "loss_nats", 1.0, "nats", -1),
         )
+        if column == "loss_nats" or options.rounds >= SETTLED  # accuracies are too noisy before
         for v, runs in of_v.items()
     ]
     picture = Figure(figsize=(4.4 * len(values), 6.4), layout="constrained")

@@ -8,19 +8,22 @@ the accuracy of H-FedAvg-UB.
 cosim reproduce rawhfl-fig9 --quick
 """
 
+from typing import ClassVar
+
+import attrs
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from analysis.plots import style
 from scenarios.reproduce.claims import Claim, Quantity
+from scenarios.reproduce.rawhfl import figures
 from scenarios.reproduce.rawhfl.figures import (
     NEAR,
     PLATEAU,
     STALLED,
     V_RANGE,
     WITHIN,
-    Options,
     Runs,
     about,
     draw_means,
@@ -29,6 +32,18 @@ from scenarios.reproduce.rawhfl.figures import (
 )
 
 __all__ = ["Options", "main"]
+
+
+@attrs.frozen(kw_only=True)
+class Options(figures.Options):
+    """How much is run.
+
+    Attributes:
+        quick_seeds: As many as differences of accuracy after 8 rounds need.
+    """
+
+    quick_seeds: ClassVar[int] = 8
+
 
 FIGURE = "rawhfl-fig9"
 ALGORITHMS = ("RawHFL, Z=4", "H-FedAvg-UB", "FedAvg-UB", "H-FedAvg-M2", "H-FedAvg-M1")
@@ -47,7 +62,7 @@ def main(options: Options) -> int:
     runs = Runs(options, ALGORITHMS)
     at_50 = AT_50 if options.rounds >= 50 else {}
     claims = [
-        like_upper_bound(runs),
+        *like_upper_bound(runs),
         *(
             Claim(
                 paper=f"{name}: {accuracy:g} and {energy_j:g} J after 50 rounds (here: within "
@@ -107,14 +122,18 @@ def main(options: Options) -> int:
     return write(FIGURE, options, runs.frame(), picture, claims, runs.all)
 
 
-def like_upper_bound(runs: Runs) -> Claim:
-    """RawHFL learns as well as everyone without constraints, once both have reached their plateau."""
+def like_upper_bound(runs: Runs) -> list[Claim]:
+    """RawHFL learns as well as everyone without constraints; not asked before both are on their plateau."""
+    if runs.options.rounds < (20 if runs.v == (0.7,) else 100):
+        return []
     difference = runs.accuracy("RawHFL, Z=4") - runs.accuracy("H-FedAvg-UB")
-    return Claim(
-        paper="RawHFL, Z=4 ends nearly as accurate as H-FedAvg-UB (here: within 0.02)",
-        quantities=[about(f"difference after {runs.options.rounds} rounds", difference, 0.0, 0.02)],
-        is_required=runs.options.rounds >= (20 if runs.v == (0.7,) else 100),
-    )
+    return [
+        Claim(
+            paper="RawHFL, Z=4 ends nearly as accurate as H-FedAvg-UB (here: within 0.02)",
+            quantities=[about(f"difference after {runs.options.rounds} rounds", difference, 0.0, 0.02)],
+            is_required=True,
+        )
+    ]
 
 
 def far_below(runs: Runs) -> list[Claim]:

@@ -85,7 +85,7 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
     table = pd.DataFrame(rows)
     console.print(shown(figure, options, table))
     claims = [
-        like_upper_bound(runs),
+        *like_upper_bound(runs),
         *savings(runs),
         *entries,
         *beyond_rawhfl(runs),
