@@ -15,7 +15,7 @@ Validation: tests/files/test_sources.py.
 import hashlib
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,16 +48,12 @@ _DIGITS = 12
 def sources_of(*configs: Any) -> Sources:
     """The modules of others, and the files, that configurations name."""
     used: dict[str, set[str]] = {}
-    for config in configs:
-        for name in _names(config):
-            module, _, of = name.partition(":")
+    for name in _names(configs):
+        module, _, of = name.partition(":")
+        if module.partition(".")[0] not in sys.stdlib_module_names:
             used.setdefault(module, set()).add(of)
     files = {module: _file(module) for module in sorted(used)}
-    files = {
-        module: file
-        for module, file in files.items()
-        if module.partition(".")[0] not in sys.stdlib_module_names and not is_ours(file)
-    }
+    files = {module: file for module, file in files.items() if not is_ours(file)}
     read: dict[str, set[str]] = {}
     for part in (part for config in configs for part in parts_of(config)):
         for text in part.files():
@@ -148,16 +144,20 @@ def others(known: Any, found: Sources) -> Iterator[Other]:
             yield Other(*_told(source, found[source]), before[:_DIGITS], now[:_DIGITS])
 
 
-def _names(config: Any) -> Iterator[str]:
-    """Classes of a configuration and its parts, and functions that fields name, as module:name."""
-    yield from map(name_of, type(config).__mro__)
-    for attribute in attrs.fields(type(config)):
-        value = getattr(config, attribute.name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if is_configuration(type(item)):
-                yield from _names(item)
-            elif isinstance(item, str) and ":" in item and _is_there(item):
-                yield item
+def _names(configs: Iterable[Any]) -> set[str]:
+    """Classes of configurations and their parts, and functions that fields name, as module:name."""
+    classes, found, left = set[type](), set[str](), [*configs]
+    while left:
+        config = left.pop()
+        classes.update(type(config).__mro__)
+        for attribute in attrs.fields(type(config)):
+            value = getattr(config, attribute.name)
+            for item in value if isinstance(value, tuple) else (value,):
+                if is_configuration(type(item)):
+                    left.append(item)
+                elif isinstance(item, str) and ":" in item and _is_there(item):
+                    found.add(item)
+    return found.union(map(name_of, classes))
 
 
 def _told(source: str, found: Mapping[str, Any]) -> tuple[str, str]:

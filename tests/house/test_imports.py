@@ -5,9 +5,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -178,6 +181,31 @@ def test_new_dependency_is_banned_where_few_are_allowed(contract: str, own: set[
     names = {re.split(r"[><=]", wanted)[0].replace("-", "_") for wanted in declared}
     names = names - {"scikit_learn"} | {"sklearn"}
     assert names - own <= set(CONTRACTS[contract]["forbidden_modules"])
+
+
+def needed_for(wanted: list[str]) -> set[str]:
+    """Names of the installed distributions that these ask for, directly or through others."""
+    left, followed = [Requirement(one) for one in wanted], set[tuple[str, str]]()
+    while left:
+        one = left.pop()
+        name = canonicalize_name(one.name)
+        for extra in {"", *one.extras}:
+            if (name, extra) in followed:
+                continue
+            followed.add((name, extra))
+            below = [Requirement(text) for text in metadata.requires(name) or ()]
+            left += [of for of in below if of.marker is None or of.marker.evaluate({"extra": extra})]
+    return {name for name, _ in followed}
+
+
+def test_what_is_pinned_is_what_is_needed():
+    """Else `.ci/run`, which installs what is pinned, would not miss what `pyproject.toml` forgets."""
+    project = PYPROJECT["project"]
+    extras = project["optional-dependencies"]
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").split()
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in lines}
+    notebook = {Requirement(one).name for one in extras["notebook"]}
+    assert pinned - notebook <= needed_for([*project["dependencies"], *extras["test"]])
 
 
 def test_nothing_heavy_is_imported_before_it_is_needed(tmp_path: Path):
