@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from fixtures.refusals import refused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from own_parts import Stack
@@ -217,7 +218,7 @@ def test_a_stationary_start_is_that_of_one_server_in_order_alone(change):
 
 
 def test_less_than_one_server_is_refused():
-    with pytest.raises(ConfigurationError, match=r"Station\.num_servers = 0"):
+    with refused("Station.num_servers"):
         play(num_servers=0)
 
 
