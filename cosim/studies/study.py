@@ -42,7 +42,6 @@ from cosim.engine.run.ground import ground_of
 from cosim.engine.run.needs import RecordsKind
 from cosim.engine.run.progress import say
 from cosim.engine.run.remarks import remarks_on, say_once
-from cosim.engine.run.targets import check_targets
 from cosim.engine.store.kept_model import LAST
 from cosim.engine.store.provenance import check_version
 from cosim.files.folders import alone_in
@@ -66,6 +65,7 @@ from cosim.studies.main_module import check_program
 from cosim.studies.order import play
 from cosim.studies.runs import Enough, Runs
 from cosim.studies.study_folder import begin, check_one_version, keep_seeds
+from cosim.studies.targets import check_targets
 from cosim.studies.watch import watch
 
 

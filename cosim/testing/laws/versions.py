@@ -24,7 +24,7 @@ def check_weights(system: System) -> None:
 
 def _check_weights_of(protocol: Asynchronous, num_clients: int) -> None:
     """Move a model along changes whose results are unit vectors: each weight can be read off the model."""
-    from cosim.values.unit_models import factors_of, unit_models
+    from cosim.testing.laws.unit_models import factors_of, unit_models
 
     sizes = range(1, MOST_UPDATES)
     num_updates = 3 if protocol.period_s is not None else next(filter(protocol.is_due, sizes), None)

@@ -17,12 +17,12 @@ from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.configuration.words import in_words
 from cosim.engine.run.heavy_tails import remark_on_times
 from cosim.engine.run.progress import say
-from cosim.engine.run.targets import task_of
 from cosim.files.on_disk import place, shown, typed
 from cosim.networks.of_run import network_of
 from cosim.studies.designs import Design, check_typed
 from cosim.studies.study import Study
 from cosim.studies.table import target_label
+from cosim.studies.targets import task_of
 from cosim.system import System
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.executor import pool

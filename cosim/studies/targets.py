@@ -7,7 +7,7 @@ Usage::
 
     check_targets(system, (0.8,), held=1, data_dir=None)
 
-Validation: tests/engine/run/test_targets_asked.py.
+Validation: tests/studies/test_targets_asked.py.
 """
 
 from collections.abc import Sequence
