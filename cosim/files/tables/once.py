@@ -32,8 +32,11 @@ _kept: "OrderedDict[tuple[Any, Path], _Known]" = OrderedDict()
 
 
 def once(read: Callable[[Path], Read], path: Path) -> Read:
-    """Result of `read` for a file, kept until the file changes."""
-    key, stamp, is_final = (read, path), *_stamp(path)
+    """Result of `read` for a file, kept until the file changes; without a file, what `read` says to that."""
+    try:
+        key, stamp, is_final = (read, path), *_stamp(path)
+    except OSError:
+        return read(path)
     known = _kept.get(key)
     if known is None or known.stamp != stamp or not known.is_final:
         content = checksum(path)
