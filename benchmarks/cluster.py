@@ -14,9 +14,9 @@ the cloud.
 
 import argparse
 import logging
-import os
 import pickle
-import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 from pathlib import Path
@@ -24,12 +24,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import attrs
-import dask.config
 import pandas as pd
 from distributed import Client, LocalCluster
 from typing_extensions import override
 
 import cosim
+from cosim.engine.store.provenance import noted
 from cosim.studies.carried import FILES
 from cosim.studies.study import Study
 from scenarios import fleet, hist, quickstart
@@ -122,44 +122,49 @@ def deaths(
     num_seeds: int, num_workers: int, num_deaths: int, folder: Path, sees_disk: bool
 ) -> dict[str, int]:
     """Counts of a study whose workers die."""
-    notes = folder / "notes"
+    notes, preload = folder / "notes", folder / "preload.py"
     notes.mkdir(parents=True)
-    preload = WORKER.format(notes=str(notes), sees_disk=sees_disk)
+    preload.write_text(WORKER.format(notes=str(notes), sees_disk=sees_disk))
     at = [num_seeds * number // (num_deaths + 1) for number in range(1, num_deaths + 1)]
     with (
-        LocalCluster(
-            n_workers=num_workers,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            preload=[preload],
-            local_directory=str(folder),
-            death_timeout=300,
-        ) as cluster,
+        LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=logging.CRITICAL) as cluster,
         Client(cluster) as client,
     ):
+        of: Any = client
+        address = of.scheduler.address
+        workers = [worker(address, preload) for _ in range(num_workers)]
 
         def listener(runs: pd.DataFrame, num_wanted: int) -> None:
             if at and (runs["status"] == "complete").sum() >= at[0]:
                 at.pop(0)
-                numbers: Any = client.run(os.getpid)
-                os.kill(next(iter(numbers.values())), signal.SIGKILL)
+                workers.append(worker(address, preload))
+                workers.pop(0).kill()
 
-        study = Study(quickstart.system(), seeds=num_seeds)
-        runs = study.run(folder / "s", executor=client.get_executor(pure=False), listener=listener)
+        try:
+            study = Study(quickstart.system(), seeds=num_seeds)
+            runs = study.run(folder / "s", executor=client.get_executor(pure=False), listener=listener)
+        finally:
+            for process in workers:
+                process.kill()
     assert runs["status"].eq("complete").all(), runs["error"].tolist()
     lines = [line for path in notes.iterdir() for line in path.read_text().splitlines()]
-    resumed = [
-        run for run in (folder / "s/runs").iterdir() if '"resumed"' in (run / "provenance.json").read_text()
-    ]
-    num_rounds = int(runs["last_version"].sum())
+    resumed = [run for run in (folder / "s/runs").iterdir() if "resumed" in noted(run)]
     return {
         "runs": num_seeds,
         "deaths": num_deaths - len(at),
         "runs begun": lines.count("run"),
         "from a checkpoint": len(resumed),
-        "rounds": num_rounds,
+        "rounds": int(runs["last_version"].sum()),
         "rounds computed": lines.count("round"),
     }
+
+
+def worker(address: str, preload: Path) -> "subprocess.Popen[bytes]":
+    """A worker process."""
+    words = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--preload", str(preload)]
+    words += ["--local-directory", str(preload.parent)]
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", address, *words]
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
 
 def main() -> None:
@@ -167,12 +172,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--deaths", type=int, default=2)
     asked = parser.parse_args()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    dask.config.set({"distributed.comm.timeouts.connect": "300s"})  # other programs may use the cores
     with TemporaryDirectory() as place:
         found = {name: sizes(own, Path(place, name)) for name, own in systems().items()}
         print(pd.DataFrame(found).T.map("{:,}".format).to_string())

@@ -22,7 +22,7 @@ from cosim.engine.store.provenance import software
 from cosim.engine.store.versions import Version
 from cosim.files.folders import holder
 from cosim.files.on_disk import machine
-from cosim.files.sources import Sources, others, sources_of
+from cosim.files.sources import Sources, check_files, others, sources_of
 from cosim.system import System
 
 
@@ -60,7 +60,7 @@ class Asker:
         """Refuse to run a system here with other code or files than the asker's.
 
         Raises:
-            ConfigurationError: Which differ.
+            ConfigurationError: Which differ, or are not there.
 
         Warns:
             UserWarning: Packages have other versions here, or what learns is another kind of processor.
@@ -71,6 +71,10 @@ class Asker:
                 f"{here}: has other code of cosim ({found.words}) than the process that asks for runs "
                 f"({self.version.words}). Use the same on both: install it there, and start the worker again."
             )
+        try:
+            check_files(system)
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{here}: {error}") from None
         for other in others(self.sources, sources_of(system)):
             raise ConfigurationError(
                 f"{here}: its {other.what} is {other.file}, which differs from the file of the process that "

@@ -59,10 +59,14 @@ PAGES = {
     for path in sorted(DOCS.rglob("*.md"))
 }
 SMALLER = {
+    ("cluster", "machines.py"): {
+        "LocalCluster(n_workers=2": "LocalCluster(dashboard_address=None, processes=False, n_workers=1",
+        "seeds=3": "seeds=1",
+    },
     ("tutorial", "study.py"): {
         "seeds=5": "seeds=2",
         'studies/bandwidth", ': 'studies/bandwidth", num_workers=1, ',
-    }
+    },
 }
 """Changes that make a program smaller; else it runs word for word."""
 

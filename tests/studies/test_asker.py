@@ -16,6 +16,7 @@ from cosim import HFedAvg, evolve
 from cosim.studies import order
 from cosim.studies.asker import Asker
 from cosim.studies.study import Study
+from scenarios import trace
 
 TIMED = worlds.alike(2, 2, evaluation=cosim.Never(), protocol=HFedAvg())
 LEARNS = worlds.alike(2, 2)
@@ -148,6 +149,28 @@ def test_a_worker_without_a_module_of_the_user_says_so(tmp_path, monkeypatch):
     )
     assert re.search(message, row.error)
     del sys.modules["mine"]
+
+
+def test_a_worker_without_a_file_that_a_field_names_says_so(tmp_path, monkeypatch):
+    """A relative path begins where the worker was started."""
+    monkeypatch.chdir(tmp_path)
+    Path("walk.csv").write_bytes((Path(trace.__file__).parent / "walk.csv").read_bytes())
+    Path("elsewhere").mkdir()
+    system = trace.system()
+    walk = evolve(system.uplink.trace, file="walk.csv")
+    system = evolve(system, uplink=evolve(system.uplink, trace=walk), evaluation=cosim.Never())
+
+    class There(Executor):
+        def submit(self, fn, /, *given):
+            with monkeypatch.context() as there:
+                there.chdir("elsewhere")
+                return Here().submit(fn, *given)
+
+    (row,) = Study(system, seeds=1).run("s", executor=There()).itertuples()
+    message = (
+        r"^ConfigurationError: worker on \S+: .*there is no file 'walk\.csv'\. Use its path from this folder"
+    )
+    assert re.search(message, row.error)
 
 
 def test_other_packages_are_told_of(tmp_path):
