@@ -154,6 +154,7 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
             of_paper, own = ([claim["verdict"] for claim in claims] for claims in _by_origin(told))
             cells = [f"[{name}{', quick form' * is_quick(told)}]({paper}.md#{name})", str(len(of_paper))]
             cells += [str(of_paper.count(v) or "") for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, NOT_PLAYED)]
+            own = [verdict for verdict in own if verdict != NOT_PLAYED]
             cells += [f"{own.count(COMES_OUT)} of {len(own)}" if own else ""]
             cells += [str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told)]
             cells += [f"{told['core_hours']:.2g}"]

@@ -305,7 +305,7 @@ def test_fig9b_claims(changes, wrong, two, monkeypatch):
 def test_fig9b_in_full_requires_speed_from_0_db_on(changes, code, wrong, two, monkeypatch):
     times_over_snr(monkeypatch, changes)
     options = FIGURES["fig9b"].Options(**two)
-    assert judged("fig9b", options) == (code, [wrong.get(n, YES) for n in range(18)])
+    assert judged("fig9b", options) == (code, [*(wrong.get(n, YES) for n in range(18)), UNPLAYED])
 
 
 def test_fig9b_asks_the_paper_from_0_db_on_and_the_rest_of_itself(two, monkeypatch):
@@ -314,7 +314,8 @@ def test_fig9b_asks_the_paper_from_0_db_on_and_the_rest_of_itself(two, monkeypat
     FIGURES["fig9b"].main(FIGURES["fig9b"].Options(**two))
     found = claimed(two["out"], "hist-fig9b")
     ours = [number for number, claim in enumerate(found) if claim["is_ours"]]
-    assert ours == [0, 1, 5, 6, *range(11, 18)]
+    assert ours == [0, 1, 5, 6, *range(11, 19)]
+    assert found[-1]["command"] == "cosim reproduce hist-fig9b --grey-levels symmetric --seeds 3"
     assert all("-" not in claim["paper"].partition(" dB")[0] for claim in found if claim["is_required"])
 
 

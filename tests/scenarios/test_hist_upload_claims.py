@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from played_here import NO, NOISY, YES, Captured, claimed, each_seed, verdicts
+from played_here import NO, NOISY, UNPLAYED, YES, Captured, claimed, each_seed, verdicts
 
 import models
 from cosim.configuration import to_dict
@@ -13,7 +13,6 @@ from cosim.files.on_disk import read_json
 from scenarios.reproduce.figures import num_rounds
 from scenarios.reproduce.hist import fig4, fig5, fig5_dropout
 from scenarios.reproduce.hist.conf import fig2, fig3
-from scenarios.reproduce.hist.figures import Options
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 WHOLE_BITS = 32 * (784 * 300 + 300 * 10)
@@ -64,7 +63,7 @@ def played(accuracy, hist_share=lambda num_cells: 1 / num_cells, *, of_hist=Fals
 def judged(figure, folder, monkeypatch, play):
     """Exit code and verdicts over two seeds, in the full form."""
     monkeypatch.setattr(figure, "play_all", play)
-    code = figure.main(Options(seeds=2, out=folder))
+    code = figure.main(figure.Options(seeds=2, out=folder))
     return code, verdicts(folder, figure.FIGURE)
 
 
@@ -183,7 +182,7 @@ def test_fig5_compares_uploads_to_80_percent(case, tmp_path, monkeypatch):
     changes, wrong = FIG5[case]
     number = as_the_paper(JOURNAL_UPLOADS, changes)
     play = played(lambda label, system, at: 0.8 if at >= number(label, system) else 0.75)
-    expected = [wrong.get(claim, YES) for claim in range(5 + 4)]
+    expected = [*(wrong.get(claim, YES) for claim in range(5 + 4)), UNPLAYED]
     assert judged(fig5, tmp_path, monkeypatch, play) == (0, expected)
 
 
@@ -224,7 +223,8 @@ def test_fig5_with_dropout_has_the_network_of_the_code(monkeypatch):
 
     monkeypatch.setattr(fig5_dropout, "play_all", capture)
     with pytest.raises(Captured):
-        fig5_dropout.main(Options(quick=True))
+        fig5_dropout.main(fig5_dropout.Options(quick=True))
+    assert [num_rounds(system) for system in asked.values()] == [12, 16]
     assert list(asked) == ["dropout N=6, shards", "dropout N=8, shards"]
     for system in asked.values():
         network = models.build(system.model)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import pandas as pd
@@ -19,6 +19,8 @@ from scenarios.reproduce.hist.figures import DEALT, SPLITS
 from scenarios.reproduce.hist.table_entries import Entry, PaperTable, label
 from scenarios.reproduce.hist.upload_costs import NAMES
 from scenarios.reproduce.shown import tell
+
+Asked = TypeVar("Asked", bound=Options)
 
 
 @attrs.frozen
@@ -45,8 +47,8 @@ class Setting:
 def play(
     table: PaperTable,
     setting: Setting,
-    options: Options,
-    claims_in: Callable[[pd.DataFrame, Options], Sequence[Claim]],
+    options: Asked,
+    claims_in: Callable[[pd.DataFrame, Asked], Sequence[Claim]],
 ) -> int:
     """Run, print ours beside the paper's, compare; returns the exit code.
 

@@ -78,6 +78,16 @@ def table_of(costs: Costs, target: float, options: Options) -> pd.DataFrame:
     )
 
 
+def costs_in(table: pd.DataFrame) -> Costs:
+    """Costs of `table_of`, by design."""
+    return {
+        str(curve): Reached(
+            rows["uploads_per_client"].to_numpy(), rows["lasted_uploads_per_client"].to_numpy()
+        )
+        for curve, rows in table.groupby("curve", sort=False)
+    }
+
+
 def drawn(costs: Costs, cells: Sequence[int], splits: Sequence[str], target: float) -> Figure:
     """A bar for each algorithm and N, a panel for each split."""
     figure = Figure(figsize=(5.0 * len(splits), 4.0), layout="constrained")
