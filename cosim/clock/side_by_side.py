@@ -107,8 +107,13 @@ class SideBySide:
         if most is not None:
             arrived = [name for name, branch in self._branches.items() if branch.has_arrived]
             late.update(sorted(arrived, key=self._place_of)[most:])
-        values = {name: branch.taken() for name, branch in self._branches.items()}
-        return [Dropped(reason) if name in late else value for name, value in values.items()]
+        values = [branch.taken() for branch in self._branches.values()]
+        if not late:
+            return values
+        return [
+            Dropped(reason) if name in late else value
+            for name, value in zip(self._branches, values, strict=True)
+        ]
 
     def _place_of(self, name: Any) -> tuple[float, Any]:
         return self._branches[name].ended_s, by_number(name)

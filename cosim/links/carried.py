@@ -117,7 +117,12 @@ class SteadyUpload(CarriedUpload):
     """
 
     def __init__(self, sim: Simulation, bits: float, rate_bps: float, wait_s: float = 0.0) -> None:
-        super().__init__(sim, bits, Steady(rate_bps), wait_s)
+        lasts_s = bits / rate_bps if rate_bps else math.inf
+        if wait_s or lasts_s == math.inf:
+            super().__init__(sim, bits, Steady(rate_bps), wait_s)
+            return
+        self._sim, self._bits, self._carrier, self._start_s = sim, float(bits), Steady(rate_bps), sim.now_s
+        self.done = sim.timer(lasts_s)  # comes when the carrier says, with fewer steps on the way
 
 
 class CarriedUploads(Uploads):

@@ -13,6 +13,7 @@ from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell, CellLink, InRound, Sender
 from cosim.links.upload import Upload, Uploads
+from cosim.records.rows import quick_row
 
 
 class Way(ABC):
@@ -48,7 +49,8 @@ class Way(ABC):
         place = self._place_of[client]
         if tx_power_w is None and self._tx_power_w is not None:
             tx_power_w = self._tx_power_w.item(place)
-        return self._open(Sender(client, place, payload, job, tx_power_w, self._sim.now_s))
+        sender = quick_row(Sender, (client, place, payload, job, tx_power_w, self._sim.now_s))
+        return self._open(sender)
 
     def uploads(
         self,

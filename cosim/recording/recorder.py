@@ -21,7 +21,7 @@ from cosim.recording.round_rows import RoundRows
 from cosim.recording.round_tally import RoundTally, tally_of_rest
 from cosim.recording.told_round import RoundOf, ToldRound
 from cosim.records.client_sums import ClientSums
-from cosim.records.rows import NO_JOB, Fate, Row, Span, Transfer
+from cosim.records.rows import NO_JOB, Fate, Row, Span, Transfer, quick_row
 
 if TYPE_CHECKING:
     from cosim.clock.event_clock import Clock
@@ -78,7 +78,7 @@ class Recorder(KeptRows):
             self.rest.end(node, end_s)
         if end_s > start_s:
             energy_j = power_w * (end_s - start_s)
-            self.spans.append(Span(node, activity, start_s, end_s, energy_j, outcome, job))
+            self.spans.append(quick_row(Span, (node, activity, start_s, end_s, energy_j, outcome, job)))
             if self.history is not None and job != NO_JOB:
                 self.history.spent(node, energy_j)
 

@@ -46,6 +46,13 @@ ROWS_OF_A_JOB = 4
 """Rows of a job: two spans, a transfer, a fate."""
 
 
+quick_row = tuple.__new__
+"""Function that makes a row, `quick_row(Span, (...))` with all its values, in a third of the usual time.
+
+Only for rows that every job writes.
+"""
+
+
 class Span(NamedTuple):
     """One activity of one node, its energy, and the job that it belongs to.
 

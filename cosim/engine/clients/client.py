@@ -8,17 +8,18 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from cosim.clock.instants import duration_between, is_short
+from cosim.clock.instants import NEVER_SHORT_S, duration_between, is_short
 from cosim.clock.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of, too_short
 from cosim.configuration import ConfigurationError
 from cosim.devices.device import Device
 from cosim.engine.clients.availability import Availability
 from cosim.engine.clients.efforts import effort_of_one, sending_w_of_one
 from cosim.jobs.client_jobs import SomeClients
+from cosim.jobs.payload import Payload
 from cosim.links.upload import Upload
 from cosim.names import client_name, codec_of, personal_of
 from cosim.protocols.assignment import Assignment
-from cosim.records.rows import DONE, DOWN, SPENT, UP, Fate, Transfer
+from cosim.records.rows import DONE, DOWN, SPENT, UP, Fate, Transfer, quick_row
 from cosim.units import ENERGY_ROUNDING
 from cosim.values.pending import PendingState, PendingUpdate
 
@@ -86,11 +87,9 @@ class Client:
             received.leave(self.name)
         became = outcome.reason if isinstance(outcome, Dropped) else DONE
         global_round, edge_round, number = assignment.job
-        sim.recorder.ended(
-            Fate(
-                self.name, assignment.route.edge, number, global_round, edge_round, start_s, sim.now_s, became
-            )
-        )
+        own, edge, end_s = self.name, assignment.route.edge, sim.now_s
+        fate = quick_row(Fate, (own, edge, number, global_round, edge_round, start_s, end_s, became))
+        sim.recorder.ended(fate)
         return outcome
 
     def _job(self, sim: Simulation, assignment: Assignment, received: Barrier | None) -> Process:
@@ -195,7 +194,7 @@ class Client:
                         if left_j == 0.0:
                             return Dropped(SPENT)
                 if begins_s is None:
-                    begins_s = sim.now_s
+                    begins_s = start_s if upload.granted is None else sim.now_s
                 until = upload.turn_over or upload.done
                 carrying = sim.spend(name, activity, until, power_w, number)
                 if left_j is None:
@@ -206,8 +205,7 @@ class Client:
                         return carried
                 if until is upload.done:
                     lasts_s = sim.now_s - begins_s
-                    is_lost = upload.takes_time and not lasts_s and payload.bits > 0.0
-                    if is_lost or is_short(begins_s, lasts_s):
+                    if lasts_s < NEVER_SHORT_S and _is_too_short(upload, payload, begins_s, lasts_s):
                         raise too_short(name, activity, lasts_s, begins_s)
                     return left_j
                 if left_j == 0.0:
@@ -215,21 +213,25 @@ class Client:
         finally:
             upload.close()
             payload_bits = int(payload.bits)
-            sim.recorder.carried(
-                Transfer(
-                    name,
-                    assignment.route.edge,
-                    global_round,
-                    edge_round,
-                    start_s,
-                    sim.now_s,
-                    payload_bits,
-                    payload_bits - upload.bits_left,
-                    upload.done.processed,
-                    number,
-                    direction,
-                )
+            row = (
+                name,
+                assignment.route.edge,
+                global_round,
+                edge_round,
+                start_s,
+                sim.now_s,
+                payload_bits,
+                payload_bits - upload.bits_left,
+                upload.done.processed,
+                number,
+                direction,
             )
+            sim.recorder.carried(quick_row(Transfer, row))
+
+
+def _is_too_short(upload: Upload, payload: Payload, begins_s: float, lasts_s: float) -> bool:
+    is_lost = upload.takes_time and not lasts_s and payload.bits > 0.0
+    return is_lost or is_short(begins_s, lasts_s)
 
 
 def _within(sim: Simulation, process: Process, power_w: float, most_j: float) -> Process:

@@ -29,10 +29,10 @@ class RatesWay(Way):
 
     @override
     def _open(self, sender: Sender) -> SteadyUpload:
-        bits, rate_bps, now_s = sender.payload.bits, self._rate_bps(sender), self._sim.now_s
-        if bits < NEVER_SHORT_S * rate_bps and is_short(now_s, lasts_s := bits / rate_bps):
+        bits, rate_bps = sender.payload.bits, self._rate_bps(sender)
+        if bits < NEVER_SHORT_S * rate_bps and is_short(sender.begins_s, lasts_s := bits / rate_bps):
             activity = "receive" if sender.tx_power_w is None else "send"
-            raise too_short(sender.client, activity, lasts_s, now_s)
+            raise too_short(sender.client, activity, lasts_s, sender.begins_s)
         return SteadyUpload(self._sim, bits, rate_bps)
 
     @override
@@ -50,7 +50,7 @@ class RatesWay(Way):
         if self._places is not None and (
             self._tx_power_w is None or tx_power_w == self._tx_power_w.item(place)
         ):
-            if self._known is None or self._known[0] != job:
+            if self._known is None or (self._known[0] is not job and self._known[0] != job):
                 rows = np.full(len(self._clients), math.nan)
                 rows[self._places] = self._rates_bps(self._places, job, self._powers_w(self._places))
                 self._known = job, rows
