@@ -6,7 +6,7 @@ import torch
 import worlds
 
 import models
-from cosim import AfterRounds, ConfigurationError, PublicNetwork, Sgd, System, evolve
+from cosim import AfterRounds, ConfigurationError, QueuedLink, Sgd, System, evolve
 from cosim.clock.simulation import Simulation
 from cosim.codecs import Qsgd
 from cosim.data import Iid
@@ -47,7 +47,7 @@ def system(batch_size: int = BATCH) -> System:
         model=MODEL,
         data=CellTraffic(),
         devices=worlds.processors(1e9),
-        uplink=PublicNetwork(
+        uplink=QueuedLink(
             arrivals=PoissonArrivals(rate_per_s=0.0),
             service=Deterministic(duration_s=SERVICE_S),
             paths=OwnPaths(),
