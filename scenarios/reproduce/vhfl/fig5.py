@@ -1,5 +1,7 @@
 """Fig. 5 of the VHFL paper: VHFL beside horizontal federated learning and cloud training.
 
+The quick form has 40 rounds of 150, too few to tell the end of a fall.
+
 cosim reproduce vhfl-fig5 --quick
 """
 
@@ -85,7 +87,7 @@ def main(options: Options) -> int:
                 )
             ],
         )
-        for most in MOST
+        for most in (MOST[:-1] if options.quick else MOST)
     ]
     panels = [(measure, tuple(SYSTEMS)) for measure in MEASURES]
     return write_figure(FIGURE, options, runs, panels, claims)
