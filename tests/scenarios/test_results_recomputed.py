@@ -381,6 +381,17 @@ def rawhfl_speed_up(table: pd.DataFrame, sentence: str, words: str) -> Values | 
     return None
 
 
+def rawhfl_stragglers(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    if words.startswith("share of groups"):
+        groups = np.random.default_rng(1).choice(table["m1_j"].to_numpy(), (100_000, 10))
+        return [(groups.mean(axis=1) >= PAPER_EDGE_ROUND_J["H-FedAvg-M1"]).mean()]
+    rules = {"the most that each can": "own", "common to a cell": "cell", "common to all cells": "all"}
+    rule = rules[re.fullmatch(r"H-FedAvg-M2, ([^:]+): .+", sentence)[1]]
+    if words == "H-FedAvg-M2 over the paper's":
+        return table[f"m2_{rule}_j"].to_numpy() / PAPER_EDGE_ROUND_J["H-FedAvg-M2"]
+    return table[f"m2_{rule}_steps"].to_numpy()
+
+
 def rawhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     share = "share of edge rounds "
     if found := re.fullmatch(r"edge rounds in which the least able client is, (.+)", words):
@@ -632,7 +643,11 @@ CALCULATIONS: dict[str, list[Calculation]] = {
     "hist-table1": [of_entry, over_paper],
     "hist-table2": [],  # its quick form asks nothing of the table
     "hist-table3": [of_entry],
+    "rawhfl-backhaul": [rawhfl_backhaul],
+    "rawhfl-complexity": [rawhfl_complexity],
     "rawhfl-energies": [rawhfl_energies],
+    "rawhfl-speed-up": [rawhfl_speed_up],
+    "rawhfl-stragglers": [rawhfl_stragglers],
     **{f"rawhfl-fig5{reading}": [rawhfl_fig5] for reading in ("", "-printed")},
     "rawhfl-fig6-printed": [rawhfl_fig6],
     **{f"rawhfl-fig7{reading}": [rawhfl_fig7] for reading in ("", "-printed")},

@@ -147,8 +147,10 @@ def drawn(table: pd.DataFrame) -> Figure:
     for power, look in ((1.0, "--"), (WORST, ":")):
         grown_s = medians_s.iloc[0] * (numbers / numbers[0]) ** power
         axes.loglog(numbers, grown_s, look, color="#7a7a7a", label=f"as U^{power:g}")
+    axes.minorticks_off()
+    axes.set_xticks(numbers, [f"{number:g}" for number in numbers])
     axes.set_xlabel("number U of clients")
     axes.set_ylabel("processor time of an iteration (s)")
-    axes.grid(alpha=0.3, which="both")
+    axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
     return picture

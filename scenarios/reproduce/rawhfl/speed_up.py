@@ -31,6 +31,7 @@ from scenarios.papers.rawhfl import RawHfl, Unconstrained
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
 from scenarios.reproduce.figures import every_run, play_all
+from scenarios.reproduce.rawhfl.figures import NEAR
 from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
@@ -40,8 +41,6 @@ NUM_TARGETS, MEAN, NOISE = 64, 4.0, 48.0
 NUM_EDGE_ROUNDS = LOCAL_ROUNDS = 2
 NUM_STEPS = 1536
 """Steps T of a client where there is one."""
-NEAR = 1.25
-"""Factor up or down that is near. [no source]"""
 SIDES = (1, 2, 4)
 """Cells, and clients of each."""
 

@@ -8,6 +8,8 @@ cell can, or of all cells. Nothing is learned here: plans follow from the runs o
 cosim reproduce rawhfl-stragglers --quick
 """
 
+from typing import Any
+
 import attrs
 import numpy as np
 import pandas as pd
@@ -73,7 +75,7 @@ def main(options: Options) -> int:
     return tell(FIGURE, options, claims(table), table, drawn(table), runs.all, folder=FOLDER)
 
 
-def trial(unconstrained: cosim.Result) -> dict[str, float]:
+def trial(unconstrained: cosim.Result) -> dict[str, Any]:
     """Effects of stragglers in a trial, means over its edge rounds."""
     problem = problem_of(unconstrained)
     rows = unconstrained.plans[["edge", *ROUND]].assign(
@@ -85,7 +87,8 @@ def trial(unconstrained: cosim.Result) -> dict[str, float]:
     is_able = rows["most_steps"] > 0
     by_round = rows.groupby(ROUND)["most_steps"].transform("min")
     m1_j = ((rows["send_j"] + by_round * rows["step_j"]) * (by_round > 0)).sum()
-    found: dict[str, float] = {
+    found: dict[str, Any] = {
+        "reading": "tables",
         "seed": unconstrained.config["system"]["seed"],
         "all_able_share": float(is_able.groupby([rows[name] for name in ROUND]).all().mean()),
         "m1_j": m1_j / num_rounds,
@@ -167,12 +170,12 @@ def drawn(table: pd.DataFrame) -> Figure:
     left.bar(np.arange(1, len(ordered) + 1), ordered, color=COLOURS[0])
     left.axhline(PAPER_EDGE_ROUND_J["H-FedAvg-M1"], color="#7a7a7a", linestyle=":", label="mean in the paper")
     left.set_xlabel("trial, the largest first")
-    left.set_ylabel("H-FedAvg-M1, energy of an edge round (J)")
+    left.set_ylabel("H-FedAvg-M1, edge round (J)")
     left.legend(fontsize=8)
     energies_j = [table[f"m2_{rule}_j"].to_numpy() for rule in RULES]
     right.boxplot(energies_j, vert=False)
     right.set_yticks(range(1, len(RULES) + 1), [WORDS[rule] for rule in RULES], fontsize=8)
     right.axvline(PAPER_EDGE_ROUND_J["H-FedAvg-M2"], color="#7a7a7a", linestyle=":", label="the paper's mean")
-    right.set_xlabel("H-FedAvg-M2, energy of an edge round (J)")
+    right.set_xlabel("H-FedAvg-M2, edge round (J)")
     right.legend(fontsize=8)
     return picture
