@@ -123,13 +123,17 @@ def made_up(square: Any) -> pd.DataFrame:
     )
 
 
+def claims_of(table: pd.DataFrame) -> list[Any]:
+    return speed_up.claims_in(table, speed_up.Options())
+
+
 def test_the_claims_on_the_speed_up() -> None:
     right = made_up(lambda design: 0.5 / (design.side * design.num_steps**0.5))
-    assert judged(speed_up.claims(right)) == [YES, YES, YES]
+    assert judged(claims_of(right)) == [YES, YES, YES]
     none = made_up(lambda design: 0.5 / design.num_steps**0.5)  # as if clients did not average
-    assert judged(speed_up.claims(none)) == [NO, NO, YES]
+    assert judged(claims_of(none)) == [NO, NO, YES]
     above = right.assign(square_gradient=1e3 * right["square_gradient"])
-    assert judged(speed_up.claims(above)) == [YES, YES, NO]
+    assert judged(claims_of(above)) == [YES, YES, NO]
 
 
 def test_eq_27_for_another_start_keeps_the_learning_rate() -> None:

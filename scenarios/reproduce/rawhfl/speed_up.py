@@ -31,13 +31,14 @@ from scenarios.papers.rawhfl import RawHfl, Unconstrained
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
 from scenarios.reproduce.figures import every_run, play_all
-from scenarios.reproduce.rawhfl.figures import NEAR
 from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
 
 FIGURE = "rawhfl-speed-up"
 NUM_TARGETS, MEAN, NOISE = 64, 4.0, 48.0
+NEAR = 1.25
+"""Factor within which a mean squared gradient must be; ours, as the remark says the order alone."""
 NUM_EDGE_ROUNDS = LOCAL_ROUNDS = 2
 NUM_STEPS = 1536
 """Steps T of a client where there is one."""
@@ -69,7 +70,7 @@ class Options(figures.Options):
     """How much is run."""
 
     full_seeds = 10
-    quick_seeds = 5
+    quick_seeds = 8
 
 
 @attrs.frozen
@@ -166,7 +167,7 @@ def main(options: Options) -> int:
         for words, results in of.items()
         for seed, result in zip(options.every_seed, results, strict=True)
     )
-    return tell(FIGURE, options, claims(table), table, drawn(of), every_run(of))
+    return tell(FIGURE, options, claims_in(table, options), table, drawn(of), every_run(of))
 
 
 def squares(result: cosim.Result) -> Floats:
@@ -178,12 +179,8 @@ def squares(result: cosim.Result) -> Floats:
     return 8.0 / NUM_TARGETS * (result.evaluations["test_mse"].to_numpy() - NOISE**2)
 
 
-def claims(table: pd.DataFrame) -> list[Claim]:
-    """Claims of Remark 3.
-
-    Args:
-        table: A row for each design and seed.
-    """
+def claims_in(table: pd.DataFrame, options: Options) -> list[Claim]:
+    """Claims of Remark 3, by a row for each design and seed."""
     found = {
         design.words: table[
             (table["num_clients"] == design.side**2) & (table["num_steps"] == design.num_steps)
