@@ -46,7 +46,7 @@ class Client(SimpleNamespace):
         return (outputs - targets).square().mean()
 
     @property
-    def start(self):
+    def initial(self):
         return {name: values.detach().clone() for name, values in self.network.named_parameters()}
 
 

@@ -249,7 +249,9 @@ def test_nobody_knows_the_rows_of_a_run_that_ends_by_the_clock():
 def test_rounds_alone_are_not_to_be_had_by_events():
     with pytest.raises(ConfigurationError, match=r"records = 'rounds': a run runs by events"):
         cosim.run(timed(), records="rounds", clock="events")
-    with pytest.raises(ConfigurationError, match=r"records = 'rounds': System.protocol = RawHfl is played"):
+    with pytest.raises(
+        ConfigurationError, match=r"records = 'rounds': System.protocol = RawHfl runs by events"
+    ):
         cosim.run(cosim.System(protocol=RawHfl(), evaluation=Never()), records="rounds")
 
 

@@ -62,6 +62,8 @@ def in_place(name: str, part: Any, system: System | None = None) -> System:
         training = cosim.evolve(system.protocol.training, **{name: part})  # type: ignore[attr-defined]
         system = cosim.evolve(system, evaluation=cosim.ends.EveryVersions())  # a rule may read losses
         return cosim.evolve(system, protocol=cosim.evolve(system.protocol, training=training))
+    if name == "arrivals":
+        name, part = "uplink", cosim.queues.QueuedLink(arrivals=part, initial_work=cosim.queues.NoWork())
     if name == "presence":
         return cosim.evolve(system, devices=cosim.evolve(system.devices, presence=part))  # type: ignore[call-arg]
     if name == "uplink" and lacks_in(part, EVERY_UPDATE):

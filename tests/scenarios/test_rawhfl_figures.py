@@ -92,6 +92,7 @@ def test_changes_change_what_they_say() -> None:
     assert differences(base, readings.single_server(base)) == unbound | {
         blocks: 12,
         "protocol.num_edge_rounds": 1,
+        "protocol.relays": True,
     }
     assert differences(base, readings.central(base)) == unbound | {
         blocks: 1,
@@ -102,7 +103,7 @@ def test_changes_change_what_they_say() -> None:
     same = readings.with_floors(lambda system: system)(base)
     assert differences(base, same) == floors
     assert differences(base, readings.with_floors(readings.single_server)(base)) == (
-        floors | unbound | {blocks: 12, "protocol.num_edge_rounds": 1}
+        floors | unbound | {blocks: 12, "protocol.num_edge_rounds": 1, "protocol.relays": True}
     )
 
 

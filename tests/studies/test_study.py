@@ -206,12 +206,17 @@ def own():
     return models.build("relu-12-8-4")
 
 
+def wider():
+    """Another one."""
+    return models.build("relu-12-16-4")
+
+
 def test_runs_of_another_network_are_not_taken_for_its_own(tmp_path, monkeypatch):
     """The function is named by the configuration; where it builds another network, nothing is mixed."""
     base = evolve(BASE, model=f"{__name__}:own")
     first = Study(base, {}, 1).run(tmp_path / "s", executor=Here())
     with monkeypatch.context() as patch:
-        patch.setattr(sys.modules[__name__], "own", lambda: models.build("relu-12-16-4"))
+        patch.setattr(sys.modules[__name__], "own", wider)
         other = Study(base, {}, 2).run(tmp_path / "s", executor=Here())
     assert list(other["status"]) == ["failed", "complete"]
     assert "has the network models.relu_network:ReluNetwork" in other["error"].iloc[0]
