@@ -19,7 +19,7 @@ RecordsKind = Literal["auto", "all", "rounds"]
 ClockKind = Literal["auto", "events", "arrays"]
 
 MOST_BY_EVENTS = 100_000
-"""Client-rounds, and clients, of a run by events: about ten seconds. [docs/speed.md]"""
+"""Client-rounds, and clients, of a run by events: a few seconds. [docs/speed.md]"""
 
 NOMINAL_ROUNDS = 100
 """Global rounds that count where the end of a run does not say how many there are. [no source]"""

@@ -76,7 +76,7 @@ def run(
         device: "cpu" or "cuda".
         listener: Hears of every version of the global model as it is made.
         clock: By events or on arrays: how edge rounds run, with the same results; auto: by events up to
-            100,000 client-rounds, which take about ten seconds, on arrays above where all parts can.
+            100,000 client-rounds, which take a few seconds, on arrays above where all parts can.
         records: True if the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
             on arrays only); auto: all, up to ten million rows.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
