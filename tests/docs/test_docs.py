@@ -136,7 +136,7 @@ with open("said.txt", "a") as file:
 
 class Hashed(cosim.devices.DrawnTime):
     def draw(self, rng, num):
-        return np.full(num, 1.0 + hash("text") % 1000 / 1000.0)
+        return np.full(num, 1.0 + hash("text") % 10**9 / 1e9)
 
 try:
     check_system(in_small(Hashed()))
