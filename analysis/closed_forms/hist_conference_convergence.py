@@ -44,6 +44,7 @@ Source: HIST conference paper, Theorem 1 and Corollary 1; `proved` and its proof
 import math
 
 import attrs
+from typing_extensions import override
 
 from analysis.closed_forms.hist_setting import HistSetting
 
@@ -75,6 +76,7 @@ class ConferenceHistBound(HistSetting):
         return 1.0 / math.sqrt(self.num_steps_in_all * self.inverse_clients)
 
     @property
+    @override
     def terms(self) -> dict[str, float]:
         """The terms of eq. 13, as printed; with the learning rate of Corollary 1 the ones behind eq. 14.
 
@@ -92,11 +94,7 @@ class ConferenceHistBound(HistSetting):
         }
 
     @property
-    def bound(self) -> float:
-        """Right-hand side of eq. 13, as printed."""
-        return math.fsum(self.terms.values())
-
-    @property
+    @override
     def proved_terms(self) -> dict[str, float]:
         """The terms that can be proved: the first over T, the others as printed.
 
@@ -105,8 +103,3 @@ class ConferenceHistBound(HistSetting):
         """
         terms = self.terms
         return terms | {"start": terms["start"] / self.num_steps_in_all}
-
-    @property
-    def proved(self) -> float:
-        """The bound that can be proved."""
-        return math.fsum(self.proved_terms.values())

@@ -56,6 +56,7 @@ import math
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike
+from typing_extensions import override
 
 from analysis.closed_forms.hist_setting import HistSetting, is_largest_fraction, is_square
 
@@ -97,6 +98,7 @@ class HistBound(HistSetting):
         )
 
     @property
+    @override
     def terms(self) -> dict[str, float]:
         """The terms of eqs. 13 and 29, as printed.
 
@@ -116,11 +118,7 @@ class HistBound(HistSetting):
         }
 
     @property
-    def bound(self) -> float:
-        """Right-hand side of eqs. 13 and 29, as printed."""
-        return math.fsum(self.terms.values())
-
-    @property
+    @override
     def proved_terms(self) -> dict[str, float]:
         """The terms that can be proved, for any masks: "masks" and "air" are larger, the others as printed.
 
@@ -133,8 +131,3 @@ class HistBound(HistSetting):
             "masks": 6.0 * self.num_cells * self.cell_dissimilarity,
             "air": (2.0 * scale / self.num_steps + spread) * self.mse,
         }
-
-    @property
-    def proved(self) -> float:
-        """The bound that can be proved, for any masks."""
-        return math.fsum(self.proved_terms.values())

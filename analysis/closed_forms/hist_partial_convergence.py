@@ -47,6 +47,7 @@ Source: HIST journal paper, Theorem 2 and Appendix B2; `proved` and its proof ar
 import math
 
 import attrs
+from typing_extensions import override
 
 from analysis.closed_forms.hist_setting import HistSetting, is_largest_fraction
 
@@ -76,6 +77,7 @@ class PartialHistBound(HistSetting):
         )
 
     @property
+    @override
     def terms(self) -> dict[str, float]:
         """The terms at the end of Appendix B2, as printed.
 
@@ -96,11 +98,7 @@ class PartialHistBound(HistSetting):
         }
 
     @property
-    def bound(self) -> float:
-        """Right-hand side at the end of Appendix B2, as printed."""
-        return math.fsum(self.terms.values())
-
-    @property
+    @override
     def proved_terms(self) -> dict[str, float]:
         """The terms that can be proved, for any masks: "masks" is larger, the others are as printed.
 
@@ -108,8 +106,3 @@ class PartialHistBound(HistSetting):
             ValueError: The learning rate is above eq. 16.
         """
         return self.terms | {"masks": 6.0 * self.num_cells * self.cell_dissimilarity}
-
-    @property
-    def proved(self) -> float:
-        """The bound that can be proved, for any masks."""
-        return math.fsum(self.proved_terms.values())

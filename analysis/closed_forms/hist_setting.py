@@ -9,6 +9,8 @@ Source: HIST journal paper, Section III.
 """
 
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import attrs
@@ -16,8 +18,8 @@ import numpy as np
 
 
 @attrs.frozen(kw_only=True)
-class HistSetting:
-    """One setting.
+class HistSetting(ABC):
+    """One setting of a theorem, which bounds the mean squared gradient by a sum of terms.
 
     Attributes:
         least_cells: Cells that a theorem needs; set by the class.
@@ -75,6 +77,34 @@ class HistSetting:
                 f"{type(self).__name__}.learning_rate = {self.learning_rate:g} must be at most {most:g} "
                 f"({equation}). Use fewer steps or a smaller one."
             )
+
+    @property
+    @abstractmethod
+    def terms(self) -> Mapping[str, float]:
+        """The terms as printed.
+
+        Raises:
+            ValueError: The learning rate is above the theorem's.
+        """
+
+    @property
+    @abstractmethod
+    def proved_terms(self) -> Mapping[str, float]:
+        """The terms that can be proved.
+
+        Raises:
+            ValueError: The learning rate is above the theorem's.
+        """
+
+    @property
+    def bound(self) -> float:
+        """Right-hand side of the theorem, as printed."""
+        return math.fsum(self.terms.values())
+
+    @property
+    def proved(self) -> float:
+        """The bound that can be proved."""
+        return math.fsum(self.proved_terms.values())
 
     @property
     def num_cells(self) -> int:
