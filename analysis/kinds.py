@@ -23,6 +23,8 @@ from cosim.records.rows import Measure
 ALL = "all clients"
 """Name of the clients of a run whose devices have no kinds."""
 
+_MOST_SAID = 8
+
 Column = Callable[[pd.DataFrame], float | None]
 """A number of the rows of some clients; None where they have none."""
 
@@ -72,6 +74,13 @@ def groups_of(designs: Sequence[Design]) -> list[Group]:
             if any(each["num_jobs"].any() for each in own):
                 found.append(Group(design, kind, own))
     return found
+
+
+def late_groups(groups: Mapping[str, Group]) -> str:
+    """How many jobs of each group were late over all runs, by name; of the first eight that had any."""
+    said = [f"{name}: {group.late}" for name, group in groups.items() if group.has_late]
+    rest = [f"and {len(said) - _MOST_SAID} more"] if len(said) > _MOST_SAID else []
+    return "; ".join([*said[:_MOST_SAID], *rest])
 
 
 def late_in_words(clients: pd.DataFrame) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from analysis.kinds import ALL, COLUMNS, OUTCOMES, Group
+from analysis.kinds import ALL, COLUMNS, OUTCOMES, Group, late_groups
 from analysis.metrics import Metric
 from analysis.plots.amounts import Amounts
 from analysis.plots.bars import MOST_BARS, stacked
@@ -52,10 +52,8 @@ def outcomes(axes: Axes, groups: Mapping[str, Group]) -> int:
 
 
 def outcomes_in_words(groups: Mapping[str, Group]) -> str:
-    """Caption: how many jobs of each group were late over all runs; of the first eight that had any."""
-    said = [f"{name}: {group.late}" for name, group in groups.items() if group.has_late]
-    rest = [f"and {len(said) - 8} more"] if len(said) > 8 else []
-    return "; ".join([*said[:8], *rest]) + "." if said else "None was late."
+    """Caption: how many jobs of each group were late over all runs."""
+    return f"{said}." if (said := late_groups(groups)) else "None was late."
 
 
 def amounts_of(groups: Mapping[str, Group], column: str) -> Amounts:

@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from analysis.designs import Design
-from analysis.kinds import ALL, COLUMNS, Group, groups_of
+from analysis.kinds import ALL, COLUMNS, Group, groups_of, late_groups
 from analysis.report.cells import NOTHING, cell
 from analysis.report.page import Table
-
-_MOST_SAID = 8
 
 
 def clients(designs: Sequence[Design]) -> dict[str, Any] | None:
@@ -24,14 +22,14 @@ def clients(designs: Sequence[Design]) -> dict[str, Any] | None:
     if not groups:
         return None
     rows = [[group.design.name, group.kind, *_cells(group)] for group in groups]
-    late = [_said(group, alone=len(designs) == 1) for group in groups if group.has_late]
+    is_alone = len(designs) == 1
+    named = {group.kind if is_alone else f"{group.design.name}, {group.kind}": group for group in groups}
     has_kinds = any(group.kind != ALL for group in groups)
     caption = "Jobs of a run, by kind of client" if has_kinds else "Jobs of a run"
     said = [place for place in range(len(rows[0])) if any(row[place] != NOTHING for row in rows)]
     header = ["design", "clients", *(measure.label for _, measure in COLUMNS.values())]
     header, rows = [header[place] for place in said], [[row[place] for place in said] for row in rows]
-    rest = f"; and {len(late) - _MOST_SAID} more" if len(late) > _MOST_SAID else ""
-    return {"late": "; ".join(late[:_MOST_SAID]) + rest, "table": Table(caption, header, rows)}
+    return {"late": late_groups(named), "table": Table(caption, header, rows)}
 
 
 def _cells(group: Group) -> list[Any]:
@@ -40,9 +38,3 @@ def _cells(group: Group) -> list[Any]:
         values = [None if value is None else measure.factor * value for value in group.values(column)]
         found.append(cell(values, measure.is_share))
     return found
-
-
-def _said(group: Group, *, alone: bool) -> str:
-    """How many jobs of a kind were late, over all runs."""
-    who = group.kind if alone else f"{group.design.name}, {group.kind}"
-    return f"{who}: {group.late}"
