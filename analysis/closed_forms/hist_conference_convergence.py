@@ -56,6 +56,7 @@ class ConferenceHistBound(HistSetting):
     least_cells = 2
 
     @property
+    @override
     def max_learning_rate(self) -> float:
         """Eq. 12."""
         cells, steps = self.num_cells, self.num_steps

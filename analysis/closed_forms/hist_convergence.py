@@ -84,6 +84,7 @@ class HistBound(HistSetting):
     mse: float = attrs.field(default=0.0, validator=is_square)
 
     @property
+    @override
     def max_learning_rate(self) -> float:
         """Eq. 12."""
         cells, edge, steps = self.num_cells, self.num_edge_rounds, self.num_steps

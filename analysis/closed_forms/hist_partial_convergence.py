@@ -63,6 +63,7 @@ class PartialHistBound(HistSetting):
     largest_fraction: float = attrs.field(validator=is_largest_fraction)
 
     @property
+    @override
     def max_learning_rate(self) -> float:
         """Eq. 16."""
         cells, edge, steps = self.num_cells, self.num_edge_rounds, self.num_steps

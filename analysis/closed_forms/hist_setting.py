@@ -80,6 +80,11 @@ class HistSetting(ABC):
 
     @property
     @abstractmethod
+    def max_learning_rate(self) -> float:
+        """The largest gamma that the theorem allows."""
+
+    @property
+    @abstractmethod
     def terms(self) -> Mapping[str, float]:
         """The terms as printed.
 

@@ -7,7 +7,7 @@ from itertools import product
 import attrs
 import numpy as np
 import pytest
-from fixtures.hist_on_quadratics import coupled, play, random_masks
+from fixtures.hist_on_quadratics import SETTING, played_at_largest_rate
 
 from analysis.closed_forms.hist_conference_convergence import ConferenceHistBound
 
@@ -18,20 +18,7 @@ KNOWN = ("start", "sigma", "delta_2", "delta_1", "models")
 
 
 def setting(**values: object) -> ConferenceHistBound:
-    usual: dict[str, object] = {
-        "initial_gap": 2.0,
-        "smoothness": 3.0,
-        "gradient_variance": 0.5,
-        "cell_dissimilarity": 0.7,
-        "client_dissimilarity": 0.4,
-        "square_model": 1.3,
-        "learning_rate": 1e-5,
-        "num_global_rounds": 50,
-        "num_edge_rounds": 4,
-        "num_steps": 6,
-        "num_clients": (2, 5, 10),
-    }
-    return ConferenceHistBound(**(usual | values))
+    return ConferenceHistBound(**(SETTING | {"num_clients": (2, 5, 10)} | values))
 
 
 def test_theorem_1_by_hand():
@@ -189,24 +176,6 @@ def test_the_five_steps_need_each_condition(without, missed):
 
 def test_played_steps_stay_below_the_bound():
     """H = 1, so that every local step is seen; uniform masks, unlike clients and cells, noisy gradients."""
-    rng, rounds, num_runs, sizes = np.random.default_rng(12), (60, 6, 1), 20, (3, 3, 3)
-    problem, start = coupled(sizes, (2, 3, 4), rng), np.zeros(9)
-    known = problem.constants() | {
-        "initial_gap": problem.gap(start),
-        "num_global_rounds": rounds[0],
-        "num_edge_rounds": rounds[1],
-        "num_steps": rounds[2],
-    }
-    gamma = ConferenceHistBound(**known, square_model=0.0, learning_rate=1e-9).max_learning_rate
-    seen, square_model = play(
-        problem,
-        start,
-        lambda t: random_masks(sizes, num_runs, rng),
-        rounds=rounds,
-        learning_rate=gamma,
-        rng=rng,
-        num_runs=num_runs,
-    )
-    bound = ConferenceHistBound(**known, square_model=square_model, learning_rate=gamma)
+    seen, bound = played_at_largest_rate(ConferenceHistBound, (3, 3, 3), (60, 6, 1), 12)
     assert seen <= bound.proved < bound.bound
     assert seen > 0.01 * bound.proved

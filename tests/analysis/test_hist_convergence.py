@@ -5,7 +5,13 @@ import math
 import attrs
 import numpy as np
 import pytest
-from fixtures.hist_on_quadratics import Quadratics, coupled, play, random_masks
+from fixtures.hist_on_quadratics import (
+    SETTING,
+    Quadratics,
+    coupled,
+    play,
+    played_at_largest_rate,
+)
 
 from analysis.closed_forms.hist_convergence import HistBound, mean_largest_fraction
 
@@ -13,21 +19,7 @@ EXACTLY = {"rel": 1e-12, "abs": 0.0}
 
 
 def setting(**values: object) -> HistBound:
-    usual: dict[str, object] = {
-        "initial_gap": 2.0,
-        "smoothness": 3.0,
-        "gradient_variance": 0.5,
-        "cell_dissimilarity": 0.7,
-        "client_dissimilarity": 0.4,
-        "square_model": 1.3,
-        "largest_fraction": 0.6,
-        "learning_rate": 1e-5,
-        "num_global_rounds": 50,
-        "num_edge_rounds": 4,
-        "num_steps": 6,
-        "num_clients": (2, 5),
-    }
-    return HistBound(**(usual | values))
+    return HistBound(**(SETTING | {"largest_fraction": 0.6} | values))
 
 
 # --- The printed bounds -------------------------------------------------------------------------------------
@@ -155,30 +147,8 @@ def test_played_rounds_stay_below_the_bound(sizes, mse):
 
     Started at 0, where the term of the models is least; it hides the others even so, so this test is weak.
     """
-    rng, rounds, num_runs = np.random.default_rng(11), (200, 2, 2), 20
-    problem = coupled(sizes, (2, 3, 4), rng)
-    start, d = np.zeros(9), 9
-    known = problem.constants() | {
-        "initial_gap": problem.gap(start),
-        "largest_fraction": max(sizes) / d,
-        "square_model": 0.0,
-        "num_global_rounds": rounds[0],
-        "num_edge_rounds": rounds[1],
-        "num_steps": rounds[2],
-        "mse": d * mse,
-    }
-    gamma = HistBound(**known, learning_rate=1e-9).max_learning_rate
-    seen, square_model = play(
-        problem,
-        start,
-        lambda t: random_masks(sizes, num_runs, rng),
-        rounds=rounds,
-        learning_rate=gamma,
-        rng=rng,
-        num_runs=num_runs,
-        mse=mse,
-    )
-    bound = HistBound(**(known | {"square_model": square_model}), learning_rate=gamma)
+    numbers = {"largest_fraction": max(sizes) / 9, "mse": 9 * mse}
+    seen, bound = played_at_largest_rate(HistBound, sizes, (200, 2, 2), 11, mse, **numbers)
     assert seen <= bound.bound
     assert seen <= bound.proved
 

@@ -6,7 +6,13 @@ from itertools import product
 import attrs
 import numpy as np
 import pytest
-from fixtures.hist_on_quadratics import Quadratics, coupled, play, random_masks
+from fixtures.hist_on_quadratics import (
+    SETTING,
+    Quadratics,
+    play,
+    played_at_largest_rate,
+    random_masks,
+)
 
 from analysis.closed_forms.hist_convergence import HistBound
 from analysis.closed_forms.hist_partial_convergence import PartialHistBound
@@ -17,21 +23,7 @@ UNKNOWN = ("G", "S", "V", "W", "Q", "F", "A")
 
 
 def setting(**values: object) -> PartialHistBound:
-    usual: dict[str, object] = {
-        "initial_gap": 2.0,
-        "smoothness": 3.0,
-        "gradient_variance": 0.5,
-        "cell_dissimilarity": 0.7,
-        "client_dissimilarity": 0.4,
-        "square_model": 1.3,
-        "largest_fraction": 0.6,
-        "learning_rate": 1e-5,
-        "num_global_rounds": 50,
-        "num_edge_rounds": 4,
-        "num_steps": 6,
-        "num_clients": (2, 5),
-    }
-    return PartialHistBound(**(usual | values))
+    return PartialHistBound(**(SETTING | {"largest_fraction": 0.6} | values))
 
 
 def test_theorem_2_by_hand():
@@ -282,26 +274,8 @@ def test_lemma_3_lacks_the_selection_of_clients():
 @pytest.mark.parametrize("taking_part", [1, 2])
 def test_played_rounds_stay_below_the_bound(taking_part):
     """Random masks, unlike clients and cells, noisy gradients; weak, as the models' term hides all."""
-    rng, rounds, num_runs, sizes = np.random.default_rng(11), (100, 2, 2), 20, (6, 2, 1)
-    problem, start = coupled(sizes, (2, 3, 4), rng), np.zeros(9)
-    known = problem.constants() | {
-        "num_clients": (taking_part,) * 3,
-        "initial_gap": problem.gap(start),
-        "largest_fraction": 6 / 9,
-        "num_global_rounds": rounds[0],
-        "num_edge_rounds": rounds[1],
-        "num_steps": rounds[2],
-    }
-    gamma = PartialHistBound(**known, square_model=0.0, learning_rate=1e-9).max_learning_rate
-    seen, square_model = play(
-        problem,
-        start,
-        lambda t: random_masks(sizes, num_runs, rng),
-        rounds=rounds,
-        learning_rate=gamma,
-        rng=rng,
-        num_runs=num_runs,
-        taking_part=taking_part,
+    numbers = {"num_clients": (taking_part,) * 3, "largest_fraction": 6 / 9}
+    seen, bound = played_at_largest_rate(
+        PartialHistBound, (6, 2, 1), (100, 2, 2), 11, taking_part=taking_part, **numbers
     )
-    bound = PartialHistBound(**known, square_model=square_model, learning_rate=gamma)
     assert seen <= bound.bound <= bound.proved
