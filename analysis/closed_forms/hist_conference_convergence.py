@@ -44,7 +44,6 @@ Source: HIST conference paper, Theorem 1 and Corollary 1; `proved` and its proof
 import math
 
 import attrs
-from typing_extensions import override
 
 from analysis.closed_forms.hist_setting import HistSetting
 
@@ -56,7 +55,6 @@ class ConferenceHistBound(HistSetting):
     least_cells = 2
 
     @property
-    @override
     def max_learning_rate(self) -> float:
         """Eq. 12."""
         cells, steps = self.num_cells, self.num_steps
@@ -77,7 +75,6 @@ class ConferenceHistBound(HistSetting):
         return 1.0 / math.sqrt(self.num_steps_in_all * self.inverse_clients)
 
     @property
-    @override
     def terms(self) -> dict[str, float]:
         """The terms of eq. 13, as printed; with the learning rate of Corollary 1 the ones behind eq. 14.
 
@@ -95,7 +92,6 @@ class ConferenceHistBound(HistSetting):
         }
 
     @property
-    @override
     def proved_terms(self) -> dict[str, float]:
         """The terms that can be proved: the first over T, the others as printed.
 

@@ -56,7 +56,6 @@ import math
 import attrs
 import numpy as np
 from numpy.typing import ArrayLike
-from typing_extensions import override
 
 from analysis.closed_forms.hist_setting import HistSetting, is_largest_fraction, is_square
 
@@ -84,7 +83,6 @@ class HistBound(HistSetting):
     mse: float = attrs.field(default=0.0, validator=is_square)
 
     @property
-    @override
     def max_learning_rate(self) -> float:
         """Eq. 12."""
         cells, edge, steps = self.num_cells, self.num_edge_rounds, self.num_steps
@@ -99,7 +97,6 @@ class HistBound(HistSetting):
         )
 
     @property
-    @override
     def terms(self) -> dict[str, float]:
         """The terms of eqs. 13 and 29, as printed.
 
@@ -119,7 +116,6 @@ class HistBound(HistSetting):
         }
 
     @property
-    @override
     def proved_terms(self) -> dict[str, float]:
         """The terms that can be proved, for any masks: "masks" and "air" are larger, the others as printed.
 

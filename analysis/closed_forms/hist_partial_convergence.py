@@ -47,7 +47,6 @@ Source: HIST journal paper, Theorem 2 and Appendix B2; `proved` and its proof ar
 import math
 
 import attrs
-from typing_extensions import override
 
 from analysis.closed_forms.hist_setting import HistSetting, is_largest_fraction
 
@@ -63,7 +62,6 @@ class PartialHistBound(HistSetting):
     largest_fraction: float = attrs.field(validator=is_largest_fraction)
 
     @property
-    @override
     def max_learning_rate(self) -> float:
         """Eq. 16."""
         cells, edge, steps = self.num_cells, self.num_edge_rounds, self.num_steps
@@ -78,7 +76,6 @@ class PartialHistBound(HistSetting):
         )
 
     @property
-    @override
     def terms(self) -> dict[str, float]:
         """The terms at the end of Appendix B2, as printed.
 
@@ -99,7 +96,6 @@ class PartialHistBound(HistSetting):
         }
 
     @property
-    @override
     def proved_terms(self) -> dict[str, float]:
         """The terms that can be proved, for any masks: "masks" is larger, the others are as printed.
 

@@ -9,17 +9,30 @@ Source: HIST journal paper, Section III.
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import attrs
 import numpy as np
 
 
+class Bound(Protocol):
+    """A theorem, which bounds the mean squared gradient by a sum of terms."""
+
+    @property
+    def terms(self) -> Mapping[str, float]:
+        """The terms as printed."""
+        ...
+
+    @property
+    def proved_terms(self) -> Mapping[str, float]:
+        """The terms that can be proved."""
+        ...
+
+
 @attrs.frozen(kw_only=True)
-class HistSetting(ABC):
-    """One setting of a theorem, which bounds the mean squared gradient by a sum of terms.
+class HistSetting:
+    """One setting of a theorem, whose class adds its terms (`Bound`).
 
     Attributes:
         least_cells: Cells that a theorem needs; set by the class.
@@ -79,35 +92,12 @@ class HistSetting(ABC):
             )
 
     @property
-    @abstractmethod
-    def max_learning_rate(self) -> float:
-        """The largest gamma that the theorem allows."""
-
-    @property
-    @abstractmethod
-    def terms(self) -> Mapping[str, float]:
-        """The terms as printed.
-
-        Raises:
-            ValueError: The learning rate is above the theorem's.
-        """
-
-    @property
-    @abstractmethod
-    def proved_terms(self) -> Mapping[str, float]:
-        """The terms that can be proved.
-
-        Raises:
-            ValueError: The learning rate is above the theorem's.
-        """
-
-    @property
-    def bound(self) -> float:
+    def bound(self: Bound) -> float:
         """Right-hand side of the theorem, as printed."""
         return math.fsum(self.terms.values())
 
     @property
-    def proved(self) -> float:
+    def proved(self: Bound) -> float:
         """The bound that can be proved."""
         return math.fsum(self.proved_terms.values())
 
