@@ -1,4 +1,4 @@
-"""Column: a number for each client, from a column of a table of devices (`cosim.files.tables.devices`).
+"""Column: a number for each client, from a column of a table of devices (`cosim.tables.devices`).
 
 Usage: `GivenSnr(snr_db=Column(file="phones.csv", column="snr_db"))`.
 """
@@ -13,10 +13,10 @@ from typing_extensions import override
 from cosim.configuration import part
 from cosim.configuration.client_values import Values
 from cosim.configuration.rules import Broken, Rule
-from cosim.files.tables.devices import table_of_devices
-from cosim.files.tables.faults import reads
-from cosim.files.tables.table import LARGEST, Table
 from cosim.names import ClientNames
+from cosim.tables.devices import table_of_devices
+from cosim.tables.faults import reads
+from cosim.tables.table import LARGEST, Table
 
 
 @part

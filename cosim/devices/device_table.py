@@ -35,10 +35,10 @@ from cosim.devices.power_control import PowerControl
 from cosim.devices.presence import OnOff, Presence
 from cosim.devices.processor import Processor
 from cosim.devices.training_time import TrainingTime
-from cosim.files.tables.devices import DeviceRows, table_of_devices
-from cosim.files.tables.faults import place, reads
 from cosim.names import ClientNames
 from cosim.queues.service import Exponential
+from cosim.tables.devices import DeviceRows, table_of_devices
+from cosim.tables.faults import place, reads
 
 BATTERY = "battery_"
 """Prefix of the names of a battery's numbers."""

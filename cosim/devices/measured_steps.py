@@ -29,9 +29,9 @@ from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import part
 from cosim.devices.cycles import Cycles, LocalStep
-from cosim.files.tables.devices import DeviceRows, table_of_devices
-from cosim.files.tables.faults import fault, reads
 from cosim.names import ClientNames
+from cosim.tables.devices import DeviceRows, table_of_devices
+from cosim.tables.faults import fault, reads
 
 STEP, SAMPLE = "step_s", "sample_s"
 

@@ -11,7 +11,7 @@ Rows come in any order. Windows of a device that overlap or meet are joined. Aft
 does not come back, unless there is a period: one for all in the field, or one for each device in the column.
 Every client has a row, and every row is a client's.
 
-Scope and limitations: whole tables in memory (`cosim.files.tables.devices`).
+Scope and limitations: whole tables in memory (`cosim.tables.devices`).
 
 Validation: tests/devices/test_presence_windows.py.
 """
@@ -30,9 +30,9 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import knob, lasting, part, refuse
 from cosim.devices.presence import Presence, Window
 from cosim.files.on_disk import shown
-from cosim.files.tables.devices import DeviceRows, table_of_devices
-from cosim.files.tables.faults import reads
 from cosim.names import by_number
+from cosim.tables.devices import DeviceRows, table_of_devices
+from cosim.tables.faults import reads
 
 PERIOD, SHORTEST_S = "period_s", 1e-9
 LATEST_FIRST_S = 1e6

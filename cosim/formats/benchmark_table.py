@@ -14,12 +14,12 @@ from typing import Literal
 import numpy as np
 
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.read import KINDS, table_of
-from cosim.files.tables.table import Table
 from cosim.formats.converted import AnyPath
 from cosim.formats.device_costs import DeviceCosts, Measured
 from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import one_file
+from cosim.tables.read import KINDS, table_of
+from cosim.tables.table import Table
 
 
 def benchmark_devices(

@@ -14,14 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-from cosim.files.tables.read import table_of
-from cosim.files.tables.table import Table
 from cosim.formats.converted import AnyPath
 from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import device_of, files_of
 from cosim.formats.rates import Rates, Steps
 from cosim.formats.samples import Gaps, in_slots, slot_ns_of
 from cosim.formats.wall_clock import stamps_ns
+from cosim.tables.read import table_of
+from cosim.tables.table import Table
 
 
 def drive_test(

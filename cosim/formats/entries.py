@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
-from cosim.files.tables.content import BOM, content_of
-from cosim.files.tables.faults import fault, unreadable
 from cosim.formats.plain_pickle import pickled
+from cosim.tables.content import BOM, content_of
+from cosim.tables.faults import fault, unreadable
 
 
 class Entry(NamedTuple):

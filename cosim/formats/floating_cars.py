@@ -22,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration.rules import short
-from cosim.files.tables.content import content_of
-from cosim.files.tables.faults import fault, unreadable
-from cosim.files.tables.read import KINDS, table_of
-from cosim.files.tables.table import Table
-from cosim.files.tables.text import table_of_text
 from cosim.formats.track import FASTEST_M_PER_S, Track
+from cosim.tables.content import content_of
+from cosim.tables.faults import fault, unreadable
+from cosim.tables.read import KINDS, table_of
+from cosim.tables.table import Table
+from cosim.tables.text import table_of_text
 
 TIME, MOVING = "timestep_time", ("vehicle", "person")
 Name = tuple[str, str]

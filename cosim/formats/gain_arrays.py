@@ -38,13 +38,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError, did_you_mean
-from cosim.files.tables.arrays import Arrays
-from cosim.files.tables.faults import fault
 from cosim.formats.converted import AnyPath
 from cosim.formats.factors import check_above_0
 from cosim.formats.gains import Gains
 from cosim.formats.inputs import one_file
 from cosim.formats.mat_arrays import arrays_of
+from cosim.tables.arrays import Arrays
+from cosim.tables.faults import fault
 
 Quantity = Literal["amplitude", "power", "power_db", "path_loss_db"]
 AXES = ("client", "time", "path", "antenna", "client-antenna", "one")

@@ -16,11 +16,11 @@ import numpy as np
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
 from cosim.files.on_disk import shown
-from cosim.files.tables.content import BOM, check_is_text, content_of
-from cosim.files.tables.faults import fault
 from cosim.formats.converted import AnyPath
 from cosim.formats.inputs import files_of
 from cosim.formats.rates import Rates, Steps
+from cosim.tables.content import BOM, check_is_text, content_of
+from cosim.tables.faults import fault
 
 _APART = 0.01
 """Share of an interval by which two may lie apart."""

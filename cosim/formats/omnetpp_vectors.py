@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
 from cosim.files.on_disk import shown
-from cosim.files.tables.read import table_of
-from cosim.files.tables.table import Table
-from cosim.files.tables.text_column import number_of
 from cosim.formats.converted import AnyPath
 from cosim.formats.factors import check_above_0
 from cosim.formats.inputs import device_of, files_of
 from cosim.formats.rates import Rates, Steps
+from cosim.tables.read import table_of
+from cosim.tables.table import Table
+from cosim.tables.text_column import number_of
 
 _UNITS_BPS = {
     "bps": 1.0,

@@ -12,11 +12,11 @@ Scope and limitations: bytes are what was sent, not what could be: saturate the 
 import numpy as np
 
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.read import table_of
 from cosim.formats.converted import AnyPath
 from cosim.formats.inputs import device_of, files_of
 from cosim.formats.rates import Rates, Steps
 from cosim.formats.samples import MOST_SLOTS, check_slot
+from cosim.tables.read import table_of
 
 
 def packets(

@@ -13,7 +13,7 @@ from typing import Any
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
-from cosim.files.tables.faults import fault, unreadable
+from cosim.tables.faults import fault, unreadable
 
 TRUSTED = "json.dump(pickle.load(open(FILE, 'rb')), open('it.json', 'w'), default=float)"
 """Program that a user runs on a file that they trust."""

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from cosim.clock.instants import LATEST_S
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.table import LARGEST
 from cosim.formats.converted import ConvertedTable, clients_of
+from cosim.tables.table import LARGEST
 
 _SAME = 1e-9
 """Share of a trace's length by which its end may be missed, beyond the rounding of its stamps."""

@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.faults import missing
 from cosim.formats.converted import AnyPath
 from cosim.formats.inputs import device_of, files_of
 from cosim.formats.rates import Rates, Steps
 from cosim.formats.samples import MOST_SLOTS
 from cosim.formats.text_lines import Line, lines_of
+from cosim.tables.faults import missing
 
 _COLUMNS = ("start", "end", "IMSI", "LCID", "RxBytes")
 _SAME = 1e-3

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.table import Table
 from cosim.formats.rates import Steps
 from cosim.formats.wall_clock import NS_PER_S
+from cosim.tables.table import Table
 
 Gaps = Literal["refuse", "hold", "zero"]
 """Slots without a rate are an error; have the rate before; have the rate 0."""

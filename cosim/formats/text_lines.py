@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
-from cosim.files.tables.content import BOM, check_is_text, content_of
-from cosim.files.tables.faults import fault
-from cosim.files.tables.text_column import number_of
+from cosim.tables.content import BOM, check_is_text, content_of
+from cosim.tables.faults import fault
+from cosim.tables.text_column import number_of
 
 
 class Line(NamedTuple):

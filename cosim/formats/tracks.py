@@ -25,10 +25,10 @@ import numpy as np
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
 from cosim.files.on_disk import shown
-from cosim.files.tables.faults import fault
 from cosim.formats.floating_cars import sumo_tracks
 from cosim.formats.text_lines import Line, lines_of
 from cosim.formats.track import FASTEST_M_PER_S, Point, Track
+from cosim.tables.faults import fault
 
 _NUMBER = r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)"
 _BEGINS = re.compile(rf"\$node_\((\d+)\) set ([XYZ])_ {_NUMBER}")

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import short
-from cosim.files.tables.table import Names, Table
-from cosim.files.tables.text_column import number_of
+from cosim.tables.table import Names, Table
+from cosim.tables.text_column import number_of
 
 NS_PER_S = 10**9
 UNITS_NS = {"s": NS_PER_S, "ms": 10**6, "us": 10**3, "ns": 1}

@@ -48,9 +48,9 @@ from typing_extensions import override
 from cosim.clock.instants import LATEST_S
 from cosim.configuration import Port, knob, lasting, not_negative, part, positive, refuse
 from cosim.files.on_disk import shown
-from cosim.files.tables.faults import reads
-from cosim.files.tables.once import once
-from cosim.files.tables.read import named_file, table_of
+from cosim.tables.faults import reads
+from cosim.tables.once import once
+from cosim.tables.read import named_file, table_of
 
 BLOCK_SIZE = 1024
 """Number of draws from a stream at once, for any length of the run."""

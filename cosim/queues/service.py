@@ -25,9 +25,9 @@ from typing_extensions import override
 
 from cosim.configuration import Port, a_share, at_least, knob, part, positive, refuse
 from cosim.files.on_disk import located
-from cosim.files.tables.faults import reads
-from cosim.files.tables.lines import numbers_above_0
-from cosim.files.tables.once import once
+from cosim.tables.faults import reads
+from cosim.tables.lines import numbers_above_0
+from cosim.tables.once import once
 
 Durations = NDArray[np.float64]
 """Durations in s, shape (draws,)."""

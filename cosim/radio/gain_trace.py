@@ -39,16 +39,16 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
 from cosim.configuration.port import Picture
 from cosim.files.on_disk import shown
-from cosim.files.tables.arrays import Arrays
-from cosim.files.tables.faults import reads
-from cosim.files.tables.once import once
-from cosim.files.tables.read import named_file
-from cosim.files.tables.table import LARGEST
 from cosim.links.traces.course import Course, remarks_on_steps
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.names import by_number
 from cosim.radio.fading import Fading
 from cosim.radio.redrawn import Block, Blocks
+from cosim.tables.arrays import Arrays
+from cosim.tables.faults import reads
+from cosim.tables.once import once
+from cosim.tables.read import named_file
+from cosim.tables.table import LARGEST
 
 GAINS = ("gain", "gain_db")
 _of_runs: WeakKeyDictionary[Simulation, dict[str, NDArray[np.float64]]] = WeakKeyDictionary()

@@ -12,9 +12,9 @@ from typing_extensions import override
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import part
-from cosim.files.tables.devices import table_of_devices
-from cosim.files.tables.faults import reads
 from cosim.names import by_number
+from cosim.tables.devices import table_of_devices
+from cosim.tables.faults import reads
 from cosim.topology.port import Source, Topology
 
 

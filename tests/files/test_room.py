@@ -16,10 +16,10 @@ from cosim.data.pictures import idx
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.files import room
 from cosim.files.room import Unfolds, check_npz, check_parquet
-from cosim.files.tables.read import table_of
 from cosim.radio.gain_trace import GainTrace
 from cosim.records.tables import read_table
 from cosim.studies.table import table_in
+from cosim.tables.read import table_of
 
 pytestmark = pytest.mark.quick
 

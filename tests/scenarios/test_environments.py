@@ -20,8 +20,8 @@ from analysis import plots
 from analysis.report.report import report
 from cosim.data import Synthetic
 from cosim.files.on_disk import as_text, read_json, typed
-from cosim.files.tables.read import table_of
 from cosim.studies.study import Study
+from cosim.tables.read import table_of
 from scenarios.command_line import main
 from scenarios.command_line.console import console, save_picture, width
 

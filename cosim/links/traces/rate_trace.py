@@ -30,15 +30,15 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
 from cosim.configuration.port import Picture
 from cosim.files.on_disk import shown
-from cosim.files.tables.faults import reads
-from cosim.files.tables.once import once
-from cosim.files.tables.read import named_file
 from cosim.links.port import Cell, CellLink, Course, Link
 from cosim.links.traces.course import Course as Stamps
 from cosim.links.traces.course import Rate
 from cosim.links.traces.dealing import Dealing, OwnTraces
 from cosim.links.traces.past_end import PastEnd, RefusePastEnd, over
 from cosim.links.traces.table import read, remarks_on
+from cosim.tables.faults import reads
+from cosim.tables.once import once
+from cosim.tables.read import named_file
 
 
 @part

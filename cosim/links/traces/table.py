@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.instants import LATEST_S
-from cosim.files.tables.once import once
-from cosim.files.tables.read import table_of
 from cosim.links.traces.course import remarks_on_steps
+from cosim.tables.once import once
+from cosim.tables.read import table_of
 
 COLUMNS = ("time_s", "device", "rate_bps")
 

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.laws.comparison import CLOSED_FORM, DISAGREES
 from analysis.laws.port import Law
 from cosim.files.on_disk import replace
-from cosim.files.tables.read import table_of
+from cosim.tables.read import table_of
 from scenarios.command_line.papers import is_own
 
 PICTURE = (

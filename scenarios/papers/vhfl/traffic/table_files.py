@@ -34,9 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.faults import fault
-from cosim.files.tables.table import Table
-from cosim.files.tables.text import table_of_text
+from cosim.tables.faults import fault
+from cosim.tables.table import Table
+from cosim.tables.text import table_of_text
 from scenarios.papers.vhfl.traffic.traffic import TrafficTable
 
 if TYPE_CHECKING:

@@ -21,5 +21,5 @@ Parquet counted from 1) and column. Columns for which nothing asks are passed ov
 
 Scope and limitations: whole tables in memory; units are in the columns' names.
 
-Validation: tests/files/tables/.
+Validation: tests/tables/.
 """

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import shown
-from cosim.files.tables.once import once
-from cosim.files.tables.read import named_file, table_of
-from cosim.files.tables.table import Table
 from cosim.names import by_number, client_name, client_number
+from cosim.tables.once import once
+from cosim.tables.read import named_file, table_of
+from cosim.tables.table import Table
 
 V = TypeVar("V", np.float64, np.int64)
 """Type of the numbers of a column."""

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosim import ConfigurationError
-from cosim.files.tables.arrays import Arrays
+from cosim.tables.arrays import Arrays
 
 
 def saved(folder: Path, **arrays: object) -> Path:

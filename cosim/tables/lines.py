@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration.rules import short
-from cosim.files.tables.content import BOM, check_is_text, content_of
-from cosim.files.tables.faults import fault
-from cosim.files.tables.text_column import BLANKS, number_of
+from cosim.tables.content import BOM, check_is_text, content_of
+from cosim.tables.faults import fault
+from cosim.tables.text_column import BLANKS, number_of
 
 
 def numbers_above_0(path: Path, unit: str) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.files.tables.faults import WrongType, fault, missing, place
+from cosim.tables.faults import WrongType, fault, missing, place
 
 if TYPE_CHECKING:
     import pyarrow as pa

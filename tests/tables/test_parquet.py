@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cosim import ConfigurationError
-from cosim.files.tables.read import table_of
+from cosim.tables.read import table_of
 
 
 @pytest.mark.parametrize("kind", ["float16", "float32", "float64", "int8", "uint64", "int32"])

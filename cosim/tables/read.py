@@ -4,9 +4,9 @@ from pathlib import Path
 
 from cosim.configuration import refuse
 from cosim.files.on_disk import located, shown
-from cosim.files.tables.parquet import table_of_parquet
-from cosim.files.tables.table import Table
-from cosim.files.tables.text import table_of_text
+from cosim.tables.parquet import table_of_parquet
+from cosim.tables.table import Table
+from cosim.tables.text import table_of_text
 
 KINDS = (".csv", ".csv.gz", ".parquet")
 

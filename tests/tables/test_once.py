@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from cosim.files.tables import once as module
-from cosim.files.tables.once import once
+from cosim.tables import once as module
+from cosim.tables.once import once
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.files.room import check_npz
-from cosim.files.tables.faults import fault, missing, unreadable
+from cosim.tables.faults import fault, missing, unreadable
 
 _NPY = b"\x93NUMPY"
 _ZIP = b"PK"

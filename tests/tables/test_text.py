@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cosim import ConfigurationError
-from cosim.files.tables import text
-from cosim.files.tables.read import table_of
-from cosim.files.tables.text import table_of_text
-from cosim.files.tables.text_column import number_of
+from cosim.tables import text
+from cosim.tables.read import table_of
+from cosim.tables.text import table_of_text
+from cosim.tables.text_column import number_of
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False).map(repr),

@@ -3,7 +3,7 @@
 Arrow splits plain files fast. What it would read in another way than Python's strict reader, and every file
 that it refuses, is walked row by row; that walk says what a csv file is, and names the row of a fault.
 
-Validation: tests/files/tables/test_text.py, which holds both against each other.
+Validation: tests/tables/test_text.py, which holds both against each other.
 """
 
 import csv
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cosim.configuration.rules import short
-from cosim.files.tables.content import BOM, check_is_text, content_of
-from cosim.files.tables.faults import fault
-from cosim.files.tables.table import Table
-from cosim.files.tables.text_column import BLANKS, TextColumn, number_of
+from cosim.tables.content import BOM, check_is_text, content_of
+from cosim.tables.faults import fault
+from cosim.tables.table import Table
+from cosim.tables.text_column import BLANKS, TextColumn, number_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path
 
 from cosim.files.room import check_room_for
-from cosim.files.tables.faults import fault, unreadable
+from cosim.tables.faults import fault, unreadable
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8, which programs write before a text."""

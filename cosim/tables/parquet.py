@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from cosim.configuration.rules import short
 from cosim.files.parquet_files import parquet_file
 from cosim.files.room import check_parquet
-from cosim.files.tables.faults import WrongType, fault, unreadable
-from cosim.files.tables.table import Table
-from cosim.files.tables.text_column import BLANKS
+from cosim.tables.faults import WrongType, fault, unreadable
+from cosim.tables.table import Table
+from cosim.tables.text_column import BLANKS
 
 if TYPE_CHECKING:
     import pyarrow as pa
