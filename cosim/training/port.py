@@ -45,7 +45,7 @@ of samples at every client. No rule imports torch before it trains.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from typing_extensions import override
 
@@ -63,7 +63,7 @@ from cosim.configuration import (
     said_of,
 )
 from cosim.configuration.going_together import MEANS, ONE_BY_ONE
-from cosim.schedules.port import Rate
+from cosim.schedules.port import Rate, in_round
 from cosim.values.submodels import NetworkShape, Shapes
 
 if TYPE_CHECKING:
@@ -111,6 +111,10 @@ class LocalTraining(Port):
 
     batch_size: int = knob(at_least(1), default=50)
     learning_rate: Rate = knob(positive, default=0.05)
+
+    def in_round(self, round: int) -> Self:
+        """The rule in a round, with numbers in place of schedules (`cosim.schedules.port`)."""
+        return in_round(self, round)
 
     @property
     @override

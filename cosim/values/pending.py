@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import Port, refuse
-from cosim.schedules.port import in_round
 from cosim.values.submodels import NetworkShape
 
 if TYPE_CHECKING:
@@ -153,7 +152,9 @@ def _own_indices(samples: Any) -> NDArray[np.int64]:
 
 
 def _in_its_round(rule: "LocalTraining", update: Any) -> "LocalTraining":
-    return in_round(rule, update.round)
+    if not isinstance(rule, Port):
+        raise refuse(type(update), "training", rule, "must be a local training", "Use Sgd().")
+    return rule.in_round(update.round)
 
 
 @attrs.frozen(eq=False, repr=False, kw_only=True)
@@ -228,8 +229,6 @@ class PendingUpdate:
     def __attrs_post_init__(self) -> None:
         if not isinstance(self.num_steps, int | np.integer) or self.num_steps < 1:
             raise refuse(type(self), "num_steps", self.num_steps, "must be a whole number of at least 1")
-        if not isinstance(self.training, Port):
-            raise refuse(type(self), "training", self.training, "must be a local training", "Use Sgd().")
         check_key(type(self), self.key)
 
 

@@ -34,7 +34,6 @@ from cosim.protocols.asynchronous.trainee import Trainee
 from cosim.recording.digest import Digest
 from cosim.recording.kept_rows import Moment
 from cosim.records.rows import Evaluation, Round
-from cosim.schedules.port import in_round
 from cosim.tasks.metric import named_metrics
 from cosim.training.port import LocalTraining
 from cosim.values.combinations import ReceivedModel
@@ -145,7 +144,7 @@ class Cloud(Server):
         self, model: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
         codec = self.workload.codec if self.workload.codec.form != "uncoded" else None
-        training = in_round(training, model.round)
+        training = training.in_round(model.round)
         update = partial(PendingUpdate, model=model, round=model.round, training=training, codec=codec)
         if not self.evaluation.learns:
             made: list[PendingUpdate] = []
