@@ -12,7 +12,7 @@ What most programs use stands here, everything else in its room, such as `cosim.
 """
 
 from cosim.doors import door as _door
-from cosim.files.packages import warn_of_hidden as _warn_of_hidden
+from cosim.own_code.packages import warn_of_hidden as _warn_of_hidden
 
 __getattr__, __dir__, __all__ = _door(__name__)
 

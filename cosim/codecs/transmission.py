@@ -7,7 +7,7 @@ from torch import Tensor
 
 from cosim.codecs.coding import code, names_of
 from cosim.configuration import ConfigurationError
-from cosim.values.own_functions import generator, kept_copies, without_shared_draws
+from cosim.own_code.own_functions import generator, kept_copies, without_shared_draws
 from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from cosim.configuration import is_configuration
-from cosim.files.imports import is_ours
+from cosim.own_code.imports import is_ours
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """First values: what a network begins with, and which of it does not follow from the run's seed.
 
 A network that a name gives begins with what its function makes. The function is called under a key of the
-run's seed: what it draws from global generators (`cosim.values.global_generators`) follows from the seed,
+run's seed: what it draws from global generators (`cosim.own_code.global_generators`) follows from the seed,
 layer by layer, and what it loads stays. So a trained network begins trained, and a pretrained part beside a
 drawn head begins pretrained. Which is which is found by calls: two with the same key, which must give the
 same values, and one with another key. Families of an installed package are called once.
@@ -32,7 +32,7 @@ from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import shown
 from cosim.networks.named import Builder, built
 from cosim.networks.ready import ready_copy
-from cosim.values.global_generators import seeded
+from cosim.own_code.global_generators import seeded
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights, frozen_on, own_weights
 

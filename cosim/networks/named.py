@@ -21,7 +21,7 @@ from torch import nn
 from cosim.configuration import ConfigurationError, loaded
 from cosim.configuration.offers import offers, taken
 from cosim.configuration.rules import shown
-from cosim.values.global_generators import seeded
+from cosim.own_code.global_generators import seeded
 
 GROUP = "cosim.networks"
 Builder = Callable[[], nn.Module]

@@ -30,7 +30,7 @@ class _Server:
 
     @property
     def generator(self) -> "torch.Generator":
-        from cosim.values.own_functions import generator
+        from cosim.own_code.own_functions import generator
 
         return generator(self._key, "server update")
 
@@ -64,7 +64,7 @@ class SteppedModel(PendingModel):
     ) -> "Weights":
         import torch
 
-        from cosim.values.own_functions import kept_copies, without_shared_draws
+        from cosim.own_code.own_functions import kept_copies, without_shared_draws
 
         trained = [name for name in models[0] if name in shape.parameters.keys() - shape.personal]
         function = f"{type(self.rule).__name__}.step"

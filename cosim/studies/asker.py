@@ -22,7 +22,7 @@ from cosim.engine.store.provenance import software
 from cosim.engine.store.versions import Version
 from cosim.files.folders import holder
 from cosim.files.on_disk import machine
-from cosim.files.sources import Sources, check_files, others, sources_of
+from cosim.own_code.sources import Sources, check_files, others, sources_of
 from cosim.system import System
 
 

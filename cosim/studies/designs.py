@@ -23,7 +23,7 @@ from cosim.configuration import KIND, ConfigurationError, is_configuration, take
 from cosim.configuration.changes import check_somewhere, with_kinds, with_values
 from cosim.configuration.json_form import plain
 from cosim.configuration.rules import shown
-from cosim.files.sources import check_files
+from cosim.own_code.sources import check_files
 from cosim.studies.names import exactly, names_of
 from cosim.system import System
 

@@ -47,7 +47,7 @@ from cosim.engine.store.provenance import check_version
 from cosim.files.folders import alone_in
 from cosim.files.interrupts import interrupts_kept
 from cosim.files.on_disk import place
-from cosim.files.sources import sources_of
+from cosim.own_code.sources import sources_of
 from cosim.records.shown import in_a_line, table
 from cosim.records.tables import SEEDS
 from cosim.studies.asker import Asker

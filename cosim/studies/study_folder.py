@@ -19,7 +19,7 @@ from cosim.engine.store.checkpoint import FILE as CHECKPOINT
 from cosim.engine.store.versions import Version, listed, others_of
 from cosim.files.folders import create_folder
 from cosim.files.on_disk import read_json, shown, write_json
-from cosim.files.sources import Sources, check_sources
+from cosim.own_code.sources import Sources, check_sources
 from cosim.records.summary import COMPLETE, SUMMARY
 from cosim.studies.designs import Design
 from cosim.studies.table import ASKED, RUN

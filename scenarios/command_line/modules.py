@@ -14,7 +14,7 @@ from types import ModuleType
 
 import cosim
 from cosim.configuration import ConfigurationError, did_you_mean
-from cosim.files.packages import hiding_in, in_words
+from cosim.own_code.packages import hiding_in, in_words
 from scenarios.command_line.arguments import values_of
 
 IMPORT = "--import"

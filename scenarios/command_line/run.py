@@ -15,7 +15,7 @@ import tyro
 
 from cosim.configuration import ConfigurationError, ends_of, paths_of
 from cosim.files.on_disk import place, read_json, shown
-from cosim.files.sources import changed, sources_of
+from cosim.own_code.sources import changed, sources_of
 from scenarios.command_line.arguments import (
     SCENARIO,
     first_word,

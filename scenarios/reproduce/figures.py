@@ -23,9 +23,9 @@ from cosim.engine.store.run_folder import CONFIG
 from cosim.files.folders import alone_in
 from cosim.files.interrupts import interrupts_kept
 from cosim.files.on_disk import place, read_json, shown, write_json
-from cosim.files.sources import sources_of
 from cosim.networks.named import builder
 from cosim.networks.of_run import network_of
+from cosim.own_code.sources import sources_of
 from cosim.records.summary import COMPLETE
 from cosim.studies.asker import Asker
 from cosim.studies.executors import played, pool

@@ -18,11 +18,11 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import lacks_in
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.engine.ways.of_link import ways_of
-from cosim.files.sources import sources_of
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.links import HoldLast, InTurns, RateTrace, RefusePastEnd, RepeatTrace
 from cosim.links.port import Cell
+from cosim.own_code.sources import sources_of
 from cosim.records.rows import DOWN, UP
 from cosim.testing import check_link, check_system, small_system
 

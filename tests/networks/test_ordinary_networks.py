@@ -7,10 +7,10 @@ from ordinary_networks import NETWORKS, NUM_TRAINING, TASKS
 
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import one_torch_thread
+from cosim.own_code.dropout import keyed_dropout
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
-from cosim.values.dropout import keyed_dropout
 from cosim.values.pending import PendingUpdate
 
 NUM_CLIENTS, NUM_ROUNDS, NUM_STEPS, BATCH_SIZE, RATE = 6, 2, 2, 4, 0.1

@@ -21,10 +21,10 @@ from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.engine.learning.slices import MOST_SAMPLES
 from cosim.engine.learning.workers import one_torch_thread
 from cosim.engine.store.checkpoint import Checkpoint
-from cosim.files.imports import is_ours
 from cosim.networks.probe import task as probe
 from cosim.networks.probe.task import TAKEN
 from cosim.networks.probe.task import _check_loss as CHECK_LOSS
+from cosim.own_code.imports import is_ours
 from cosim.records.rows import Evaluation
 from cosim.studies.table import COLUMNS
 from cosim.testing import small_system

@@ -8,7 +8,7 @@ from torch import nn
 
 import cosim
 from cosim.configuration import ConfigurationError
-from cosim.files.sources import sources_of
+from cosim.own_code.sources import sources_of
 from cosim.testing import check_local_training
 from cosim.training.port import LocalTraining
 

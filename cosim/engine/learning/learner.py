@@ -75,12 +75,12 @@ from cosim.networks.probe.network import check_network
 from cosim.networks.probe.rule import check_rule
 from cosim.networks.probe.task import check_task
 from cosim.networks.ready import ready_copy
+from cosim.own_code.dropout import dropping_layers
 from cosim.records.rows import Measure
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
 from cosim.training.port import LocalTraining
 from cosim.training.training_set import TrainingSet
-from cosim.values.dropout import dropping_layers
 from cosim.values.pending import PendingModel, PendingState, PendingUpdate, PendingValue, StoredModel
 from cosim.values.weights import Weights, in_own_types, own_copy, own_weights
 

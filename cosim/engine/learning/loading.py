@@ -1,7 +1,7 @@
 """Loading: the data set of a run, of which all that is drawn follows from the run's seed.
 
 A data set is loaded, and its samples are dealt, while the global generators
-(`cosim.values.global_generators`) follow from the seed. So a function that splits by `torch.randperm`, or a
+(`cosim.own_code.global_generators`) follow from the seed. So a function that splits by `torch.randperm`, or a
 transform that draws, does alike in every process and thread. Code of a user's may draw elsewhere, as
 `np.random.default_rng()` without a seed: what loads quickly is loaded once more and must be the same; so must
 what has asked the system for randomness.
@@ -21,9 +21,9 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, parts_of
 from cosim.data.dataset import Dataset
 from cosim.data.port import Data
-from cosim.files.sources import sources_of
 from cosim.names import CLOUD
-from cosim.values.global_generators import asked_for_randomness, seeded
+from cosim.own_code.global_generators import asked_for_randomness, seeded
+from cosim.own_code.sources import sources_of
 
 _QUICK_WALL_S = 2.0
 """Wall-clock time in s; data that load within it are loaded once more. [no source]"""

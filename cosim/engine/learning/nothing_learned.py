@@ -23,10 +23,10 @@ from cosim.networks.personal import with_personal
 from cosim.networks.probe.buffers import shape_of
 from cosim.networks.probe.network import check_outputs, is_known_to_fit
 from cosim.networks.ready import check_shapes
+from cosim.own_code.dropout import dropping_layers
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
 from cosim.training.port import LocalTraining
-from cosim.values.dropout import dropping_layers
 from cosim.values.pending import PendingModel, PendingValue
 from cosim.values.weights import lacks_values, own_copy
 

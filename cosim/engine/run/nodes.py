@@ -32,12 +32,12 @@ from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.ways.of_link import ways_of
 from cosim.links.port import Cell, WrongDistance
 from cosim.names import CLOUD, ClientNames, client_name
+from cosim.own_code.global_generators import seeded
 from cosim.protocols.assignment import Route
 from cosim.recording.digest import Digest
 from cosim.records.rows import DOWN, UP
 from cosim.system import System
 from cosim.training.port import LocalTraining
-from cosim.values.global_generators import seeded
 
 if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner

@@ -36,13 +36,13 @@ from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
 from cosim.files.folders import alone_in
 from cosim.files.on_disk import write_json
-from cosim.files.sources import sources_of
 from cosim.names import CLOUD
 from cosim.networks.of_run import configuration_of, first_values_of, network_of
+from cosim.own_code.global_generators import seeded
+from cosim.own_code.sources import sources_of
 from cosim.recording.digest import Digest
 from cosim.system import System
 from cosim.tasks.metric import named_metrics
-from cosim.values.global_generators import seeded
 
 if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner

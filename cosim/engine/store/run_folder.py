@@ -21,7 +21,7 @@ from cosim.engine.store.unreadable import Unreadable
 from cosim.engine.store.versions import Version, others_of
 from cosim.files.folders import alone_in, create_folder
 from cosim.files.on_disk import read_json, shown, typed, write_json
-from cosim.files.sources import Sources, check_sources
+from cosim.own_code.sources import Sources, check_sources
 from cosim.records.summary import COMPLETE, SUMMARY, summary_of
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ Two runs are of one version if the Python files of cosim were the same, byte by 
 began: `code` of `provenance.json`, a hash. Neither the number nor the commit decides. A number stays the same
 for many changes; a commit also counts changes of tests and pages; a checkout with changes has no commit of
 its own. The hash is the same for a checkout and for what is installed from it. It also counts a changed
-comment, as it does in sources of a user's own parts (`cosim.files.sources`): no file says which of its lines
-move a number.
+comment, as it does in sources of a user's own parts (`cosim.own_code.sources`): no file says which of its
+lines move a number.
 
 Scope and limitations: other packages do not count; `provenance.json` has their versions. A run that does not
 say its code counts as none.

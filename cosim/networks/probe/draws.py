@@ -1,4 +1,4 @@
-"""A probe for forward passes that draw from global generators (`cosim.values.global_generators`).
+"""A probe for forward passes that draw from global generators (`cosim.own_code.global_generators`).
 
 Scope and limitations: torch's, numpy's and Python's global generators. A generator that a network keeps to
 itself, or seeds again in every pass, is not seen. Threads outside cosim, such as a Dask worker's, may draw
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cosim.values.global_generators import kept, moved, states
+from cosim.own_code.global_generators import kept, moved, states
 
 _NUM_PASSES = 20
 """Passes in all of which a generator must move. [no source]"""

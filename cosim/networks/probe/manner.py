@@ -24,11 +24,11 @@ from cosim.networks.own_networks import OwnNetworks
 from cosim.networks.probe.kept import close, largest
 from cosim.networks.probe.memory import moved
 from cosim.networks.probe.outputs import told
+from cosim.own_code.dropout import dropping_layers
+from cosim.own_code.global_generators import alone
 from cosim.tasks.port import Task
 from cosim.training.programs.gradients import gradients_of
 from cosim.training.training_set import TrainingSet, batching_of
-from cosim.values.dropout import dropping_layers
-from cosim.values.global_generators import alone
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import own_weights
 

@@ -26,7 +26,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.networks.probe.kept import alike, close, kept_by, untrained
 from cosim.networks.probe.outputs import told
-from cosim.values.dropout import keyed_dropout
+from cosim.own_code.dropout import keyed_dropout
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights, own_copy
 

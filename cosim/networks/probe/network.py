@@ -19,10 +19,10 @@ from cosim.networks.probe.manner import Manner, manner_of
 from cosim.networks.probe.memory import check_memory
 from cosim.networks.probe.outputs import check_scores, check_tables, check_values, not_taken, told
 from cosim.networks.probe.writes import written_parameters
+from cosim.own_code.dropout import dropping_layers, keyed_dropout
 from cosim.tasks.port import Task
 from cosim.training.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
 from cosim.training.training_set import batching_of
-from cosim.values.dropout import dropping_layers, keyed_dropout
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import own_copy
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from cosim.data.dataset import Dataset
+from cosim.own_code.dropout import keyed_dropout
 from cosim.tasks.port import Task
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.training_set import TrainingSet
-from cosim.values.dropout import keyed_dropout
 from cosim.values.pending import PendingUpdate
 from cosim.values.weights import own_copy
 

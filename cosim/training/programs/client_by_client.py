@@ -4,9 +4,9 @@ Every update is a cohort of its own. The function gets a `ClientView` (`cosim.tr
 values of its network are the update. A rule that keeps a state returns the next one. Gradients are switched
 on.
 
-Randomness: dropout layers and mini-batches draw from the update's key (`cosim.values.dropout`), and the
+Randomness: dropout layers and mini-batches draw from the update's key (`cosim.own_code.dropout`), and the
 function itself draws from `client.generator`; draws from generators that all threads share are refused
-(`cosim.values.own_functions`).
+(`cosim.own_code.own_functions`).
 
 Scope and limitations: slower than a batched program for small networks, about as fast if a client is trained
 alone anyway (convolutions, dropout, frozen layers). A buffer that only the function changes, and no forward
@@ -22,11 +22,11 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
+from cosim.own_code.dropout import keyed_dropout
+from cosim.own_code.global_generators import asked_for_randomness
+from cosim.own_code.own_functions import generator, kept_copies, without_shared_draws
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.training_set import TrainingSet
-from cosim.values.dropout import keyed_dropout
-from cosim.values.global_generators import asked_for_randomness
-from cosim.values.own_functions import generator, kept_copies, without_shared_draws
 from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights, differ, frozen_on, in_own_types, own_copy
 

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from cosim.own_code.dropout import keyed_dropout
 from cosim.training.programs.sgd_steps import (
     by_use,
     mini_batches,
@@ -24,7 +25,6 @@ from cosim.training.programs.sgd_steps import (
 )
 from cosim.training.programs.steps import Begin
 from cosim.training.training_set import TrainingSet
-from cosim.values.dropout import keyed_dropout
 from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 

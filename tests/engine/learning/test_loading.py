@@ -18,7 +18,7 @@ from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData
 from cosim.engine.learning import loading
 from cosim.engine.learning.loading import load
-from cosim.values.global_generators import asked_for_randomness
+from cosim.own_code.global_generators import asked_for_randomness
 
 NUM = 400
 

@@ -3,13 +3,13 @@
 A run of a user's parts is a run of their code. So `provenance.json` and `study.json` keep a hash of the file
 of each module that a configuration names and that is not ours: modules of its classes and their base classes,
 modules of functions given as `module:function`, and the user's own modules that they import
-(`cosim.files.imports`). They keep a hash too of each file that a part reads because a field names it, such as
-a trace (`Port.files`). A resumed run, and a study, refuse other sources.
+(`cosim.own_code.imports`). They keep a hash too of each file that a part reads because a field names it, such
+as a trace (`Port.files`). A resumed run, and a study, refuse other sources.
 
 Scope and limitations: the files as they lie there when a run begins. Where a module has no file, as a
 notebook, the hash is null, and nothing is refused.
 
-Validation: tests/files/test_sources.py.
+Validation: tests/own_code/test_sources.py.
 """
 
 import hashlib
@@ -31,8 +31,8 @@ from cosim.configuration import (
     parts_of,
 )
 from cosim.configuration.rules import short
-from cosim.files.imports import imported_by, is_ours
 from cosim.files.on_disk import located
+from cosim.own_code.imports import imported_by, is_ours
 
 Sources = dict[str, dict[str, Any]]
 """Module -> names of what is used of it (`of`), and the hash of its file (`sha256`).

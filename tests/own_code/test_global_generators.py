@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from cosim.values.global_generators import NUMPYS, PYTHONS, TORCHS, alone, seeded, states, without_draws
+from cosim.own_code.global_generators import NUMPYS, PYTHONS, TORCHS, alone, seeded, states, without_draws
 
 DRAWS: dict[str, Callable[[], Any]] = {
     TORCHS: lambda: torch.rand(3).tolist(),

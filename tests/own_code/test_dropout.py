@@ -18,10 +18,10 @@ from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.networks.probe.manner import manner_of
+from cosim.own_code.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean, mean_of_models, submodel
-from cosim.values.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import NetworkShape, draw_parts
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows

@@ -16,7 +16,7 @@ Usage::
     with keyed_dropout(network, update.key):
         ...  # training steps, the same for the same key
 
-Validation: tests/values/test_dropout.py against torch's layers and against a loop that holds the masks.
+Validation: tests/own_code/test_dropout.py against torch's layers and against a loop that holds the masks.
 """
 
 import hashlib

@@ -17,7 +17,7 @@ import pytest
 import cosim
 from cosim import AfterRounds, ConfigurationError, HFedAvg, Hist, System, evolve
 from cosim.data import Synthetic
-from cosim.files.sources import check_sources, sources_of
+from cosim.own_code.sources import check_sources, sources_of
 from cosim.studies.study import Study
 from scenarios.command_line.catalogue import catalogue, find
 
@@ -74,7 +74,7 @@ def system():
 if __name__ == "__main__":
     import json
 
-    from cosim.files.sources import sources_of
+    from cosim.own_code.sources import sources_of
 
     print(json.dumps(sources_of(system())))
 '''

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from cosim.configuration import ConfigurationError
-from cosim.values.dropout import stream_key
-from cosim.values.global_generators import without_draws
+from cosim.own_code.dropout import stream_key
+from cosim.own_code.global_generators import without_draws
 from cosim.values.weights import Weights
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ is taken of it.
 Scope and limitations: names that are put together at run time, as for `importlib.import_module(name)`, are
 not found, nor data files that functions read. A replay with other rows tells (`cosim.recording.digest`).
 
-Validation: tests/files/test_sources.py.
+Validation: tests/own_code/test_sources.py.
 """
 
 import ast

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from cosim.files import packages
+from cosim.own_code import packages
 from scenarios import command_line
 
 pytestmark = pytest.mark.quick
