@@ -1,5 +1,6 @@
 from attrs import evolve
 
+from cosim import client_values as client_values
 from cosim import clock as clock
 from cosim import codecs as codecs
 from cosim import configuration as configuration
@@ -22,9 +23,9 @@ from cosim import topology as topology
 from cosim import training as training
 from cosim import units as units
 from cosim import waiting as waiting
+from cosim.client_values.port import PerClient, PerGroup, Values
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, knob, part
-from cosim.configuration.client_values import PerClient, PerGroup, Values
 from cosim.data.arrays import Arrays
 from cosim.data.pictures.digits import Digits
 from cosim.data.pictures.fashion_mnist import FashionMnist

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
+from cosim.client_values.port import Values
 from cosim.configuration import part
-from cosim.configuration.client_values import Values
 from cosim.configuration.rules import Broken, Rule
 from cosim.names import ClientNames
 from cosim.tables.devices import table_of_devices

@@ -33,10 +33,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.client_values.port import in_range
 from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Lack, Port, at_least, knob, one_or_range, part, positive
-from cosim.configuration.client_values import in_range
 from cosim.configuration.going_together import SHARED_CYCLES
 
 

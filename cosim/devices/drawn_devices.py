@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.client_values.port import PerGroup, Values, each
 from cosim.clock.draws import Numbers, uniforms
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, knob, not_negative, part, positive, refuse
-from cosim.configuration.client_values import PerGroup, Values, each
 from cosim.configuration.port import Picture
 from cosim.devices.battery import Battery
 from cosim.devices.device import DeviceArrays

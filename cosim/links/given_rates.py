@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from cosim.client_values.port import PerGroup, Values, each
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import knob, part, positive
-from cosim.configuration.client_values import PerGroup, Values, each
 from cosim.jobs.job import Job
 from cosim.links.port import Cell, CellLink, Link
 from cosim.names import by_number

@@ -19,9 +19,9 @@ import numpy as np
 from typing_extensions import override
 
 import cosim.engine.run.run
+from cosim.client_values.port import PerGroup
 from cosim.clock.draws import Draws
 from cosim.configuration import ConfigurationError
-from cosim.configuration.client_values import PerGroup
 from cosim.configuration.port import parts_of
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.ends.evaluation_times import Never

@@ -9,8 +9,8 @@ from typing import Any
 
 import attrs
 
+from cosim.client_values.port import PerClient
 from cosim.configuration import ConfigurationError, is_configuration, lacks_in
-from cosim.configuration.client_values import PerClient
 from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.data.synthetic import Synthetic
 from cosim.devices.drawn_devices import DrawnDevices

@@ -12,8 +12,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from cosim.client_values.port import Values
 from cosim.configuration import Port, kind_of, options_of
-from cosim.configuration.client_values import Values
 from cosim.units import unit_of
 from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.console import console

@@ -94,7 +94,7 @@ def test_a_training_that_ends_with_the_round_leaves_what_it_keeps(monkeypatch):
     monkeypatch.setattr(Client, "keep", lambda self, update: kept.append(self.name))
     for of_second_s, names in ((0.3, ["client-0000", "client-0001"]), (0.31, ["client-0000"])):
         usual = tied(0.1, 0.2, 2, waiting=cosim.waiting.FirstK(num_updates=1))
-        hz = cosim.configuration.client_values.PerClient(values=(CYCLES / 0.1, CYCLES / of_second_s))
+        hz = cosim.client_values.port.PerClient(values=(CYCLES / 0.1, CYCLES / of_second_s))
         devices = cosim.DrawnDevices(min_frequency_hz=hz, max_frequency_hz=hz)
         end = cosim.AfterRounds(num_global_rounds=1)
         system = attrs.evolve(usual, devices=devices, end=end, evaluation=cosim.System().evaluation)

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
+from cosim.client_values.port import PerGroup, Values, each
 from cosim.clock.simulation import Simulation
 from cosim.configuration import between, knob, part
-from cosim.configuration.client_values import PerGroup, Values, each
 from cosim.jobs.job import Job
 from cosim.links.port import Cell
 from cosim.radio.propagation.port import CellSnr, Each, Of, Propagation

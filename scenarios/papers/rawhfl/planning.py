@@ -23,10 +23,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.client_values.port import in_range
 from cosim.clock.draws import uniforms
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
-from cosim.configuration.client_values import in_range
 from cosim.jobs.cell import Client
 from cosim.jobs.job import Job
 from cosim.links.port import KnownLink

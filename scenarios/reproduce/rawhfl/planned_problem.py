@@ -8,9 +8,9 @@ time of its upload, from which follows its SNR (eqs. 10 to 14 of the paper).
 import numpy as np
 
 import cosim
+from cosim.client_values.port import in_range
 from cosim.clock.draws import uniforms
 from cosim.configuration import from_dict
-from cosim.configuration.client_values import in_range
 from cosim.radio import ResourceBlocks
 from scenarios.papers.rawhfl import RawHfl
 from scenarios.papers.rawhfl.plans.problem import Problem

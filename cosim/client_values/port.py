@@ -1,5 +1,7 @@
 """Values: a number for each client, given once for a group of cells or once for a client.
 
+Asked: `numbers`, all of them, which the rules of the field hold against; and `of_clients`.
+
 Usage: `PerGroup(values=(1e9, 2e9)).of_clients([2, 2])` is [[1e9, 1e9], [2e9, 2e9]].
 """
 
