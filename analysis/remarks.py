@@ -1,7 +1,7 @@
 """Remarks: what a reader must know of runs before their numbers.
 
 Runs that are not complete, that repeat a seed of their design, or whose training diverged; runs of different
-versions of cosim; values that users rarely mean (`cosim.engine.run.remarks`), which provenance.json keeps.
+versions of cosim; values that users rarely mean (`cosim.system.remarks`), which provenance.json keeps.
 
 Usage::
 

@@ -17,6 +17,7 @@ from cosim import schedules as schedules
 from cosim import selection as selection
 from cosim import server_updates as server_updates
 from cosim import studies as studies
+from cosim import system as system
 from cosim import tasks as tasks
 from cosim import testing as testing
 from cosim import topology as topology
@@ -49,7 +50,7 @@ from cosim.radio.radio import Radio
 from cosim.radio.sharing.shares import FixedShares
 from cosim.selection.port import Selection
 from cosim.studies.study import Study
-from cosim.system import System
+from cosim.system.system import System
 from cosim.training.local_steps import SameSteps
 from cosim.training.sgd import Sgd
 from cosim.waiting.deadlines import Deadline

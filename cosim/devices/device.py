@@ -73,7 +73,7 @@ class DeviceNumbers(Generic[Each]):
         idle_w: Power between activities, and while waiting for its turn.
         sleep_w: Power while asleep.
         sleeps_after_s: Idle time before it sleeps; infinite if it never does.
-        memory_bits: Memory for everything that training needs (`cosim.engine.run.memory`); infinite means
+        memory_bits: Memory for everything that training needs (`cosim.system.memory`); infinite means
             unlimited.
     """
 

@@ -331,7 +331,7 @@ class Link(Port, ABC):
 
     @property
     def finite_moments(self) -> float:
-        """Number of finite moments of an upload's time (`cosim.engine.run.heavy_tails`)."""
+        """Number of finite moments of an upload's time (`cosim.system.heavy_tails`)."""
         return math.inf
 
     @abstractmethod

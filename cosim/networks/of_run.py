@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cosim.clock.draws import Draws
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.names import CLOUD
-from cosim.system import System
+from cosim.system.system import System
 
 if TYPE_CHECKING:
     from cosim.networks.first_values import FirstValues

@@ -73,7 +73,7 @@ class Fading(Port, ABC):
 
     @property
     def finite_moments(self) -> float:
-        """Number of finite moments of 1 over the gain of an upload (`cosim.engine.run.heavy_tails`)."""
+        """Number of finite moments of 1 over the gain of an upload (`cosim.system.heavy_tails`)."""
         return math.inf
 
 

@@ -23,7 +23,7 @@ from cosim.engine.store.versions import Version
 from cosim.files.folders import holder
 from cosim.files.on_disk import machine
 from cosim.own_code.sources import Sources, check_files, others, sources_of
-from cosim.system import System
+from cosim.system.system import System
 
 
 @attrs.frozen

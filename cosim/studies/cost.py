@@ -23,7 +23,7 @@ from cosim.ends.evaluation_times import EveryVersions, Never
 from cosim.ends.port import Progress
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport
-from cosim.system import System
+from cosim.system.system import System
 
 _PROBE_WALL_S = 0.2
 _ALL_PROBES_WALL_S = 3.0

@@ -3,7 +3,7 @@
 Systems have names (one alone is called base) and may be of different kinds. A design is named, in words, by
 its differences from the others, such as "HIST, 5 MHz, deadline 60 ms" (`cosim.studies.names`).
 
-Scope and limitations: fields are named as in `cosim.configuration.changes`, and values are as in config.json.
+Scope and limitations: fields are named as in `cosim.system.changes`, and values are as in config.json.
 A combination that breaks a rule is a design, too, which cannot be run and says why.
 
 Usage::
@@ -20,12 +20,12 @@ from typing import Any
 import attrs
 
 from cosim.configuration import KIND, ConfigurationError, is_configuration, takes, to_dict
-from cosim.configuration.changes import check_somewhere, with_kinds, with_values
 from cosim.configuration.json_form import plain
 from cosim.configuration.rules import shown
 from cosim.own_code.sources import check_files
 from cosim.studies.names import exactly, names_of
-from cosim.system import System
+from cosim.system.changes import check_somewhere, with_kinds, with_values
+from cosim.system.system import System
 
 Grid = Mapping[str, Sequence[Any]]
 Systems = Mapping[str, System]

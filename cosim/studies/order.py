@@ -13,8 +13,6 @@ from typing import Any
 import attrs
 
 from cosim.configuration import to_dict
-from cosim.engine.run.needs import RecordsKind
-from cosim.engine.run.remarks import Remark
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import DamagedCheckpoint
@@ -28,7 +26,9 @@ from cosim.studies.asker import Asker
 from cosim.studies.carried import FILES, contents
 from cosim.studies.table import outcome_of
 from cosim.studies.watch import Note
-from cosim.system import System
+from cosim.system.needs import RecordsKind
+from cosim.system.remarks import Remark
+from cosim.system.system import System
 
 NETWORK = "network"
 """Key of an outcome that is no column: the identity of the run's network."""

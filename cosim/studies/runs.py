@@ -15,7 +15,6 @@ import pandas as pd
 
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.configuration.words import in_words
-from cosim.engine.run.needs import RecordsKind
 from cosim.engine.run.progress import duration
 from cosim.files.on_disk import checksum, replace
 from cosim.networks.named import Builder, Named, builder
@@ -29,7 +28,8 @@ from cosim.studies.names import shared_parts
 from cosim.studies.order import NETWORK, Order
 from cosim.studies.reference import reference_of
 from cosim.studies.table import FILE, row_of, run_folder, table_of, target_label
-from cosim.system import System
+from cosim.system.needs import RecordsKind
+from cosim.system.system import System
 
 if TYPE_CHECKING:
     from cosim.studies.study import Study

@@ -35,13 +35,10 @@ import pandas as pd
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, check_reloads, checked_call, to_dict
-from cosim.configuration.changes import with_full_paths
 from cosim.configuration.rules import shown
 from cosim.engine.learning.workers import num_cores
 from cosim.engine.run.ground import ground_of
-from cosim.engine.run.needs import RecordsKind
 from cosim.engine.run.progress import say
-from cosim.engine.run.remarks import remarks_on, say_once
 from cosim.engine.store.kept_model import LAST
 from cosim.engine.store.provenance import check_version
 from cosim.files.folders import alone_in
@@ -67,6 +64,9 @@ from cosim.studies.runs import Enough, Runs
 from cosim.studies.study_folder import begin, check_one_version, keep_seeds
 from cosim.studies.targets import check_targets
 from cosim.studies.watch import watch
+from cosim.system.changes import with_full_paths
+from cosim.system.needs import RecordsKind
+from cosim.system.remarks import remarks_on, say_once
 
 
 def _by_full_paths(grid: Any, study: Any) -> Grid:

@@ -17,7 +17,7 @@ from cosim.configuration import ConfigurationError, asks_in
 from cosim.configuration.going_together import LEARNING
 from cosim.engine.learning.loading import load
 from cosim.records.rows import Measure
-from cosim.system import System
+from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
 

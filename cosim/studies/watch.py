@@ -16,7 +16,7 @@ from pathlib import Path
 from cosim.ends.port import Counted
 from cosim.engine.run.progress import Show, progress_of
 from cosim.engine.servers.cloud import VersionReport
-from cosim.system import System
+from cosim.system.system import System
 
 _EVERY_WALL_S = 0.5
 _FOLDER = ".progress"

@@ -10,7 +10,7 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.data.port import Data
 from cosim.networks.of_run import network_of
-from cosim.system import System
+from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import contract
 from cosim.testing.laws.tables import BrokenLaw, broken

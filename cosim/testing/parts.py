@@ -22,7 +22,7 @@ from cosim.queues.initial_work import NoWork
 from cosim.queues.queued_link import QueuedLink
 from cosim.queues.service import Deterministic
 from cosim.selection.port import Selection
-from cosim.system import System
+from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import contract
 from cosim.testing.laws.arriving import check_stream

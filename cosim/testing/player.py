@@ -28,7 +28,7 @@ from cosim.ends.evaluation_times import Never
 from cosim.radio.fading import NoFading
 from cosim.radio.radio import Radio
 from cosim.records.tables import GROWING
-from cosim.system import System
+from cosim.system.system import System
 from cosim.testing.contract import Contracts, Reached
 from cosim.testing.second_process import Asked, Played
 

@@ -14,13 +14,13 @@ from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
 from cosim.devices.cycles import LocalStep
-from cosim.engine.run.needs import ClockKind
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.servers.workload import Costs
 from cosim.engine.store.results import Result
 from cosim.names import ClientNames
-from cosim.system import System
+from cosim.system.needs import ClockKind
+from cosim.system.system import System
 from cosim.testing.contract import contract
 from cosim.testing.laws.activities import powers_are_the_devices, silent_cells
 from cosim.testing.laws.asked import Asked

@@ -35,7 +35,7 @@ from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.port import Protocol
 from cosim.selection.port import Selection
 from cosim.server_updates.port import ServerUpdate
-from cosim.system import System
+from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import MARK, Contracts
 from cosim.testing.laws.tables import broken, same_tables

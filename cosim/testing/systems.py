@@ -16,7 +16,6 @@ from cosim.data.synthetic import Synthetic
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.ends.after import AfterRounds, AfterSeconds, AfterVersions
 from cosim.ends.evaluation_times import Never
-from cosim.engine.run.needs import ClockKind
 from cosim.engine.run.run import run
 from cosim.engine.store.results import Result
 from cosim.protocols.edge_training import EdgeTraining
@@ -27,7 +26,8 @@ from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.radio import Radio
 from cosim.radio.sharing.shares import FixedShares
 from cosim.records.rows import DONE
-from cosim.system import System
+from cosim.system.needs import ClockKind
+from cosim.system.system import System
 from cosim.training.local_steps import SameSteps
 from cosim.training.sgd import Sgd
 from cosim.waiting.deadlines import Deadline

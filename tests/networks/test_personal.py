@@ -12,11 +12,11 @@ import cosim
 import models
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
-from cosim.engine.run.needs import kept_values_of
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.names import client_name, personal_of
 from cosim.networks.personal import with_personal
+from cosim.system.needs import kept_values_of
 from cosim.testing import check_system
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.companions import CompanionsHeldBack

@@ -21,7 +21,6 @@ from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.engine.run.clock import HowPlayed
 from cosim.engine.run.ground import ground_of
-from cosim.engine.run.needs import ClockKind
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.table_file import TableFile
@@ -30,6 +29,7 @@ from cosim.names import by_number
 from cosim.records.columns import Words
 from cosim.records.rows import Span
 from cosim.records.tables import TABLES, arrow_of, dtype_of, table_of
+from cosim.system.needs import ClockKind
 from cosim.testing import small_system
 from cosim.testing.laws.tables import same_tables
 

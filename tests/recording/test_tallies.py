@@ -12,10 +12,10 @@ from fixtures.fixes import has_fix
 import cosim
 from cosim import Never
 from cosim.configuration import ConfigurationError
-from cosim.engine.run import needs
 from cosim.engine.run import preparation as run_preparation
 from cosim.engine.store.results import Result
 from cosim.records.rows import REST
+from cosim.system import needs
 from cosim.testing import small_system
 from cosim.values.submodels import NetworkShape
 from scenarios import fleet

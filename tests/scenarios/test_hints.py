@@ -94,7 +94,7 @@ def test_a_study_with_a_mistake_plays_nothing(study, message, here, capsys):
     assert not (here / "studies").exists()
 
 
-@pytest.mark.filterwarnings("default::cosim.engine.run.remarks.Remark")
+@pytest.mark.filterwarnings("default::cosim.system.remarks.Remark")
 def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
     assert call("run", "small.py", "--bandwidth-hz", "5", "--quiet", "--out", "run") == 0
     assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Use 5e+06," in capsys.readouterr().err

@@ -31,11 +31,11 @@ from cosim import (
     run,
 )
 from cosim.data import Synthetic
-from cosim.engine.run.remarks import Remark
 from cosim.protocols import Fractions
 from cosim.studies.designs import designs
 from cosim.studies.executors import MOST_ATTEMPTS, PRELOADED, pool
 from cosim.studies.study import Study
+from cosim.system.remarks import Remark
 from cosim.training.local_steps import SameSteps
 from scenarios import quickstart
 

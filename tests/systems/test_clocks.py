@@ -28,10 +28,10 @@ from cosim.clock.draws import Numbers, normals
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, part
 from cosim.engine.rounds.on_arrays import RoundTimes
-from cosim.engine.run.needs import clock_by_size
 from cosim.radio.channel import bps_per_hz
 from cosim.radio.redrawn import Redrawn
 from cosim.radio.sharing.port import Band
+from cosim.system.needs import clock_by_size
 from cosim.testing import small_system
 from scenarios.papers.rawhfl import RawHfl
 
@@ -364,7 +364,7 @@ def test_one_rule_of_size_says_what_plays_a_run(system, played, why):
 
 
 def test_a_large_run_is_played_on_arrays(monkeypatch):
-    monkeypatch.setattr("cosim.engine.run.needs.MOST_BY_EVENTS", 29)
+    monkeypatch.setattr("cosim.system.needs.MOST_BY_EVENTS", 29)
     system = attrs.evolve(small_system(), evaluation=Never())
     played = Counter()
     init = RoundTimes.__init__
@@ -377,7 +377,7 @@ def test_a_large_run_is_played_on_arrays(monkeypatch):
     cosim.run(system)
     assert played["rounds"] > 0
     played.clear()
-    monkeypatch.setattr("cosim.engine.run.needs.MOST_BY_EVENTS", 30)
+    monkeypatch.setattr("cosim.system.needs.MOST_BY_EVENTS", 30)
     cosim.run(system)
     assert not played
     cosim.run(system, records="rounds")

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 from cosim.configuration import ConfigurationError, form_of, lacks_in
 from cosim.configuration.going_together import COMMON_ROUNDS
 from cosim.engine.clients.fleet import Clients
-from cosim.engine.run.needs import ClockKind, RecordsKind, clock_by_size
 from cosim.protocols.assignment import Route
-from cosim.system import System
+from cosim.system.needs import ClockKind, RecordsKind, clock_by_size
+from cosim.system.system import System
 
 
 class HowPlayed(NamedTuple):

@@ -13,10 +13,10 @@ from cosim.configuration import ConfigurationError, Port, parts_of
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.rest import Rest, rest_rows
 from cosim.engine.run.clock import BY_EVENTS, HowPlayed
-from cosim.engine.run.needs import keeps_rows
 from cosim.names import edge_name
 from cosim.recording.recording import CellClients, Recording
-from cosim.system import System
+from cosim.system.needs import keeps_rows
+from cosim.system.system import System
 
 
 class Ground(NamedTuple):

@@ -23,7 +23,6 @@ from cosim.engine.learning.own_models import OwnModels
 from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.run.clock import BY_EVENTS, HowPlayed, plays_on
 from cosim.engine.run.ground import Ground, check_number
-from cosim.engine.run.memory import check_memory
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.servers.edge import EdgeServer
 from cosim.engine.servers.server import Kept, keys_of
@@ -36,7 +35,8 @@ from cosim.own_code.global_generators import seeded
 from cosim.protocols.assignment import Route
 from cosim.recording.digest import Digest
 from cosim.records.rows import DOWN, UP
-from cosim.system import System
+from cosim.system.memory import check_memory
+from cosim.system.system import System
 from cosim.training.port import LocalTraining
 
 if TYPE_CHECKING:
@@ -150,7 +150,9 @@ def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
         headline = cloud.learner.task.headline_of(data())
         assert headline is not None
         system.end.check(headline)
-    check_memory(system, cloud)
+    if np.isfinite(cloud.fleet.devices.memory_bits).any():
+        for edge, load in zip(cloud.edges, system.protocol.loads(cloud), strict=True):
+            check_memory(system, edge.clients, load)
 
 
 def _fleet(system: System, ground: Ground, data: Callable[[], Dataset]) -> Fleet:

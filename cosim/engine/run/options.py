@@ -10,9 +10,9 @@ import attrs
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import shown
 from cosim.engine.learning.workers import num_cores
-from cosim.engine.run.needs import ClockKind, RecordsKind
 from cosim.engine.servers.cloud import VersionReport
 from cosim.files.on_disk import place
+from cosim.system.needs import ClockKind, RecordsKind
 
 SCENARIO = r"[\w-]+|[\w.-]+:\w+"
 """A scenario's name, or module:function."""

@@ -19,12 +19,9 @@ from cosim.engine.learning.loading import Loaded, load
 from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.run.clock import HowPlayed
 from cosim.engine.run.ground import ground_of
-from cosim.engine.run.heavy_tails import remark_on_times
-from cosim.engine.run.needs import check_room, kept_values_of, needs_of
 from cosim.engine.run.nodes import cells_of, cloud_of
 from cosim.engine.run.options import RunOptions
 from cosim.engine.run.progress import progress_of, say, shown_and_heard
-from cosim.engine.run.remarks import remarks_on
 from cosim.engine.run.writer import RunWriter
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
@@ -41,7 +38,10 @@ from cosim.networks.of_run import configuration_of, first_values_of, network_of
 from cosim.own_code.global_generators import seeded
 from cosim.own_code.sources import sources_of
 from cosim.recording.digest import Digest
-from cosim.system import System
+from cosim.system.heavy_tails import remark_on_times
+from cosim.system.needs import check_room, kept_values_of, needs_of
+from cosim.system.remarks import remarks_on
+from cosim.system.system import System
 from cosim.tasks.metric import named_metrics
 
 if TYPE_CHECKING:

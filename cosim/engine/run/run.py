@@ -26,10 +26,8 @@ from cosim.configuration import ConfigurationError, checked_call, from_dict, nam
 from cosim.configuration.port import pictures_of
 from cosim.engine.clients.absence import with_the_absent
 from cosim.engine.run.collector import rare_collections
-from cosim.engine.run.needs import ClockKind, RecordsKind
 from cosim.engine.run.options import SCENARIO, RunOptions
 from cosim.engine.run.preparation import PreparedRun, prepare
-from cosim.engine.run.remarks import say_once
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import other_rows
 from cosim.engine.store.kept_model import LAST
@@ -38,7 +36,9 @@ from cosim.engine.store.row_groups import GROUP_ROWS
 from cosim.files.interrupts import interrupts_kept
 from cosim.records.rows import END_OF_RUN
 from cosim.records.summary import COMPLETE
-from cosim.system import System
+from cosim.system.needs import ClockKind, RecordsKind
+from cosim.system.remarks import say_once
+from cosim.system.system import System
 
 
 @checked_call
@@ -98,7 +98,7 @@ def run(
             chooses no client and lets no time pass, when it does.
 
     Warns:
-        Remark: A value is legal, and users rarely mean it (`cosim.engine.run.remarks`).
+        Remark: A value is legal, and users rarely mean it (`cosim.system.remarks`).
     """
     options = RunOptions(
         out=out,

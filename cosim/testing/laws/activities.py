@@ -8,7 +8,7 @@ from cosim.configuration import from_dict
 from cosim.devices.device import DeviceArrays
 from cosim.engine.store.results import Result
 from cosim.names import client_name, edge_name
-from cosim.system import System
+from cosim.system.system import System
 from cosim.testing.laws.tables import all_fit
 
 ROUNDING = 1e-9

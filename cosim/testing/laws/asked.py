@@ -29,7 +29,7 @@ from cosim.radio.propagation.port import Propagation
 from cosim.radio.sharing.port import Sharing
 from cosim.selection.port import Selection
 from cosim.server_updates.port import ServerUpdate
-from cosim.system import System
+from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.testing.laws.tables import broken
 from cosim.training.local_steps import LocalSteps

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from cosim.configuration.port import parts_of
-from cosim.system import System
+from cosim.system.system import System
 from cosim.testing.laws.tables import broken
 
 _ENGINE = __name__.partition(".")[0]

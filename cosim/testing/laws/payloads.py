@@ -9,7 +9,7 @@ from cosim.engine.clients.client import Client
 from cosim.engine.servers.workload import Load, Workload
 from cosim.jobs.payload import Payload
 from cosim.protocols.assignment import Assignment
-from cosim.system import System
+from cosim.system.system import System
 from cosim.testing.laws.tables import broken
 
 

@@ -14,7 +14,7 @@ from cosim.engine.store.results import Result
 from cosim.names import by_number, client_name
 from cosim.records.rows import BY_CLIENT, DONE, END_OF_RUN, NO_JOB, NO_ROUND, REST, UP, WAIT
 from cosim.records.summary import COMPLETE
-from cosim.system import System
+from cosim.system.system import System
 
 Law = Callable[[Result], None]
 

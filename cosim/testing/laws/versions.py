@@ -3,7 +3,7 @@
 from cosim.configuration.port import parts_of
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
-from cosim.system import System
+from cosim.system.system import System
 from cosim.testing.laws.tables import broken
 from cosim.values.combinations import Change
 

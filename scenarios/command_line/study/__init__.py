@@ -111,8 +111,8 @@ def systems(base: "System", designs: Sequence[str]) -> "dict[str, System]":
         ConfigurationError: One without a name, with what is no field and value, or that breaks a rule; or a
             name given twice.
     """
-    from cosim.configuration.changes import changed
     from cosim.studies.designs import BASE
+    from cosim.system.changes import changed
 
     found: dict[str, System] = {}
     for option in designs:

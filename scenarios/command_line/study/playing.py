@@ -12,10 +12,8 @@ from analysis.tables.contents import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
 from cosim.configuration import ConfigurationError, asks_in, kind_of, paths_of
-from cosim.configuration.changes import value_at
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.configuration.words import in_words
-from cosim.engine.run.heavy_tails import remark_on_times
 from cosim.engine.run.progress import say
 from cosim.files.on_disk import place, shown, typed
 from cosim.networks.of_run import network_of
@@ -24,6 +22,8 @@ from cosim.studies.study import Study
 from cosim.studies.table import target_label
 from cosim.studies.targets import task_of
 from cosim.system import System
+from cosim.system.changes import value_at
+from cosim.system.heavy_tails import remark_on_times
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.executor import pool
 from scenarios.command_line.study import Options, grid, systems

@@ -12,8 +12,8 @@ import models
 from cosim.engine.learning import slices
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.slices import MOST_DOCUMENTS, MOST_SAMPLES, SLICE_BYTES, Slices
-from cosim.engine.run import needs
 from cosim.networks.activations import forward_bytes
+from cosim.system import needs
 
 RNG = np.random.default_rng(1)
 FLOAT = 4

@@ -9,7 +9,7 @@ waiting that gives up, an end at a time, and channels that change within uploads
 Scope and limitations: asks fading (`Fading.finite_moments`) and uplink (`Link.finite_moments`); a part that
 does not say counts as harmless.
 
-Validation: tests/engine/run/test_heavy_tails.py, by integrals.
+Validation: tests/system/test_heavy_tails.py, by integrals.
 """
 
 from typing import Any

@@ -13,7 +13,7 @@ Scope and limitations: mini-batches that make one step together are held one aft
 sizes change from round to round count with their first sizes; a state of a rule of one's own is known where
 the rule says so.
 
-Source: none; a count of what is stored. Validation: tests/engine/run/test_memory.py.
+Source: none; a count of what is stored. Validation: tests/system/test_memory.py.
 """
 
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cosim.configuration import ConfigurationError, parts_of
-from cosim.engine.servers.cloud import Cloud
-from cosim.engine.servers.workload import Load
+from cosim.devices.load import Load
+from cosim.jobs.client_jobs import SomeClients
 
 
 class TrainingMemory(NamedTuple):
@@ -51,22 +51,18 @@ class TrainingMemory(NamedTuple):
         )
 
 
-def check_memory(system: Any, cloud: Cloud) -> None:
+def check_memory(system: Any, clients: SomeClients, load: Load) -> None:
     """Refuse clients whose memory does not hold what they train.
 
     Raises:
         ConfigurationError: Names what needs it, how much, how much there is, and the fix.
     """
-    memory_bits = cloud.fleet.devices.memory_bits
-    if np.isinf(memory_bits).all():
-        return
-    for edge, load in zip(cloud.edges, system.protocol.loads(cloud), strict=True):
-        own_bits, needed = memory_bits[edge.clients.which], TrainingMemory.of(system, load)
-        for place in np.flatnonzero(own_bits < sum(needed)).tolist():
-            raise ConfigurationError(
-                f"{edge.clients.names[place]} has {own_bits[place]:.4g} bits of memory, but training "
-                f"takes {sum(needed):.4g}: {needed.model_bits:.4g} for weights and gradients, "
-                f"{needed.state_bits:.4g} for the state of its rules, {needed.activation_bits:.4g} for "
-                "the activations of a mini-batch. Use a smaller batch_size or model, or more "
-                "devices.memory_bits."
-            )
+    own_bits, needed = clients.fleet.devices.memory_bits[clients.which], TrainingMemory.of(system, load)
+    for place in np.flatnonzero(own_bits < sum(needed)).tolist():
+        raise ConfigurationError(
+            f"{clients.names[place]} has {own_bits[place]:.4g} bits of memory, but training "
+            f"takes {sum(needed):.4g}: {needed.model_bits:.4g} for weights and gradients, "
+            f"{needed.state_bits:.4g} for the state of its rules, {needed.activation_bits:.4g} for "
+            "the activations of a mini-batch. Use a smaller batch_size or model, or more "
+            "devices.memory_bits."
+        )

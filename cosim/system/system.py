@@ -33,8 +33,6 @@ from cosim.configuration import (
     part,
     refuse,
 )
-from cosim.configuration.changes import changed
-from cosim.configuration.differences import NOTHING, differences, in_a_few_words
 from cosim.configuration.going_together import DOWNLOADS_APART, EDGE_ROUNDS
 from cosim.configuration.rules import Broken
 from cosim.data.pictures.fashion_mnist import FashionMnist
@@ -54,6 +52,8 @@ from cosim.radio.radio import Radio
 from cosim.records.shown import in_a_line, table
 from cosim.records.tables import SEEDS
 from cosim.schedules.port import check_schedules
+from cosim.system.changes import changed
+from cosim.system.differences import NOTHING, differences, in_a_few_words
 from cosim.tasks.port import Task
 from cosim.topology.disc import Disc
 from cosim.topology.port import Topology, even_cells

@@ -15,9 +15,9 @@ from cosim import evolve
 from cosim.configuration import part
 from cosim.devices.device import DeviceArrays
 from cosim.engine.run.ground import ground_of
-from cosim.engine.run.remarks import Remark
-from cosim.engine.run.remarks import remarks_on as remarks_of_run
 from cosim.links.traces.rate_trace import RateTrace
+from cosim.system.remarks import Remark
+from cosim.system.remarks import remarks_on as remarks_of_run
 from cosim.testing import small_system
 
 pytestmark = pytest.mark.quick

@@ -7,7 +7,7 @@ from scipy import integrate, stats
 
 import cosim
 from analysis.report.report import report
-from cosim.engine.run.heavy_tails import remark_on_times
+from cosim.system.heavy_tails import remark_on_times
 from cosim.testing import small_system
 from scenarios import command_line
 

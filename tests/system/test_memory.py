@@ -8,8 +8,8 @@ from torch import nn
 
 import cosim
 from cosim.configuration import ConfigurationError
-from cosim.engine.run.memory import TrainingMemory
 from cosim.networks.flops import activation_bits
+from cosim.system.memory import TrainingMemory
 from cosim.testing import small_system
 
 PARAMETERS = worlds.PARAMETERS

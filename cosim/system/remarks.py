@@ -7,7 +7,7 @@ because each may be meant; `cosim.run` warns of each before its clock starts, on
 
 Of many numbers the median is judged, so that a few odd ones neither hide a mistake nor look like one.
 
-Validation: tests/engine/run/test_remarks.py.
+Validation: tests/system/test_remarks.py.
 """
 
 import warnings

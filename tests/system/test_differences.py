@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cosim
-from cosim.configuration.differences import differences, in_a_few_words
+from cosim.system.differences import differences, in_a_few_words
 
 pytestmark = pytest.mark.quick
 

@@ -1,0 +1,5 @@
+from cosim.system.system import System
+
+__all__ = [
+    "System",
+]
