@@ -3,7 +3,7 @@
 Runs whose configurations differ in the seed only are one design. Only complete runs count, a seed once,
 unless a design has no complete run. A name that was given (that of a study's table) stays; else a design is
 called by the fields that tell it from the others, such as "5 MHz, deadline 60 ms"
-(`cosim.configuration.words`).
+(`cosim.display.words`).
 
 Scope: a name says no more fields than are needed, the fields that change least often from design to design
 first. A field that splits the designs just as an earlier one, or that some designs have not, gives way.
@@ -24,7 +24,7 @@ from typing import Any
 import attrs
 import pandas as pd
 
-from cosim.configuration.words import in_words, parts_of, value_in_words
+from cosim.display.words import in_words, parts_of, value_in_words
 from cosim.engine.store.results import Result
 from cosim.records.rows import Measure
 from cosim.studies.table import outcome_of, table_of, target_label

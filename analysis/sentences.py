@@ -35,7 +35,7 @@ from analysis.intervals.ranks import ranks
 from analysis.intervals.statistics import ROUNDING, Interval, familywise
 from analysis.metrics import metrics, target_in_words
 from analysis.samples import Sample, samples
-from cosim.configuration.words import in_words
+from cosim.display.words import in_words
 from cosim.records.rows import Measure
 
 LEVEL = "Each sentence holds at 95 %, of more than two designs for all pairs of them together."

@@ -11,7 +11,7 @@ from analysis.designs import Design, telling, without
 from analysis.plots.amounts import Amounts, annotate
 from analysis.plots.encoding import SHARED, Encoding, Look
 from analysis.plots.style import in_legend, legend_above, logarithmic
-from cosim.configuration.words import numbers_in_words, parts_of
+from cosim.display.words import numbers_in_words, parts_of
 
 MOST_LINES = 12
 DIVERGED = "training has diverged"

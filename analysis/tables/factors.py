@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.samples import diverged
-from cosim.configuration.words import field_in_words, in_words, numbers_in_words, value_in_words
+from cosim.display.words import field_in_words, in_words, numbers_in_words, value_in_words
 
 FOLDER, BASE = "study", "base"
 """Columns of the folders, and of the names of designs, that a table of runs may have besides fields."""

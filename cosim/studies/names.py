@@ -1,4 +1,4 @@
-"""Names of designs: their differences, in words (`cosim.configuration.words`).
+"""Names of designs: their differences, in words (`cosim.display.words`).
 
 Fields that are the same in all designs are left out. If two designs would have the same name, all are named
 by paths and values as files hold them, such as "num_cells=2".
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from cosim.configuration.words import in_words, parts_of
+from cosim.display.words import in_words, parts_of
 
 
 def names_of(systems: Mapping[str, Mapping[str, Any]], grid: Mapping[str, Sequence[Any]]) -> list[str]:

@@ -14,8 +14,8 @@ import attrs
 import pandas as pd
 
 from cosim.configuration import ConfigurationError, to_dict
-from cosim.configuration.words import in_words
-from cosim.engine.run.progress import duration
+from cosim.display.progress import duration
+from cosim.display.words import in_words
 from cosim.files.on_disk import checksum, replace
 from cosim.networks.named import Builder, Named, builder
 from cosim.networks.of_run import configuration_of, first_values_of

@@ -36,16 +36,16 @@ from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, check_reloads, checked_call, to_dict
 from cosim.configuration.rules import shown
+from cosim.display.progress import say
+from cosim.display.short_tables import in_a_line, table
 from cosim.engine.learning.workers import num_cores
 from cosim.engine.run.ground import ground_of
-from cosim.engine.run.progress import say
 from cosim.engine.store.kept_model import LAST
 from cosim.engine.store.provenance import check_version
 from cosim.files.folders import alone_in
 from cosim.files.interrupts import interrupts_kept
 from cosim.files.on_disk import place
 from cosim.own_code.sources import sources_of
-from cosim.records.shown import in_a_line, table
 from cosim.records.tables import SEEDS
 from cosim.studies.asker import Asker
 from cosim.studies.designs import (

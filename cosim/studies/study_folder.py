@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve
 
 from cosim.configuration import ConfigurationError, to_dict
-from cosim.configuration.words import in_words
+from cosim.display.words import in_words
 from cosim.engine.store.checkpoint import FILE as CHECKPOINT
 from cosim.engine.store.versions import Version, listed, others_of
 from cosim.files.folders import create_folder

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from cosim.display.progress import Show, progress_of
 from cosim.ends.port import Counted
-from cosim.engine.run.progress import Show, progress_of
 from cosim.engine.servers.cloud import VersionReport
 from cosim.system.system import System
 

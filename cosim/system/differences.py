@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from cosim.configuration.json_form import to_dict
-from cosim.configuration.words import in_words, parts_of, value_in_words
+from cosim.display.words import in_words, parts_of, value_in_words
 
 NOTHING = "–"
 """In place of a value where a configuration has no such field, as its part is of another kind."""

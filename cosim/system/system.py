@@ -40,6 +40,7 @@ from cosim.data.port import Data
 from cosim.devices.cycles import Cycles, CyclesPerStep
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.devices.port import Devices
+from cosim.display.short_tables import in_a_line, table
 from cosim.ends.after import AfterRounds
 from cosim.ends.evaluation_times import EvaluationTimes, EveryVersions
 from cosim.ends.port import End
@@ -49,7 +50,6 @@ from cosim.links.port import Link
 from cosim.protocols.hist import Hist
 from cosim.protocols.port import Protocol
 from cosim.radio.radio import Radio
-from cosim.records.shown import in_a_line, table
 from cosim.records.tables import SEEDS
 from cosim.schedules.port import check_schedules
 from cosim.system.changes import changed

@@ -52,7 +52,7 @@ _MOST_REMARKS = 5
 
 def remark(remarks: Sequence[str]) -> None:
     """Say what a reader must know, beside what may be pasted; of many remarks the first few."""
-    from cosim.engine.run.progress import say  # not before something was read: it loads the engine
+    from cosim.display.progress import say  # not before something was read: it loads the engine
 
     num_left = len(remarks) - _MOST_REMARKS
     told = [*remarks[:_MOST_REMARKS], f"{num_left} further remarks."] if num_left > 1 else remarks

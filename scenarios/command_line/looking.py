@@ -20,7 +20,7 @@ from analysis.remarks import remarks_on_study
 from analysis.report import report as pages
 from analysis.studies import reference_of
 from cosim import ConfigurationError, Result
-from cosim.configuration.words import in_words
+from cosim.display.words import in_words
 from cosim.files.on_disk import place, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made

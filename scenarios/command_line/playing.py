@@ -9,7 +9,7 @@ from rich.table import Table
 
 from analysis.metrics import target_in_words
 from analysis.plots import drawing, overview
-from cosim.engine.run.progress import say
+from cosim.display.progress import say
 from cosim.engine.run.run import run
 from cosim.engine.store.results import Result
 from cosim.engine.store.run_folder import check_network, complete_in

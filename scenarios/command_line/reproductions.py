@@ -82,7 +82,7 @@ def play_every(words: list[str]) -> int:
     Raises:
         ConfigurationError: A folder is given, which figures cannot share.
     """
-    from cosim.engine.run.progress import say
+    from cosim.display.progress import say
     from scenarios.command_line.console import console
     from scenarios.reproduce import figures  # not before it is needed
 
@@ -119,7 +119,7 @@ def _as_its_own(options: "Options", kind: type[Any]) -> Any:
 
 def _say_how_long(asked: Mapping[str, Any]) -> None:
     """Say how long full forms take, before they start."""
-    from cosim.engine.run.progress import say
+    from cosim.display.progress import say
     from scenarios.reproduce import figures, kept
 
     full = {

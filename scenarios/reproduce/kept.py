@@ -8,9 +8,9 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from cosim.configuration.words import in_words
+from cosim.display.progress import duration
+from cosim.display.words import in_words
 from cosim.engine.learning.workers import num_cores
-from cosim.engine.run.progress import duration
 from cosim.files.on_disk import read_json
 from scenarios.reproduce.figures import Options
 from scenarios.results import FOLDER

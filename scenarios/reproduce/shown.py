@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 import cosim
-from cosim.configuration.words import in_words
+from cosim.display.words import in_words
 from cosim.engine.store.provenance import noted, provenance
 from cosim.files.on_disk import shown, write_json
 from scenarios.command_line.console import console, made, save_picture, save_table

@@ -13,6 +13,8 @@ from cosim.configuration import ConfigurationError, check_reloads
 from cosim.configuration.port import pictures_of
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
+from cosim.display.progress import Show, progress_of, say
+from cosim.ends.port import End
 from cosim.engine.clients.described import Described
 from cosim.engine.clients.rest import rest_rows
 from cosim.engine.learning.loading import Loaded, load
@@ -21,7 +23,6 @@ from cosim.engine.run.clock import HowPlayed
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import cells_of, cloud_of
 from cosim.engine.run.options import RunOptions
-from cosim.engine.run.progress import progress_of, say, shown_and_heard
 from cosim.engine.run.writer import RunWriter
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
@@ -213,10 +214,23 @@ def _writer(
     listener: Callable[[VersionReport], None] = options.listener
     if options.progress:
         show = while_played.enter_context(progress_of(options.title))
-        listener = shown_and_heard(show, system.end, listener)
+        listener = _shown_and_heard(show, system.end, listener)
     while_played.callback(rows.discard)
     every, keep = options.checkpoint_every, options.keep
     return RunWriter(rows, sim, learner, config, resumed, listener, every, keep, column, digest, origin)
+
+
+def _shown_and_heard(
+    show: Show, end: End, listener: Callable[[VersionReport], None]
+) -> Callable[[VersionReport], None]:
+    """A listener of a run that shows how far it has come, and passes on what it hears."""
+
+    def heard(report: VersionReport) -> None:
+        reached = report.evaluation.headline if report.evaluation else "no evaluation"
+        show(end.counted(report.progress), f"simulated {report.progress.time_s:.4g} s, {reached}")
+        listener(report)
+
+    return heard
 
 
 class _Needs:

@@ -26,6 +26,7 @@ from typing_extensions import override
 
 from cosim.configuration import checked_call
 from cosim.configuration.port import Picture
+from cosim.display.short_tables import in_a_line, table
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.provenance import check_version, noted
 from cosim.engine.store.row_groups import RowGroups
@@ -33,7 +34,6 @@ from cosim.engine.store.unreadable import Unreadable
 from cosim.files.on_disk import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.records.rows import UP, are_as_good
-from cosim.records.shown import in_a_line, table
 from cosim.records.summary import COMPLETE, NO_VERSION, SUMMARY, Summary, summary_of
 from cosim.records.tables import SEEDS, TABLES, Tables, file_of, of_direction, read_table
 

@@ -13,8 +13,8 @@ from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
 from cosim.configuration import ConfigurationError, asks_in, kind_of, paths_of
 from cosim.configuration.going_together import GLOBAL_ROUNDS
-from cosim.configuration.words import in_words
-from cosim.engine.run.progress import say
+from cosim.display.progress import say
+from cosim.display.words import in_words
 from cosim.files.on_disk import place, shown, typed
 from cosim.networks.of_run import network_of
 from cosim.studies.designs import Design, check_typed

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from analysis.plots import COLOURS
-from cosim.configuration.words import in_words
+from cosim.display.words import in_words
 from scenarios.command_line.console import console
 from scenarios.reproduce.claims import Claim, Floats, Quantity, interval_of
 from scenarios.reproduce.rawhfl.fig7 import savings

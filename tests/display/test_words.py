@@ -2,7 +2,7 @@
 
 import pytest
 
-from cosim.configuration.words import field_in_words, in_words, numbers_in_words, parts_of
+from cosim.display.words import field_in_words, in_words, numbers_in_words, parts_of
 from cosim.units import prefixed, quantity
 
 pytestmark = pytest.mark.quick

@@ -13,13 +13,12 @@ Usage::
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
-from cosim.ends.port import Counted, End
-from cosim.engine.servers.cloud import VersionReport
+from cosim.ends.port import Counted
 
 if TYPE_CHECKING:
     import rich.console
@@ -52,19 +51,6 @@ def progress_of(name: str, quiet: bool = False) -> Iterator[Show]:
             yield show
     else:
         yield _lines(name)
-
-
-def shown_and_heard(
-    show: Show, end: End, listener: Callable[[VersionReport], None]
-) -> Callable[[VersionReport], None]:
-    """A listener of a run that shows how far it has come, and passes on what it hears."""
-
-    def heard(report: VersionReport) -> None:
-        reached = report.evaluation.headline if report.evaluation else "no evaluation"
-        show(end.counted(report.progress), f"simulated {report.progress.time_s:.4g} s, {reached}")
-        listener(report)
-
-    return heard
 
 
 def say(words: str) -> None:

@@ -11,9 +11,9 @@ import pytest
 import rich.console
 
 import cosim
+from cosim.display import progress
+from cosim.display.progress import duration, progress_of
 from cosim.ends.port import Counted
-from cosim.engine.run import progress
-from cosim.engine.run.progress import duration, progress_of
 from cosim.studies import watch
 from cosim.studies.study import Study
 

@@ -11,7 +11,7 @@ Usage::
     in_words("waiting.deadline_s", 0.06, parts={"waiting": "Deadline"})  # "deadline 60 ms"
     field_in_words("num_cells")  # "cells"
 
-Validation: tests/configuration/test_words.py.
+Validation: tests/display/test_words.py.
 """
 
 import json
