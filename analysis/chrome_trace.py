@@ -36,11 +36,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cosim.engine.store.results import Result
 from cosim.files.on_disk import replace
 from cosim.names import by_number, client_name, edge_name
 from cosim.records.rows import DOWN, UP, Round, Span, Transfer
 from cosim.records.tables import TABLES
+from cosim.results.result import Result
 
 CLOUD = "cloud"
 UNKNOWN_CELL = "unknown cell"

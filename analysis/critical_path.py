@@ -38,9 +38,9 @@ import pandas as pd
 from analysis.activities import IDLE, of_node
 from analysis.path_rows import PathRows, Ready
 from analysis.stretches import Stretch
-from cosim.engine.store.results import Result
 from cosim.names import CLOUD, by_number
 from cosim.records.rows import DONE
+from cosim.results.result import Result
 
 
 class Piece(NamedTuple):

@@ -25,8 +25,8 @@ import attrs
 import pandas as pd
 
 from cosim.display.words import in_words, parts_of, value_in_words
-from cosim.engine.store.results import Result
 from cosim.records.rows import Measure
+from cosim.results.result import Result
 from cosim.studies.table import outcome_of, table_of, target_label
 
 Reading = Callable[[Result], float | None]

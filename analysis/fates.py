@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from analysis.activities import in_words
 from analysis.columns import Numbers, coded, places
-from cosim.engine.store.results import Result
 from cosim.records.rows import DONE, END_OF_RUN, NO_JOB
+from cosim.results.result import Result
 
 NOT_KEPT = "the run kept no rows of its clients. Use cosim run --records all"
 UNKNOWN = "unknown"

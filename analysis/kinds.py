@@ -16,9 +16,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.designs import Design
-from cosim.engine.store.results import Result
 from cosim.records.evenness import jain_index
 from cosim.records.rows import Measure
+from cosim.results.result import Result
 
 ALL = "all clients"
 """Name of the clients of a run whose devices have no kinds."""

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from analysis.columns import coded, places
 from analysis.stretches import Stretch, Stretches
-from cosim.engine.store.results import Result
 from cosim.names import CLOUD
 from cosim.records.rows import DONE
+from cosim.results.result import Result
 
 _ROUND = ["edge", "global_round", "edge_round"]
 

@@ -17,9 +17,9 @@ from typing import Any
 import pandas as pd
 
 from analysis.designs import Design, said, seed_of
-from cosim.engine.store.results import Result
-from cosim.engine.store.versions import listed, versions_of
 from cosim.files.on_disk import read_json
+from cosim.results.result import Result
+from cosim.results.versions import listed, versions_of
 
 
 def remarks_on(designs: Sequence[Design]) -> list[str]:

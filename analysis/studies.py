@@ -26,8 +26,8 @@ from analysis.intervals.statistics import Interval
 from analysis.metrics import metrics, with_shares
 from analysis.pairs import Pairs
 from analysis.samples import Sample, samples
-from cosim.engine.store.results import Result
 from cosim.files.on_disk import place
+from cosim.results.result import Result
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -28,8 +28,8 @@ from analysis.designs import Design, designs_of
 from analysis.metrics import with_shares
 from analysis.remarks import remarks_on_design, remarks_on_study, remarks_on_versions
 from analysis.studies import load
-from cosim.engine.store.results import Result
 from cosim.files.on_disk import as_text, place
+from cosim.results.result import Result
 from cosim.studies.table import outcome_of, table_of, taken, target_columns, target_label
 
 

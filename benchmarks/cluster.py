@@ -29,7 +29,7 @@ from distributed import Client, LocalCluster
 from typing_extensions import override
 
 import cosim
-from cosim.engine.store.provenance import noted
+from cosim.results.provenance import noted
 from cosim.studies.carried import FILES
 from cosim.studies.study import Study
 from scenarios import fleet, hist, quickstart

@@ -34,7 +34,6 @@ from cosim.devices.drawn_devices import DrawnDevices
 from cosim.ends.after import AfterRounds, AfterSeconds, AfterTarget, AfterVersions
 from cosim.ends.evaluation_times import Never
 from cosim.engine.run.run import run
-from cosim.engine.store.results import Result
 from cosim.links.port import CellLink, Link
 from cosim.protocols.asynchronous.fedasync import FedAsync
 from cosim.protocols.asynchronous.fedbuff import FedBuff
@@ -48,6 +47,7 @@ from cosim.radio.fading import Rayleigh
 from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.radio import Radio
 from cosim.radio.sharing.shares import FixedShares
+from cosim.results.result import Result
 from cosim.selection.port import Selection
 from cosim.studies.study import Study
 from cosim.system.system import System

@@ -32,7 +32,7 @@ import attrs
 from analysis.laws.samples import Sample
 
 if TYPE_CHECKING:
-    from cosim.engine.store.results import Result
+    from cosim.results.result import Result
     from cosim.system import System
 
 Numbers = Mapping[str, float]

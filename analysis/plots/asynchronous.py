@@ -7,8 +7,8 @@ from matplotlib.ticker import MaxNLocator
 
 from analysis.plots.encoding import COLOURS, DASHES
 from analysis.plots.style import legend_above
-from cosim.engine.store.results import Result
 from cosim.names import by_number
+from cosim.results.result import Result
 
 _MOST_BARS = 60
 

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from analysis.designs import Design
 from analysis.plots.bars import MOST_BARS, stacked, sums_of
 from analysis.plots.style import Looks, looks_of
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 from cosim.units import prefixed
 
 _LIKE = looks_of(["sending", "receiving"])

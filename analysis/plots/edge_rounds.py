@@ -15,8 +15,8 @@ from analysis.activities import in_words
 from analysis.plots.bars import stacked
 from analysis.plots.encoding import COLOURS, DASHES
 from analysis.plots.style import legend_above, looks_of
-from cosim.engine.store.results import Result
 from cosim.records.rows import NO_ROUND, REST
+from cosim.results.result import Result
 
 _NUM_STEPS = 1_000
 """Of a curve, however many rounds there are."""

@@ -21,8 +21,8 @@ from analysis.plots.style import (
     logarithmic,
     style,
 )
-from cosim.engine.store.results import Result
 from cosim.records.rows import Measure
+from cosim.results.result import Result
 
 AXES = {
     "time_s": (1.0, "simulated time (s)"),

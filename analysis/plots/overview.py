@@ -32,7 +32,7 @@ from analysis.plots.rates import rates_picture
 from analysis.plots.settings import drawing
 from analysis.plots.states import states_picture
 from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS, num_clients, round_picture, telling_round
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 
 Drawing = Callable[[Axes, Result], Any]
 

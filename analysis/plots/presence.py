@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from analysis.plots.encoding import COLOURS, DASHES
 from analysis.plots.style import legend_above
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 
 COUNTS = {
     "there": "num_present",

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from analysis.fates import NOT_KEPT
 from analysis.plots.encoding import COLOURS
 from analysis.plots.style import legend_above, logarithmic
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 from cosim.units import prefixed
 
 _MOST_POINTS = 2_000

@@ -14,9 +14,9 @@ from matplotlib.patches import Patch
 from analysis.activities import in_words
 from analysis.fates import keeps_clients
 from analysis.plots.style import Looks, legend_above, looks_of
-from cosim.engine.store.results import Result
 from cosim.names import by_number
 from cosim.records.rows import REST
+from cosim.results.result import Result
 
 THERE, EMPTY, AWAY, ABSENT = "there", in_words(REST[2]), "away", "not there"
 

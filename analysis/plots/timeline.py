@@ -21,9 +21,9 @@ from analysis.activities import in_words
 from analysis.critical_path import CriticalPath
 from analysis.fates import keeps_clients
 from analysis.plots.style import Looks, legend_above, looks_of, plain
-from cosim.engine.store.results import Result
 from cosim.names import by_number
 from cosim.records.rows import DONE
+from cosim.results.result import Result
 
 MOST_ROWS = 24
 MOST_IN_ROWS = 200

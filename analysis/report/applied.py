@@ -19,7 +19,7 @@ from analysis.plots.asynchronous import by_client, speed_picture, staleness_pict
 from analysis.report.cells import cell, in_small_units, is_share, number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panels_of
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 
 _MOST_CLIENTS = 20
 _MOST_DESIGNS = 6

@@ -15,7 +15,7 @@ import numpy as np
 from analysis.designs import Design, Reading
 from analysis.intervals.bounded import mean_within
 from analysis.intervals.statistics import Interval
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 from cosim.units import prefixed
 
 NOTHING = "–"

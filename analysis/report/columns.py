@@ -16,8 +16,8 @@ from analysis.fates import Fates
 from analysis.metrics import Metric, metrics
 from analysis.report.cells import NOTHING, Estimate, estimate, number
 from analysis.samples import Sample, samples
-from cosim.engine.store.results import Result
 from cosim.records.rows import Measure
+from cosim.results.result import Result
 
 AllFates = Mapping[int, Fates]
 """The fates of each run, by `id`."""

@@ -20,8 +20,8 @@ from analysis.plots.edge_rounds import edge_rounds_of, late_picture, times_pictu
 from analysis.report.cells import cell, in_small_units, is_share, number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import PANEL, picture
-from cosim.engine.store.results import Result
 from cosim.names import by_number
+from cosim.results.result import Result
 
 _MOST_CELLS = 20
 _MOST_DESIGNS = 6

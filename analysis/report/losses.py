@@ -21,7 +21,7 @@ from analysis.report.cells import cell, is_share, number
 from analysis.report.columns import AllFates
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import picture
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 
 _MOST_CLIENTS = 100
 

@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from analysis.plots import Encoding, drawing, height_in, in_facets, legend_height_in
 from analysis.plots.facets import Drawing
 from analysis.report.page import Figure, plain
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 
 _SETTINGS: Any = {"svg.hashsalt": "cosim", "svg.fonttype": "none", "legend.fontsize": 8}
 

@@ -17,8 +17,8 @@ from analysis.plots.states import THERE, empty_percent, shares_of, some_were_awa
 from analysis.report.cells import cell, is_share
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import panels_of
-from cosim.engine.store.results import Result
 from cosim.records.rows import LEFT
+from cosim.results.result import Result
 
 _MOST_DESIGNS = 6
 

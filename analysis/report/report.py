@@ -41,9 +41,9 @@ from analysis.report.presence import presence
 from analysis.report.rounds import rounds
 from analysis.report.sources import configuration, provenance
 from analysis.report.timelines import timelines
-from cosim.engine.store.results import Result
 from cosim.files.on_disk import replace
 from cosim.records.rows import Applied, Fate, Round, Span, Tally, Version
+from cosim.results.result import Result
 
 __all__ = ["NEEDED", "Section", "page", "report", "write"]
 

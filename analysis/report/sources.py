@@ -15,8 +15,8 @@ from typing import Any
 from analysis.designs import Design, differing, seed_of, ways
 from analysis.remarks import origin_of
 from analysis.report.page import Table
-from cosim.engine.store.results import Result
-from cosim.engine.store.versions import DIGITS
+from cosim.results.result import Result
+from cosim.results.versions import DIGITS
 
 _MOST_RUNS = 12
 

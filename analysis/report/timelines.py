@@ -16,7 +16,7 @@ from analysis.plots import round_picture, telling_round
 from analysis.plots.timeline import MOST_IN_ROWS, MOST_ROWS, num_clients
 from analysis.report.page import Figure
 from analysis.report.pictures import picture
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 
 _MOST_FOLDED = 5
 

@@ -21,7 +21,7 @@ from cosim.configuration.rules import ConfigurationError, shown
 from cosim.doors import everywhere
 
 _ENGINE = __name__.partition(".")[0]
-_ABOVE = f"{_ENGINE}.engine.", f"{_ENGINE}.studies."
+_ABOVE = f"{_ENGINE}.engine.", f"{_ENGINE}.results.", f"{_ENGINE}.studies."
 """Above the parts, where no kinds are."""
 GROUP = "cosim.parts"
 _ours: dict[str, type] = {}

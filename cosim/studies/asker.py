@@ -18,11 +18,11 @@ from pathlib import Path
 import attrs
 
 from cosim.configuration import ConfigurationError
-from cosim.engine.store.provenance import software
-from cosim.engine.store.versions import Version
 from cosim.files.folders import holder
 from cosim.files.on_disk import machine
 from cosim.own_code.sources import Sources, check_files, others, sources_of
+from cosim.results.provenance import software
+from cosim.results.versions import Version
 from cosim.system.system import System
 
 

@@ -15,13 +15,13 @@ import attrs
 from cosim.configuration import to_dict
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport
-from cosim.engine.store.checkpoint import DamagedCheckpoint
 from cosim.engine.store.kept_model import LAST
-from cosim.engine.store.results import Result
 from cosim.engine.store.run_folder import CONFIG
 from cosim.files.folders import remove_folder
 from cosim.files.on_disk import read_json, shown
 from cosim.networks.named import Builder, Named
+from cosim.results.checkpoint_file import DamagedCheckpoint
+from cosim.results.result import Result
 from cosim.studies.asker import Asker
 from cosim.studies.carried import FILES, contents
 from cosim.studies.table import outcome_of

@@ -19,7 +19,7 @@ from cosim.display.words import in_words
 from cosim.files.on_disk import checksum, replace
 from cosim.networks.named import Builder, Named, builder
 from cosim.networks.of_run import configuration_of, first_values_of
-from cosim.records.summary import COMPLETE
+from cosim.results.summary import COMPLETE
 from cosim.studies.asker import Asker
 from cosim.studies.cost import costs_s
 from cosim.studies.designs import Design

@@ -41,12 +41,12 @@ from cosim.display.short_tables import in_a_line, table
 from cosim.engine.learning.workers import num_cores
 from cosim.engine.run.ground import ground_of
 from cosim.engine.store.kept_model import LAST
-from cosim.engine.store.provenance import check_version
 from cosim.files.folders import alone_in
 from cosim.files.interrupts import interrupts_kept
 from cosim.files.on_disk import place
 from cosim.own_code.sources import sources_of
 from cosim.records.tables import SEEDS
+from cosim.results.provenance import check_version
 from cosim.studies.asker import Asker
 from cosim.studies.designs import (
     Design,

@@ -2,7 +2,7 @@
 
 A study resumes only in a folder of the same systems, grid and targets, with the same sources of parts; other
 seeds may be asked for. If the file is lost, the configurations of the runs tell the study. Runs are only
-added by the version of cosim that has run the others (`cosim.engine.store.versions`).
+added by the version of cosim that has run the others (`cosim.results.versions`).
 """
 
 import json
@@ -15,12 +15,12 @@ from attrs import evolve
 
 from cosim.configuration import ConfigurationError, to_dict
 from cosim.display.words import in_words
-from cosim.engine.store.checkpoint import FILE as CHECKPOINT
-from cosim.engine.store.versions import Version, listed, others_of
 from cosim.files.folders import create_folder
 from cosim.files.on_disk import read_json, shown, write_json
 from cosim.own_code.sources import Sources, check_sources
-from cosim.records.summary import COMPLETE, SUMMARY
+from cosim.results.checkpoint_file import FILE as CHECKPOINT
+from cosim.results.summary import COMPLETE, SUMMARY
+from cosim.results.versions import Version, listed, others_of
 from cosim.studies.designs import Design
 from cosim.studies.table import ASKED, RUN
 

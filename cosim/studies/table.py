@@ -16,12 +16,13 @@ from typing import Any
 import pandas as pd
 
 from cosim.configuration import ConfigurationError
-from cosim.engine.store.results import Result
 from cosim.files.on_disk import as_text, checksum, read_json, shown
 from cosim.files.parquet_files import parquet_file
 from cosim.files.room import check_parquet
 from cosim.records.rows import Measure, are_sound
-from cosim.records.tables import SEEDS, dtype_of
+from cosim.records.tables import SEEDS
+from cosim.results.result import Result
+from cosim.results.tables import dtype_of
 from cosim.studies.index import Index
 from cosim.studies.names import names_of, shared_parts
 from cosim.studies.reference import reference_of

@@ -17,8 +17,8 @@ from cosim.devices.cycles import LocalStep
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.servers.workload import Costs
-from cosim.engine.store.results import Result
 from cosim.names import ClientNames
+from cosim.results.result import Result
 from cosim.system.needs import ClockKind
 from cosim.system.system import System
 from cosim.testing.contract import contract

@@ -30,9 +30,9 @@ from cosim.configuration.port import Port, parts_of
 from cosim.data.port import Data
 from cosim.data.splits.port import Split
 from cosim.ends.evaluation_times import Never
-from cosim.engine.store.results import Result
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.port import Protocol
+from cosim.results.result import Result
 from cosim.selection.port import Selection
 from cosim.server_updates.port import ServerUpdate
 from cosim.system.system import System

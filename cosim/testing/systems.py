@@ -17,7 +17,6 @@ from cosim.devices.drawn_devices import DrawnDevices
 from cosim.ends.after import AfterRounds, AfterSeconds, AfterVersions
 from cosim.ends.evaluation_times import Never
 from cosim.engine.run.run import run
-from cosim.engine.store.results import Result
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hfedavg import HFedAvg
 from cosim.radio.downlink.unicast import Unicast
@@ -26,6 +25,7 @@ from cosim.radio.propagation.given_snr import GivenSnr
 from cosim.radio.radio import Radio
 from cosim.radio.sharing.shares import FixedShares
 from cosim.records.rows import DONE
+from cosim.results.result import Result
 from cosim.system.needs import ClockKind
 from cosim.system.system import System
 from cosim.training.local_steps import SameSteps

@@ -11,10 +11,10 @@ from analysis.metrics import target_in_words
 from analysis.plots import drawing, overview
 from cosim.display.progress import say
 from cosim.engine.run.run import run
-from cosim.engine.store.results import Result
 from cosim.engine.store.run_folder import check_network, complete_in
 from cosim.files.on_disk import place, shown, typed
 from cosim.networks.of_run import configuration_of, first_values_of
+from cosim.results.result import Result
 from cosim.studies.table import target_label
 from cosim.studies.targets import check_targets
 from cosim.system import System

@@ -37,7 +37,7 @@ from scenarios.command_line.scenario import (
 )
 
 if TYPE_CHECKING:  # the engine is loaded when it is needed
-    from cosim.engine.store.results import Result
+    from cosim.results.result import Result
     from cosim.system import System
 
 CONFIG, RESUME = "--config", "--resume"
@@ -150,7 +150,7 @@ def _warn_of_changes(file: Path, system: "System") -> None:
     Warns:
         UserWarning: Each of them.
     """
-    from cosim.engine.store.provenance import noted
+    from cosim.results.provenance import noted
 
     for words in changed(noted(file.parent).get("sources"), sources_of(system)):
         again = "Restore that file to repeat the run"
@@ -206,7 +206,7 @@ def _reported(scenario: Scenario | None, result: "Result") -> int:
 
 def started_with(folder: Path) -> Options:
     """The options that the run of a folder was started with, as far as it says."""
-    from cosim.engine.store.provenance import noted
+    from cosim.results.provenance import noted
 
     found = noted(folder).get("started_with")
     kinds = {"data_dir": str, "workers": int, "device": str, "checkpoint_every": int, "keep": str}
@@ -232,7 +232,7 @@ def read_config(
         ConfigurationError: It is none, or holds no system that can be run.
     """
     from cosim.engine.run.run import load_system
-    from cosim.engine.store.provenance import check_version
+    from cosim.results.provenance import check_version
 
     check_version(path.parent)
     try:

@@ -18,7 +18,7 @@ from scenarios.command_line.kinds import other_kinds
 from scenarios.command_line.modules import IMPORT, files_in, module_of, what_failed
 
 if TYPE_CHECKING:  # the engine is loaded when a scenario is
-    from cosim.engine.store.results import Result
+    from cosim.results.result import Result
     from cosim.system import System
 
 PAPER_SCALE = "--paper-scale"

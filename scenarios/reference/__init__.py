@@ -32,7 +32,7 @@ from cosim.records.rows import (
     Transfer,
     Version,
 )
-from cosim.records.summary import CHECKSUMS, Summary
+from cosim.results.summary import CHECKSUMS, Summary
 from cosim.studies import table as table_of_runs
 from cosim.units import unit_of
 from scenarios.command_line import commands, convert, looking, reproductions, run

@@ -26,7 +26,7 @@ from cosim.files.on_disk import place, read_json, shown, write_json
 from cosim.networks.named import builder
 from cosim.networks.of_run import network_of
 from cosim.own_code.sources import sources_of
-from cosim.records.summary import COMPLETE
+from cosim.results.summary import COMPLETE
 from cosim.studies.asker import Asker
 from cosim.studies.executors import played, pool
 from cosim.studies.order import Order, play

@@ -14,8 +14,8 @@ from rich.table import Table
 
 import cosim
 from cosim.display.words import in_words
-from cosim.engine.store.provenance import noted, provenance
 from cosim.files.on_disk import shown, write_json
+from cosim.results.provenance import noted, provenance
 from scenarios.command_line.console import console, made, save_picture, save_table
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, Claim, worst
 from scenarios.reproduce.figures import Options, known_costs

@@ -15,8 +15,8 @@ from itertools import groupby
 from pathlib import Path
 
 import cosim
-from cosim.engine.store.provenance import CHANGES
 from cosim.files.on_disk import read_json, shown
+from cosim.results.provenance import CHANGES
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY, asked
 from scenarios.results import inventory

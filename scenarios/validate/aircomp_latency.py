@@ -82,7 +82,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
     learner, sim = Learner(network_of(system.model), dataset), ground.sim
     cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
     sim.run(system.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(RowGroups(sim.recorder, system.num_clients), {}, "complete", sim.now_s)
+    return cloud, RowGroups(sim.recorder, system.num_clients).result({}, "complete", sim.now_s)
 
 
 def cells(system: cosim.System, cloud: Cloud, global_round: int) -> list[AirEdgeRoundLatency]:

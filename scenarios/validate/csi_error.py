@@ -127,7 +127,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     learner = Learner(models.build(of.model), dataset)
     cloud = nodes_of(of, ground, learner, lambda: dataset, lambda report: None)
     sim.run(of.protocol.play(sim, cloud))
-    return cloud, cosim.Result.of(RowGroups(sim.recorder, of.num_clients), {}, "complete", sim.now_s)
+    return cloud, RowGroups(sim.recorder, of.num_clients).result({}, "complete", sim.now_s)
 
 
 def predict(of: cosim.System, cloud: Cloud, result: cosim.Result) -> list[PlannedUpload]:

@@ -48,7 +48,7 @@ def result_of(*rows: Any, **system: Any) -> cosim.Result:
     for row in rows:
         trace.record(row)
     config = {"scenario": "by hand", "system": system}
-    return cosim.Result.of(RowGroups(trace, system.get("num_clients", 5)), config, "interrupted", 0.0)
+    return RowGroups(trace, system.get("num_clients", 5)).result(config, "interrupted", 0.0)
 
 
 def by_hand() -> cosim.Result:

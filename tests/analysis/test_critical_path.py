@@ -177,7 +177,7 @@ def by_hand():
     ]
     for row in rows:
         trace.record(row)
-    return cosim.Result.of(RowGroups(trace, 4), {}, "complete", 9.0)
+    return RowGroups(trace, 4).result({}, "complete", 9.0)
 
 
 def test_a_path_by_hand():
@@ -221,7 +221,7 @@ def test_slacks_and_ranks_by_hand():
 
 
 def test_a_run_without_rounds_has_no_path():
-    path = CriticalPath.of(cosim.Result.of(RowGroups(KeptRows(), 1), {}, "complete", 0.0))
+    path = CriticalPath.of(RowGroups(KeptRows(), 1).result({}, "complete", 0.0))
     for table in (path.pieces, path.rounds, path.by_round(), path.stragglers(), path.by_cell()):
         assert table.empty
 

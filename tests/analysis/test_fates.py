@@ -33,7 +33,7 @@ def test_fates_by_hand():
         Span("edge-00", "send", 4.0, 5.0, 128.0, DONE),
     ):
         trace.record(row)
-    fates = Fates.of(cosim.Result.of(RowGroups(trace, 3), {}, "complete", 9.0))
+    fates = Fates.of(RowGroups(trace, 3).result({}, "complete", 9.0))
     assert fates.spent_j == {
         ("arrived", "send"): 2.0,
         ("arrived", "train"): 1.0,

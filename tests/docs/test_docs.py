@@ -25,7 +25,7 @@ import worlds
 from scipy import stats
 
 import cosim
-import cosim.records.summary
+import cosim.results.summary
 import cosim.testing
 import models
 from analysis.studies import load
@@ -829,7 +829,7 @@ def test_the_reference_has_every_column(folder):
             assert kind in (kinds.get(str(dtype), "text"), str(dtype).replace("str", "text")), column
             assert unit == unit_of(str(column))
             assert what
-    assert {*cosim.records.summary.Summary._fields, "checksums"} == set(rows_of("summary.json"))
+    assert {*cosim.results.summary.Summary._fields, "checksums"} == set(rows_of("summary.json"))
     shown = set(re.findall(r"^\| `([\w.]+)`", PAGES["reference"], re.MULTILINE))
     assert reference.COLUMNS.keys() <= shown
 

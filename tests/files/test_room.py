@@ -17,7 +17,7 @@ from cosim.engine.store.checkpoint import Checkpoint
 from cosim.files import room
 from cosim.files.room import Unfolds, check_npz, check_parquet
 from cosim.radio.gain_trace import GainTrace
-from cosim.records.tables import read_table
+from cosim.results.tables import read_table
 from cosim.studies.table import table_in
 from cosim.tables.read import table_of
 

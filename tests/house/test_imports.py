@@ -75,7 +75,7 @@ ALLOWED = [
     ("cosim/selection/new.py", "from cosim.waiting.port import Waiting"),
     ("cosim/engine/run/new.py", "from cosim.codecs.port import Codec"),
     ("models/new.py", "import torch, transformers"),
-    ("analysis/new.py", "from cosim.records.rows import Span\nfrom cosim.engine.store.results import Result"),
+    ("analysis/new.py", "from cosim.records.rows import Span\nfrom cosim.results.result import Result"),
     ("analysis/closed_forms/new.py", "import attrs, numpy, scipy\nfrom cosim.units import db_to_linear"),
     ("scenarios/new.py", "import analysis, cosim, models"),
 ]

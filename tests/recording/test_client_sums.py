@@ -12,7 +12,7 @@ from cosim import Never, evolve
 from cosim.names import ClientNames, client_name
 from cosim.records.columns import Words
 from cosim.records.rows import ClientTotals
-from cosim.records.tables import MAY_LACK, table_of
+from cosim.results.tables import MAY_LACK, table_of
 from cosim.testing import small_system
 from scenarios import fedasync, fedbuff, phones
 from scenarios.papers.rawhfl import RawHfl

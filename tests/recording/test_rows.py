@@ -28,7 +28,8 @@ from cosim.files.folders import LOCK
 from cosim.names import by_number
 from cosim.records.columns import Words
 from cosim.records.rows import Span
-from cosim.records.tables import TABLES, arrow_of, dtype_of, table_of
+from cosim.records.tables import TABLES
+from cosim.results.tables import arrow_of, dtype_of, table_of
 from cosim.system.needs import ClockKind
 from cosim.testing import small_system
 from cosim.testing.laws.tables import same_tables

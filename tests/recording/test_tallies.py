@@ -13,8 +13,8 @@ import cosim
 from cosim import Never
 from cosim.configuration import ConfigurationError
 from cosim.engine.run import preparation as run_preparation
-from cosim.engine.store.results import Result
 from cosim.records.rows import REST
+from cosim.results.result import Result
 from cosim.system import needs
 from cosim.testing import small_system
 from cosim.values.submodels import NetworkShape

@@ -9,8 +9,8 @@ import pytest
 
 import cosim
 from cosim.files.on_disk import checksum
-from cosim.records.summary import Summary
 from cosim.records.tables import TABLES
+from cosim.results.summary import Summary
 from scenarios import command_line
 from scenarios.command_line.playing import diverged
 

@@ -73,7 +73,7 @@ def sending(accuracies: list[float]) -> cosim.Result:
         for client in ("a", "b") if number else ():
             sent = Transfer(client, "edge", number, 0, number - 0.5, float(number), 100, 100.0, True)
             trace.record(sent)
-    return cosim.Result.of(RowGroups(trace, 2), {}, "complete", 1.0)
+    return RowGroups(trace, 2).result({}, "complete", 1.0)
 
 
 # --- bits and what the paper counts ---

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts, wrong
 
 import cosim
-from cosim.records.summary import Summary
+from cosim.results.summary import Summary
 from scenarios.papers.rawhfl import RawHfl
 from scenarios.reproduce.rawhfl import figures, tables
 from scenarios.reproduce.rawhfl.figures import V_RANGE, Options

@@ -14,8 +14,8 @@ from analysis.closed_forms.poisson_starts import JobsInFlight
 from cosim.engine.clients import client
 from cosim.engine.servers.asynchronous import AsynchronousServer
 from cosim.engine.servers.flights import Flight
-from cosim.engine.store.results import Result
 from cosim.protocols.asynchronous.starts import Dispatched, PoissonStarts
+from cosim.results.result import Result
 from scenarios.validate import staleness as validation
 from scenarios.validate import staleness_laws as laws
 from scenarios.validate.checks import Check

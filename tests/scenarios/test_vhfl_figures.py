@@ -286,7 +286,7 @@ def of_values(name: str, system: cosim.System, values: tuple[float, ...]) -> cos
         scores = {"test_mse": value, "train_mse": 0.9 * value, "error_ratio": 2.0 * value}
         trace.record(Evaluation(float(number), number, scores, cosim.tasks.Regression().measures()))
     config = {"scenario": name, "system": to_dict(system)}
-    return cosim.Result.of(RowGroups(trace, system.num_clients), config, "complete", 1.0)
+    return RowGroups(trace, system.num_clients).result(config, "complete", 1.0)
 
 
 def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[str, list[np.ndarray]]:

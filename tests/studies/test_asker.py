@@ -102,7 +102,7 @@ def test_a_run_that_the_executor_gives_up_says_so(tmp_path):
 
 
 def test_a_worker_with_other_code_of_cosim_runs_nothing(tmp_path):
-    other = cosim.engine.store.versions.Version("0f" * 32, "cosim 9 (code 0f0f0f0f)")
+    other = cosim.results.versions.Version("0f" * 32, "cosim 9 (code 0f0f0f0f)")
     (row,) = Study(TIMED, seeds=1).run(tmp_path / "s", executor=Elsewhere(version=other)).itertuples()
     assert row.status == "failed"
     assert re.search(

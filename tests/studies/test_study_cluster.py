@@ -12,9 +12,9 @@ import warm
 from distributed import Client
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
-from cosim.engine.store.provenance import noted
 from cosim.files.folders import holder
-from cosim.records.summary import RUNNING, SUMMARY, summary_of
+from cosim.results.provenance import noted
+from cosim.results.summary import RUNNING, SUMMARY, summary_of
 from cosim.studies import watch
 from cosim.studies.study import Study
 from cosim.training.local_steps import SameSteps

@@ -11,8 +11,8 @@ from here import Here
 
 import cosim
 from cosim import ConfigurationError, HFedAvg
-from cosim.engine.store import provenance
-from cosim.engine.store.versions import Version, versions_of
+from cosim.results import provenance
+from cosim.results.versions import Version, versions_of
 from cosim.studies.study import Study
 from scenarios.command_line.commands import exit_code
 

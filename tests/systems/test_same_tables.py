@@ -16,8 +16,8 @@ from device_worlds import WORLDS
 from test_parts_with_protocols import PARTS, SYSTEMS
 
 import cosim
-from cosim.engine.store.results import Result
 from cosim.records.tables import TABLES
+from cosim.results.result import Result
 from cosim.testing import small_system
 
 FILE = Path(__file__).parent / "same_tables.json"

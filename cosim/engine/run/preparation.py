@@ -27,9 +27,6 @@ from cosim.engine.run.writer import RunWriter
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.kept_model import kept_by
-from cosim.engine.store.provenance import FILE as PROVENANCE
-from cosim.engine.store.provenance import provenance
-from cosim.engine.store.results import Result
 from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
 from cosim.files.folders import alone_in
@@ -39,6 +36,9 @@ from cosim.networks.of_run import configuration_of, first_values_of, network_of
 from cosim.own_code.global_generators import seeded
 from cosim.own_code.sources import sources_of
 from cosim.recording.digest import Digest
+from cosim.results.provenance import FILE as PROVENANCE
+from cosim.results.provenance import provenance
+from cosim.results.result import Result
 from cosim.system.heavy_tails import remark_on_times
 from cosim.system.needs import check_room, kept_values_of, needs_of
 from cosim.system.remarks import remarks_on

@@ -31,11 +31,11 @@ from cosim.engine.run.preparation import PreparedRun, prepare
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import other_rows
 from cosim.engine.store.kept_model import LAST
-from cosim.engine.store.results import Result
 from cosim.engine.store.row_groups import GROUP_ROWS
 from cosim.files.interrupts import interrupts_kept
 from cosim.records.rows import END_OF_RUN
-from cosim.records.summary import COMPLETE
+from cosim.results.result import Result
+from cosim.results.summary import COMPLETE
 from cosim.system.needs import ClockKind, RecordsKind
 from cosim.system.remarks import say_once
 from cosim.system.system import System

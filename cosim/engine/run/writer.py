@@ -12,11 +12,11 @@ from cosim.clock.simulation import Simulation
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.kept_model import Kept
-from cosim.engine.store.provenance import add_note
-from cosim.engine.store.results import Result
 from cosim.engine.store.row_groups import RowGroups
 from cosim.recording.digest import Digest
-from cosim.records.summary import NO_VERSION, RUNNING
+from cosim.results.provenance import add_note
+from cosim.results.result import Result
+from cosim.results.summary import NO_VERSION, RUNNING
 
 if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner
@@ -91,7 +91,7 @@ class RunWriter:
         """Write what there is; returns the tables."""
         self._keep_model()
         kept_version = NO_VERSION if self._best is None else self._best.evaluation.version
-        return Result.of(self._rows, self._config, status, self.time_s, kept_version, self._accuracies())
+        return self._rows.result(self._config, status, self.time_s, kept_version, self._accuracies())
 
     def _accuracies(self) -> NDArray[np.float64] | None:
         """Accuracy of the kept model on the test share of each client, where clients have such shares."""

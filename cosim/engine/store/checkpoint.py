@@ -16,9 +16,6 @@ Usage::
 """
 
 import json
-import shutil
-import warnings
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,18 +26,13 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.engine.store.kept_model import LAST
-from cosim.engine.store.unreadable import Unreadable
-from cosim.files.on_disk import replace, shown
-from cosim.files.room import check_npz
 from cosim.records.rows import Evaluation, from_json
+from cosim.results.checkpoint_file import FILE, beginning_with, damaged, read, write
 from cosim.values.pending import PendingModel, PendingUpdate, PendingValue
 
 if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner
 
-FILE = "checkpoint.npz"
-BEFORE = "checkpoint-before.npz"
-"""Name of the checkpoint before, in case the last is damaged."""
 _OF_CLIENTS = {"spans", "transfers", "fates", "tallies"}
 """Tables that depend on the rows of clients that are kept."""
 
@@ -99,62 +91,29 @@ class Checkpoint:
             arrays |= {f"kept.{name}": values for name, values in self.kept.items()}
         arrays |= {"version": self.version, "evaluations": json.dumps(evaluations)}
         arrays |= {"rows": json.dumps(dict(self.rows))}
-        if (folder / FILE).exists() and _is_sound(folder / FILE):
-            # A copy, so that there is a last one at every instant.
-            replace(folder / BEFORE, lambda partial: shutil.copyfile(folder / FILE, partial))
-
-        def write(partial: Path) -> None:
-            with partial.open("wb") as file:
-                np.savez(file, **arrays)
-
-        replace(folder / FILE, write)
+        write(folder, arrays)
 
     @classmethod
     def load(cls, folder: str | Path) -> "Checkpoint | None":
-        """The checkpoint of a run folder, or None where there is none yet.
-
-        Warns:
-            UserWarning: The file is damaged, and this is the one before.
-
-        Raises:
-            ConfigurationError: The file is damaged, and there is none before.
-        """
-        last, before = Path(folder) / FILE, Path(folder) / BEFORE
-        if not last.exists():
-            return None
-        try:
-            return cls._read(last)
-        except DamagedCheckpoint as error:
-            if not before.exists():
-                raise
-            found = cls._read(before)
-            warnings.warn(f"{error.why} The one before it is used, of version {found.version}.", stacklevel=2)
-            return found
+        """The checkpoint of a run folder, or None where there is none yet (`read`)."""
+        return read(folder, cls._of)
 
     @classmethod
-    def _read(cls, path: Path) -> "Checkpoint":
-        try:
-            check_npz(path)
-            if not _is_sound(path):
-                raise ValueError("wrong checksum")
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                evaluations = json.loads(str(arrays["evaluations"]))
-                return cls(
-                    version=int(arrays["version"]),
-                    rows=_digests(json.loads(str(arrays["rows"]))),
-                    weights=_beginning_with("weights.", arrays),
-                    companions=_beginning_with("companion.", arrays),
-                    states=_by_node(_beginning_with("state.", arrays)),
-                    evaluations=[from_json(Evaluation, row) for row in evaluations],
-                    journal=_beginning_with("journal.", arrays),
-                    living=_by_node(_beginning_with("living.", arrays)),
-                    trained=_by_node(_beginning_with("trained.", arrays)),
-                    keep=str(arrays["keep"]) if "keep" in arrays else LAST,
-                    kept_version=int(arrays["kept_version"]) if "kept_version" in arrays else None,
-                    kept=_beginning_with("kept.", arrays),
-                )
-        except Exception as error:  # there is hardly one that a damaged archive cannot raise
-            raise damaged(path, str(error) or type(error).__name__) from None
+    def _of(cls, arrays: Any) -> "Checkpoint":
+        return cls(
+            version=int(arrays["version"]),
+            rows=_digests(json.loads(str(arrays["rows"]))),
+            weights=beginning_with("weights.", arrays),
+            companions=beginning_with("companion.", arrays),
+            states=_by_node(beginning_with("state.", arrays)),
+            evaluations=[from_json(Evaluation, row) for row in json.loads(str(arrays["evaluations"]))],
+            journal=beginning_with("journal.", arrays),
+            living=_by_node(beginning_with("living.", arrays)),
+            trained=_by_node(beginning_with("trained.", arrays)),
+            keep=str(arrays["keep"]) if "keep" in arrays else LAST,
+            kept_version=int(arrays["kept_version"]) if "kept_version" in arrays else None,
+            kept=beginning_with("kept.", arrays),
+        )
 
     def check_rows(self, time_s: float, rows: Mapping[str, str]) -> None:
         """Refuse a replay that has made other rows up to this version than the run had.
@@ -253,24 +212,6 @@ def other_rows(what: str) -> OtherRows:
     )
 
 
-class DamagedCheckpoint(Unreadable):
-    """Error: no run can resume from a checkpoint."""
-
-
-def damaged(path: Path | str, why: str) -> DamagedCheckpoint:
-    """Error for a checkpoint from which no run can resume."""
-    where = shown(path) if isinstance(path, Path) else path
-    return DamagedCheckpoint(f"{where}: damaged ({why}).", "Remove it to run from the beginning.")
-
-
-def _beginning_with(word: str, arrays: Any) -> dict[str, NDArray[Any]]:
-    found = {name.removeprefix(word): arrays[name] for name in arrays.files if name.startswith(word)}
-    for name, values in found.items():
-        if values.dtype.kind not in "biuf":
-            raise ValueError(f"{word}{name} holds no numbers")
-    return found
-
-
 def _digests(found: Any) -> dict[str, str]:
     if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
         raise ValueError("rows are no digests")
@@ -283,12 +224,3 @@ def _by_node(arrays: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[
         node, _, name = path.partition(".")
         found.setdefault(node, {})[name] = values
     return found
-
-
-def _is_sound(path: Path) -> bool:
-    """True if all that is in the file has its checksum."""
-    try:
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            return archive.testzip() is None
-    except (OSError, zipfile.BadZipFile):
-        return False

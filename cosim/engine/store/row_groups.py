@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +26,11 @@ from cosim.recording.kept_rows import KeptRows
 from cosim.records.client_sums import ClientSums
 from cosim.records.columns import ENDS, Columns
 from cosim.records.job_costs import JobCosts
-from cosim.records.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
-from cosim.records.tables import (
-    AT_EVALUATIONS,
-    GROWING,
-    TABLES,
-    Tables,
-    arrow_of,
-    columns_of,
-    file_of,
-    read_table,
-    table_of,
-)
+from cosim.records.tables import AT_EVALUATIONS, GROWING, TABLES, columns_of
 from cosim.records.totals import Totals
+from cosim.results.result import Result
+from cosim.results.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
+from cosim.results.tables import Tables, arrow_of, file_of, read_table, table_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +85,7 @@ class RowGroups:
 
         Args:
             kept_version: Of the model that is kept.
-            accuracies: As for `Result.of`.
+            accuracies: Of that model on the test share of each client; None if clients have none.
 
         Returns:
             The tables so far, and the summary.
@@ -129,6 +121,18 @@ class RowGroups:
         }
         write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
         return Tables(partial(read_table, self.folder)), summary
+
+    def result(
+        self,
+        config: dict[str, Any],
+        status: str,
+        time_s: float,
+        kept_version: int = NO_VERSION,
+        accuracies: NDArray[np.float64] | None = None,
+    ) -> Result:
+        """Result of a run of a configuration so far, saved as by `save`."""
+        tables, summary = self.save(status, time_s, kept_version, accuracies)
+        return Result(config=config, summary=summary, folder=self.folder, tables=tables)
 
     def discard(self) -> None:
         """Remove what is in no file that was saved."""

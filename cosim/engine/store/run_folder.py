@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cosim.configuration import ConfigurationError
-from cosim.engine.store.checkpoint import FILE, Checkpoint, damaged, keep_in
-from cosim.engine.store.provenance import FILE as PROVENANCE
-from cosim.engine.store.provenance import check_version, noted
-from cosim.engine.store.results import Result
-from cosim.engine.store.unreadable import Unreadable
-from cosim.engine.store.versions import Version, others_of
+from cosim.engine.store.checkpoint import Checkpoint, keep_in
 from cosim.files.folders import alone_in, create_folder
 from cosim.files.on_disk import read_json, shown, typed, write_json
 from cosim.own_code.sources import Sources, check_sources
-from cosim.records.summary import COMPLETE, SUMMARY, summary_of
+from cosim.results.checkpoint_file import FILE, damaged
+from cosim.results.provenance import FILE as PROVENANCE
+from cosim.results.provenance import check_version, noted
+from cosim.results.result import Result
+from cosim.results.summary import COMPLETE, SUMMARY, summary_of
+from cosim.results.unreadable import Unreadable
+from cosim.results.versions import Version, others_of
 
 if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner

@@ -6,8 +6,8 @@ import pandas as pd
 from cosim.clock.simulation import Simulation
 from cosim.configuration import from_dict
 from cosim.devices.device import DeviceArrays
-from cosim.engine.store.results import Result
 from cosim.names import client_name, edge_name
+from cosim.results.result import Result
 from cosim.system.system import System
 from cosim.testing.laws.tables import all_fit
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cosim.engine.store.results import Result
+from cosim.results.result import Result
 from cosim.testing.laws.tables import broken
 
 NOT_A_NUMBER = "a division by 0 or a logarithm of 0, or a step that is too large"

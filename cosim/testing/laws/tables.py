@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from cosim.clock.simulation import Simulation
 from cosim.configuration import from_dict
 from cosim.devices.device import DeviceArrays
-from cosim.engine.store.results import Result
 from cosim.names import by_number, client_name
 from cosim.records.rows import BY_CLIENT, DONE, END_OF_RUN, NO_JOB, NO_ROUND, REST, UP, WAIT
-from cosim.records.summary import COMPLETE
+from cosim.results.result import Result
+from cosim.results.summary import COMPLETE
 from cosim.system.system import System
 
 Law = Callable[[Result], None]

@@ -6,7 +6,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas.core.groupby import DataFrameGroupBy
 
-    from cosim.engine.store.results import Result
+    from cosim.results.result import Result
 
 _LINES = {"able": ("is_able", "--"), "planned": ("is_selected", "-")}
 

@@ -9,8 +9,8 @@ from device_worlds import ALWAYS_AT_WORK, WORLDS, asynchronous, timed
 from fixtures.refusals import refused
 
 import cosim
-from cosim.engine.store.results import Result
 from cosim.records.rows import REST
+from cosim.results.result import Result
 from cosim.testing import check_system, small_system
 from cosim.testing.laws.tables import BrokenLaw, rest_fills_the_gaps
 

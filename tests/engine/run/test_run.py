@@ -387,7 +387,7 @@ def test_a_save_that_fails_half_way_leaves_the_old_file(
     """Nothing else is left beside it."""
     sim = Simulation(1)
     groups = RowGroups(sim.recorder, 1, tmp_path)
-    before = Result.of(groups, {"system": {}}, "running", 0.0)
+    before = groups.result({"system": {}}, "running", 0.0)
     old = tables(tmp_path)
 
     def break_off(writer: object, table: object, **options: object) -> None:
@@ -397,11 +397,11 @@ def test_a_save_that_fails_half_way_leaves_the_old_file(
     with monkeypatch.context() as patch:
         patch.setattr(pyarrow.parquet.ParquetWriter, "write_table", break_off)
         with pytest.raises(KeyboardInterrupt):
-            Result.of(groups, {"system": {}}, "running", 1.0)
+            groups.result({"system": {}}, "running", 1.0)
     assert tables(tmp_path) == old
     assert not list(tmp_path.glob(".*"))
     assert len(before.spans) == 0
-    assert len(Result.of(groups, {"system": {}}, "complete", 1.0).spans) == 1
+    assert len(groups.result({"system": {}}, "complete", 1.0).spans) == 1
 
 
 def test_a_full_disk_is_one_clear_error_and_leaves_the_old_files(

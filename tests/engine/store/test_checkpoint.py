@@ -27,10 +27,11 @@ from cosim import (
 )
 from cosim.ends import EveryVersions
 from cosim.engine.learning.learner import Learner
-from cosim.engine.store.checkpoint import BEFORE, FILE, Checkpoint
+from cosim.engine.store.checkpoint import Checkpoint
 from cosim.protocols import LatencyOptimal
 from cosim.radio import EveryEdgeRound, OverTheAir
 from cosim.records.tables import TABLES
+from cosim.results.checkpoint_file import BEFORE, FILE
 from scenarios.command_line import main
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")

@@ -21,7 +21,6 @@ from cosim import (
     run,
 )
 from cosim.ends import AfterUpdates
-from cosim.engine.store.results import Result
 from cosim.protocols import (
     AsynchronousTraining,
     ConstantConcurrency,
@@ -32,6 +31,7 @@ from cosim.protocols import (
     WholeCells,
 )
 from cosim.records.rows import END_OF_RUN
+from cosim.results.result import Result
 from cosim.testing.laws.tables import BrokenLaw, versions_age_what_is_in_flight
 
 CLIENTS = ClientTraining(num_local_steps=STEPS, local=Sgd(batch_size=10))

@@ -13,8 +13,8 @@ import worlds
 
 from cosim import AfterRounds, AfterVersions, ClientTraining, FedAsync, FedBuff, HFedAvg, Sgd, evolve, run
 from cosim.ends import EveryVersions
-from cosim.engine.store.results import Result
 from cosim.protocols import Constant, ConstantConcurrency, Dispatched, GeneralisedAsync, TimeTriggered
+from cosim.results.result import Result
 from cosim.training import Proximal
 from cosim.waiting import AtLeast, FirstK
 

@@ -18,9 +18,9 @@ import models
 from cosim import AfterVersions, ClientTraining, FedAsync, FedBuff, FixedShares, evolve, run
 from cosim.configuration import part
 from cosim.ends import EveryVersions
-from cosim.engine.store.results import Result
 from cosim.protocols import Constant, Hinge, Polynomial
 from cosim.protocols.asynchronous.port import Asynchronous
+from cosim.results.result import Result
 from cosim.training import LocalTraining
 
 pytestmark = pytest.mark.quick

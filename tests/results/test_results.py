@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cosim import Result
-from cosim.engine.store.results import AtTarget
 from cosim.records import Measure
 from cosim.records.rows import Evaluation
-from cosim.records.summary import Summary
 from cosim.records.tables import TABLES
+from cosim.results.result import AtTarget
+from cosim.results.summary import Summary
 
 pytestmark = pytest.mark.quick
 

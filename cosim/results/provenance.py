@@ -1,7 +1,7 @@
 """Provenance: where a run's numbers come from, as its folder says in `provenance.json`.
 
 Nothing in here enters a table. A folder of a newer cosim is refused by it, and so are runs of a study by
-another cosim than its others (`cosim.engine.store.versions`). A file that is damaged is a warning.
+another cosim than its others (`cosim.results.versions`). A file that is damaged is a warning.
 """
 
 import hashlib
@@ -17,8 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cosim.engine.store.unreadable import Unreadable
 from cosim.files.on_disk import read_json, shown, write_json
+from cosim.results.unreadable import Unreadable
 
 FILE = "provenance.json"
 CHANGES = "+changes"
@@ -132,7 +132,7 @@ def _commit() -> str | None:
 
     As they are when a process first runs a system: what it has loaded stays.
     """
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
     try:
@@ -145,7 +145,7 @@ def _commit() -> str | None:
 @cache
 def _code() -> str:
     """Hash (SHA-256) of the Python files of cosim, by their names and contents."""
-    root, found = Path(__file__).resolve().parents[2], hashlib.sha256()
+    root, found = Path(__file__).resolve().parents[1], hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         found.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes() + b"\0")
     return found.hexdigest()

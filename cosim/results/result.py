@@ -27,15 +27,15 @@ from typing_extensions import override
 from cosim.configuration import checked_call
 from cosim.configuration.port import Picture
 from cosim.display.short_tables import in_a_line, table
-from cosim.engine.store.checkpoint import Checkpoint
-from cosim.engine.store.provenance import check_version, noted
-from cosim.engine.store.row_groups import RowGroups
-from cosim.engine.store.unreadable import Unreadable
 from cosim.files.on_disk import checksum, place, read_json, shown
 from cosim.names import CLOUD
 from cosim.records.rows import UP, are_as_good
-from cosim.records.summary import COMPLETE, NO_VERSION, SUMMARY, Summary, summary_of
-from cosim.records.tables import SEEDS, TABLES, Tables, file_of, of_direction, read_table
+from cosim.records.tables import SEEDS, TABLES
+from cosim.results.checkpoint_file import learned_in
+from cosim.results.provenance import check_version, noted
+from cosim.results.summary import COMPLETE, NO_VERSION, SUMMARY, Summary, summary_of
+from cosim.results.tables import Tables, file_of, of_direction, read_table
+from cosim.results.unreadable import Unreadable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,30 +204,7 @@ class Result:
         """
         if self.learned is not None or self.folder is None:
             return self.learned
-        checkpoint = Checkpoint.load(self.folder)
-        return None if checkpoint is None else checkpoint.learned
-
-    @classmethod
-    def of(
-        cls,
-        rows: RowGroups,
-        config: dict[str, Any],
-        status: str,
-        time_s: float,
-        kept_version: int = NO_VERSION,
-        accuracies: NDArray[np.float64] | None = None,
-    ) -> "Result":
-        """Result of a run so far, in its folder where it has one.
-
-        Args:
-            kept_version: Of the model that it keeps.
-            accuracies: Of that model on the test share of each client; None if clients have none.
-
-        Raises:
-            ConfigurationError: A file cannot be written.
-        """
-        tables, summary = rows.save(status, time_s, kept_version, accuracies)
-        return cls(config=config, summary=summary, folder=rows.folder, tables=tables)
+        return learned_in(self.folder)
 
     @classmethod
     @checked_call

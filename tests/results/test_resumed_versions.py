@@ -9,8 +9,8 @@ from fixtures.fixes import has_fix
 
 import cosim
 from cosim import ConfigurationError
-from cosim.engine.store import provenance
-from cosim.engine.store.versions import Version
+from cosim.results import provenance
+from cosim.results.versions import Version
 from scenarios.command_line.commands import exit_code
 
 SYSTEM = worlds.alike(2, 2, end=cosim.AfterRounds(num_global_rounds=2))

@@ -10,7 +10,7 @@ lines move a number.
 Scope and limitations: other packages do not count; `provenance.json` has their versions. A run that does not
 say its code counts as none.
 
-Validation: tests/studies/test_study_versions.py, tests/engine/store/test_resumed_versions.py.
+Validation: tests/studies/test_study_versions.py, tests/results/test_resumed_versions.py.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ from typing import Any
 
 import attrs
 
-from cosim.engine.store.provenance import FILE, software
 from cosim.files.on_disk import read_json
+from cosim.results.provenance import FILE, software
 
 DIGITS = 8
 """Of a hash in a message or on a page."""
