@@ -5,8 +5,9 @@ Usage::
     python -m benchmarks.house
     python -m benchmarks.house path/of/a/checkout -v
 
-Lines by room; yes/no flags on ports; look-ups of what a class overrides; methods that only forward; circles
-of files; imports from parts to the engine, and from the engine to kinds; the five longest functions.
+Lines by room, and of the kernel; yes/no flags on ports; look-ups of what a class overrides; methods that only
+forward; circles of files; imports from parts to the engine, and from the engine to kinds; the five longest
+functions.
 
 A *port* is a class that derives from `Port` itself; a *kind* derives from a port, directly or over others.
 *Parts* are files below the rooms `PARTS`; the *engine* is what `ENGINE` names. Type-only imports count as
@@ -26,7 +27,31 @@ from typing import NamedTuple
 
 ENGINE = ("engine", "networks")
 """Modules below cosim that make up the engine, with what is below them."""
-PARTS = ("codecs", "data", "devices", "ends", "jobs", "links", "protocols", "queues", "radio")
+KERNEL = (
+    "clock",
+    "configuration",
+    "doors",
+    "engine",
+    "files",
+    "names",
+    "recording",
+    "records",
+    "units",
+    "values",
+)
+"""The base and the engine: what anyone who changes the engine must know."""
+PARTS = (
+    "client_values",
+    "codecs",
+    "data",
+    "devices",
+    "ends",
+    "jobs",
+    "links",
+    "protocols",
+    "queues",
+    "radio",
+)
 PARTS = (*PARTS, "schedules", "selection", "server_updates", "tasks", "topology", "training", "waiting")
 """Rooms that hold parts."""
 
@@ -124,6 +149,11 @@ class House:
             if not new:
                 return frozenset(found)
             found |= new
+
+    def kernel(self) -> int:
+        """Lines of the base and the engine."""
+        own = [path for name, path in self.files.items() if name.split(".")[1:2] in [[one] for one in KERNEL]]
+        return sum(len(path.read_text().splitlines()) for path in own)
 
     def lines(self) -> Mapping[str, int]:
         """Room -> lines of its files."""
@@ -252,7 +282,7 @@ def main(root: Path) -> None:
     """Print the numbers of a checkout."""
     house = House(root)
     lines = house.lines()
-    print(f"lines: {sum(lines.values()):,}")
+    print(f"lines: {sum(lines.values()):,}, of the kernel {house.kernel():,}")
     print("  " + ", ".join(f"{room} {num:,}" for room, num in sorted(lines.items(), key=lambda of: -of[1])))
     for name, found in (
         ("yes/no flags on ports", house.flags()),

@@ -14,7 +14,7 @@ part, and, if the largest label is not the last class, the number of classes. A 
 labels as arrays, or anything with a length whose items are such pairs, like torch's data sets (`Dataset.of`).
 Samples keep their shape, so a network gets pictures unchanged. Labels that are whole numbers are classes;
 other labels are quantities to be predicted. Draws that the function makes from global generators follow from
-the run's seed (`cosim.engine.learning.loading`).
+the run's seed (`cosim.data.loading`).
 
 Scope and limitations: everything is in memory; a torch data set is read once, so its random transforms are
 drawn once and not in every epoch. Reading a configuration imports no module, and a file names only functions

@@ -13,11 +13,11 @@ from cosim.configuration import ConfigurationError, check_reloads
 from cosim.configuration.port import pictures_of
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
+from cosim.data.loading import Loaded, load
 from cosim.display.progress import Show, progress_of, say
 from cosim.ends.port import End
 from cosim.engine.clients.described import Described
 from cosim.engine.clients.rest import rest_rows
-from cosim.engine.learning.loading import Loaded, load
 from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.run.clock import HowPlayed
 from cosim.engine.run.ground import ground_of

@@ -14,10 +14,10 @@ import worlds
 
 import cosim
 from cosim.configuration import part
+from cosim.data import loading
 from cosim.data.dataset import Dataset
+from cosim.data.loading import load
 from cosim.data.split_data import SplitData
-from cosim.engine.learning import loading
-from cosim.engine.learning.loading import load
 from cosim.own_code.global_generators import asked_for_randomness
 
 NUM = 400

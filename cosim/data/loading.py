@@ -9,7 +9,7 @@ what has asked the system for randomness.
 Scope and limitations: what takes long to load and draws from the time, or from `random.Random()`, is not
 found here. But a hash of the samples is kept with a run (`provenance.json`), which goes on with no others.
 
-Validation: tests/engine/learning/test_loading.py.
+Validation: tests/data/test_loading.py.
 """
 
 import hashlib
