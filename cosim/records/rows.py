@@ -4,11 +4,10 @@ Everything reported about a run (latency, energy, dropped updates, bits) is read
 """
 
 import math
-import typing
 from collections.abc import Mapping
 from functools import reduce
 from operator import and_
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from cosim.configuration import ConfigurationError
 
@@ -368,39 +367,6 @@ def are_as_good(measures: Mapping[str, Measure], scores: Mapping[str, Any], targ
     """
     column, measure = next(iter(measures.items()))
     return measure.is_as_good(scores[column], target) & are_sound(measures, scores)
-
-
-R = TypeVar("R")
-
-
-def from_json(kind: type[R], values: Any) -> R:
-    """Record from a JSON object, or from a JSON list of its values.
-
-    Raises:
-        ValueError: A field without a default is missing, is unknown, or has a value of another type.
-    """
-    kinds = typing.get_type_hints(kind)
-    names = list(kinds)
-    found = dict(zip(names, values, strict=False)) if isinstance(values, list) else values
-    needed = kinds.keys() - getattr(kind, "_field_defaults", {})
-    if not isinstance(found, dict) or len(values) > len(names) or not needed <= found.keys() <= kinds.keys():
-        raise ValueError(f"{kind.__name__} has other fields than {', '.join(names)}")
-    return kind(
-        **{name: _typed(kinds[name], given, f"{kind.__name__}.{name}") for name, given in found.items()}
-    )
-
-
-def _typed(kind: Any, value: Any, where: str) -> Any:
-    """Value, which must be of a type."""
-    if typing.get_origin(kind) is not None:
-        _, inner = typing.get_args(kind)
-        if isinstance(value, dict):
-            return {name: _typed(inner, part, f"{where}.{name}") for name, part in value.items()}
-    elif hasattr(kind, "_fields"):
-        return from_json(kind, value)
-    elif type(value) in ((float, int) if kind is float else (kind,)):
-        return value
-    raise ValueError(f"{where} is {value!r:.40}")
 
 
 Row = (

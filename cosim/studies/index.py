@@ -13,8 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cosim.records.rows import Measure, from_json
+from cosim.records.rows import Measure
 from cosim.records.tables import TABLES
+from cosim.results.from_json import from_json
 
 _FILES = ("config.json", "summary.json", *(f"{table}.parquet" for table in TABLES))
 _TABLE = "table"

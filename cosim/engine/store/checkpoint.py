@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.engine.store.kept_model import LAST
-from cosim.records.rows import Evaluation, from_json
+from cosim.records.rows import Evaluation
 from cosim.results.checkpoint_file import FILE, beginning_with, damaged, read, write
+from cosim.results.from_json import from_json
 from cosim.values.pending import PendingModel, PendingUpdate, PendingValue
 
 if TYPE_CHECKING:
