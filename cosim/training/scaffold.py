@@ -31,8 +31,8 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from cosim.configuration import part
+from cosim.training.companions import CompanionsHeldBack
 from cosim.training.sgd import Sgd
-from cosim.values.companions import CompanionsHeldBack
 from cosim.values.pending import PendingModel
 from cosim.values.submodels import NetworkShape, Shapes
 

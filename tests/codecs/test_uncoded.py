@@ -9,15 +9,8 @@ from torch import nn
 import cosim
 from cosim import Never
 from cosim.engine.learning.learner import Learner
-from cosim.values.combinations import (
-    Change,
-    ReceivedModel,
-    accumulate,
-    mean,
-    mean_of_models,
-    mixed,
-    moved_along,
-)
+from cosim.protocols.asynchronous.changes import Change, mixed, moved_along
+from cosim.values.combinations import ReceivedModel, accumulate, mean, mean_of_models
 from cosim.values.pending import PendingUpdate
 
 DATA = loaded(cosim.data.Synthetic())

@@ -18,8 +18,8 @@ from cosim.names import client_name, personal_of
 from cosim.networks.personal import with_personal
 from cosim.system.needs import kept_values_of
 from cosim.testing import check_system
+from cosim.training.companions import CompanionsHeldBack
 from cosim.training.programs.sgd_steps import mini_batches
-from cosim.values.companions import CompanionsHeldBack
 from cosim.values.submodels import NetworkShape
 
 RATE, BATCH, ROUNDS = 0.1, 10, 3

@@ -17,9 +17,9 @@ from cosim.engine.store.checkpoint import Checkpoint
 from cosim.names import client_name
 from cosim.testing import check_system
 from cosim.training import Scaffold
+from cosim.training.companions import CompanionsHeldBack
 from cosim.training.port import LocalTraining
 from cosim.training.programs.sgd_steps import mini_batches
-from cosim.values.companions import CompanionsHeldBack
 from cosim.values.pending import StoredModel
 from cosim.values.submodels import NetworkShape
 from scenarios.papers.rawhfl import RawHfl

@@ -20,12 +20,12 @@ from cosim.configuration import ConfigurationError
 from cosim.engine.servers.flights import Flights
 from cosim.jobs.cell import Availability
 from cosim.names import by_number
+from cosim.protocols.asynchronous.changes import Change
 from cosim.protocols.asynchronous.rule import Arrival, Rule
 from cosim.protocols.asynchronous.starts import Idle
 from cosim.protocols.asynchronous.trainee import Flight, Trainee
 from cosim.records.rows import Applied, Version
 from cosim.schedules.port import in_rounds
-from cosim.values.combinations import Change
 from cosim.values.pending import PendingModel
 
 MANY_JOBS, MANY_EACH = 100_000, 100

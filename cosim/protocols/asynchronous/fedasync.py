@@ -19,13 +19,13 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.configuration import a_share, knob, part, positive
+from cosim.protocols.asynchronous.changes import mixed
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.staleness import Polynomial, Staleness
 from cosim.protocols.asynchronous.trainers import ClientTraining, Trainers
 from cosim.schedules.port import Rate
 from cosim.training.sgd import Proximal
-from cosim.values.combinations import mixed
 from cosim.values.pending import PendingModel
 
 

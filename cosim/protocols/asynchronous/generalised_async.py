@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.configuration import knob, part, positive
+from cosim.protocols.asynchronous.changes import moved_along
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.starts import Dispatched
 from cosim.schedules.port import Rate
-from cosim.values.combinations import moved_along
 from cosim.values.pending import PendingModel
 
 

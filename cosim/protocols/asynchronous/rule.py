@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from cosim.protocols.asynchronous.changes import Change
 from cosim.protocols.asynchronous.starts import Starts
-from cosim.values.combinations import Change
 from cosim.values.pending import PendingModel
 
 

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from typing_extensions import override
 
 from cosim.configuration import knob, lasting, part
+from cosim.protocols.asynchronous.changes import moved_along
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.protocols.asynchronous.staleness import Constant, Staleness
-from cosim.values.combinations import moved_along
 from cosim.values.pending import PendingModel
 
 

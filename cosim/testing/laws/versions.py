@@ -1,11 +1,11 @@
 """Versions: what an asynchronous protocol says of the weights of updates is what it has used."""
 
 from cosim.configuration.port import parts_of
+from cosim.protocols.asynchronous.changes import Change
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.system.system import System
 from cosim.testing.laws.tables import broken
-from cosim.values.combinations import Change
 
 MOST_UPDATES = 100
 """A protocol that wants more for a version is not tried."""
