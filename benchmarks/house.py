@@ -39,7 +39,7 @@ KERNEL = (
     "units",
     "values",
 )
-"""The base and the engine: what anyone who changes the engine must know."""
+"""The base and the engine: a change of the engine needs these and no more."""
 PARTS = (
     "client_values",
     "codecs",
