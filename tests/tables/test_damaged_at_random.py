@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables.test_every_reader import CLIENTS, READERS
+from test_every_reader import CLIENTS, READERS
 
 import cosim
 from cosim.clock.simulation import Simulation

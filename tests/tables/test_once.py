@@ -9,6 +9,8 @@ import pytest
 from cosim.tables import once as module
 from cosim.tables.once import once
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def calls() -> list[str]:

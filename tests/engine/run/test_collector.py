@@ -9,6 +9,8 @@ import cosim
 from cosim.engine.run.collector import MOST_YOUNG, rare_collections
 from cosim.testing import small_system
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(autouse=True)
 def threshold():
