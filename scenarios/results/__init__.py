@@ -22,7 +22,7 @@ from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO
 from scenarios.results import inventory
 from scenarios.results.across import claims_across
 from scenarios.results.reproductions import Told, how, is_quick, reproduction_of
-from scenarios.results.table import table
+from scenarios.results.table import line, table
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
 COMMAND = "python -m scenarios.results"
@@ -80,7 +80,7 @@ def take_in(folder: Path) -> tuple[list[str], list[str]]:
     left = sorted(name for name, (_, told) in found.items() if is_quick(told) and _is_kept_in_full(name))
     taken = sorted(found.keys() - left)
     for name in taken:
-        _check(*found[name])
+        check(*found[name])
     FOLDER.mkdir(exist_ok=True)
     for name in taken:
         for ending in ENDINGS:
@@ -97,7 +97,7 @@ def _is_kept_in_full(name: str) -> bool:
     return path.exists() and not is_quick(read_json(path))
 
 
-def _check(path: Path, told: Told) -> None:
+def check(path: Path, told: Told) -> None:
     """Refuse a figure that cannot be repeated, or that does not say whose its claims are."""
     for commit in told["commits"]:
         if str(commit).endswith(CHANGES):
@@ -147,7 +147,7 @@ def pages() -> dict[Path, str]:
 
 def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
     """The first page: every figure in a line."""
-    lines = [*HEAD.splitlines(), f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
+    lines = [*HEAD.splitlines(), line(COLUMNS), "|---" * len(COLUMNS) + "|"]
     for paper, figures in by_paper.items():
         for told in figures:
             name = told["figure"]
@@ -158,7 +158,7 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
             cells += [f"{own.count(COMES_OUT)} of {len(own)}" if own else ""]
             cells += [str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told)]
             cells += [f"{told['core_hours']:.2g}"]
-            lines.append(f"| {' | '.join(cells)} |")
+            lines.append(line(cells))
     missing = sorted(
         set(catalogue("reproduce"))
         - {told["figure"] for own in by_paper.values() for told in own}
@@ -239,7 +239,7 @@ def claim_tables(told: Told) -> Iterator[str]:
     """Claims of the paper, and ours, each kind in a table."""
     for words, claims in zip(("the paper says", "ours, not the paper's"), _by_origin(told), strict=True):
         if claims:
-            yield f"| {words} | here | verdict |"
+            yield line((words, "here", "verdict"))
             yield "|---|---|---|"
             yield from map(row, claims)
             yield ""
@@ -252,7 +252,7 @@ def row(claim: Told) -> str:
     )
     if claim["verdict"] == NOT_PLAYED:
         here = how(claim)
-    return f"| {claim['paper']} | {here} | {claim['verdict']} |".replace("\n", " ")
+    return line((claim["paper"], here, claim["verdict"])).replace("\n", " ")
 
 
 def _range(quantity: Told) -> tuple[float, float]:

@@ -4,7 +4,7 @@ Columns before `seed` say what was run, those behind it what came out. Rows that
 one row, their means with 95 % intervals.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from cosim.units import SUFFIXES
 from scenarios.reproduce.claims import interval_of
 
 MOST_ROWS = 12
+BAR = r"\|"
 
 
 def table(path: Path) -> Iterator[str]:
@@ -24,10 +25,10 @@ def table(path: Path) -> Iterator[str]:
     if len(frame.drop_duplicates(keys)) > MOST_ROWS:
         return
     shown = over_seeds(frame, keys)
-    yield f"| {' | '.join(map(heading, shown.columns))} |"
+    yield line(map(heading, shown.columns))
     yield "|" + "---|" * len(shown.columns)
     for cells in shown.itertuples(index=False, name=None):
-        yield f"| {' | '.join(cells)} |"
+        yield line(cells)
 
 
 def over_seeds(frame: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
@@ -46,6 +47,11 @@ def in_words(values: np.ndarray) -> str:
     found = interval_of(values)
     mean, has_width = cell(found.estimate), found.low < found.high
     return f"{mean} [{found.low:.3g}, {found.high:.3g}]" if has_width else mean
+
+
+def line(cells: Iterable[str]) -> str:
+    """A row of a Markdown table; bars within cells are no edges of them."""
+    return f"| {' | '.join(text.replace('|', BAR) for text in cells)} |"
 
 
 def cell(value: object) -> str:

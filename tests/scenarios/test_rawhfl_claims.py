@@ -13,12 +13,12 @@ import pandas as pd
 import pytest
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from played_here import NO, NOISY, YES, claimed, each_seed, ends, verdicts, wrong
+from played_here import NO, NOISY, YES, claimed, each_seed, ends, played_here, verdicts, wrong
 
 import cosim
 from cosim.results.summary import Summary
 from scenarios.papers.rawhfl import RawHfl
-from scenarios.reproduce.rawhfl import figures, tables
+from scenarios.reproduce.rawhfl import backhaul, figures, tables
 from scenarios.reproduce.rawhfl.figures import V_RANGE, Options
 
 FIGURES = {
@@ -26,6 +26,8 @@ FIGURES = {
     for name in (*(f"fig{number}" for number in range(5, 11)), "table2", "table3", "table4")
 }
 Patch = pytest.MonkeyPatch
+S = 33 * 219_648
+"""Bits of an update."""
 Measure = Callable[[str, tuple[float, ...], int], float]
 """Of an algorithm, a law of v and a seed."""
 Row = tuple[str, bool, bool, float]
@@ -655,6 +657,15 @@ def made_up_table(monkeypatch: Patch, ends: dict[str, Any], spent: dict[str, Any
     makes_up(monkeypatch, accuracy, of(SPENT | spent, 3.0), reaches_at=0.5)
     shares = {"Top-Popular": (0.06, 0.3), "central SGD": (0.7, 1.0), "H-FedAvg-M1": (0.13, 0.2)}
     with_ranks(tables, shares, monkeypatch)
+    with_backhaul(monkeypatch)
+
+
+def with_backhaul(monkeypatch: Patch) -> None:
+    """Lets tables take bits over the backhaul for measured: s, and of FedAvg-UB 12 s."""
+    monkeypatch.setattr(backhaul, "play_all", each_seed(lambda label, system: label))
+    monkeypatch.setattr(
+        backhaul, "backhaul_bits", lambda label: S * (12 if label.startswith("FedAvg") else 1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -725,6 +736,7 @@ def test_every_row_of_a_table_is_held_against_the_papers(
         own = spent if energy_j is None else spent | {name: energy_j}
         makes_up(monkeypatch, of({}, 0.7), of(own | {"exact, Z=4": 0.05}))
         with_ranks(tables, shares, monkeypatch)
+        with_backhaul(monkeypatch)
         found = missed("table3", options)[1]
         own_words = {words: verdict for words, verdict in found.items() if words.startswith(f"{name}: ")}
         by_kind = {"accuracy" in words: verdict for words, verdict in own_words.items()}
@@ -793,6 +805,8 @@ def test_tables_have_the_papers_numbers_beside(
         unmeasured = algorithm in ("central SGD", "Top-Popular")
         spent = math.nan if unmeasured else SPENT.get(str(algorithm), 3.0)
         assert row["edge_round_j"] == pytest.approx(spent, nan_ok=True)
+        sent = math.nan if unmeasured else 12 * S if algorithm == "FedAvg-UB" else S
+        assert row["backhaul_bits"] == pytest.approx(sent, nan_ok=True)
     accuracies = {"Top-Popular": 0.06, "central SGD": 0.7, "H-FedAvg-M1": 0.13}
     for algorithm, accuracy in table["accuracy"].items():
         assert accuracy == pytest.approx(accuracies.get(str(algorithm), 0.4))
@@ -800,4 +814,14 @@ def test_tables_have_the_papers_numbers_beside(
     assert f"rawhfl-{name}: K = 100, 2 seeds" in printed
     line = next(line for line in printed.splitlines() if line.startswith("│ H-FedAvg-M1"))
     cells = [cell.strip() for cell in line.split("│")[1:-1]]
-    assert cells == ["H-FedAvg-M1", "0.1300 ± 0.0000", f"{of_paper[name][4]:.4g}", "3", "1.226"]
+    assert cells == ["H-FedAvg-M1", "0.1300 ± 0.0000", f"{of_paper[name][4]:.4g}", "3", "1.226", "7.248"]
+
+
+def test_bits_over_the_backhaul_of_a_table_are_counted_on_the_clock(monkeypatch: Patch) -> None:
+    """In every row of its algorithm and seed; what is in one place sends none."""
+    monkeypatch.setattr(backhaul, "play_all", played_here())
+    algorithms = ["H-FedAvg-UB", "FedAvg-UB", "Top-Popular"]
+    table = pd.DataFrame({"algorithm": algorithms, "seed": 1, "accuracy": [0.3, 0.2, 0.1]})
+    completed = tables.completed(table, Options(seeds=1))
+    assert list(completed["accuracy"]) == [0.3, 0.2, 0.1]
+    assert list(completed["backhaul_bits"]) == pytest.approx([S, 12 * S, math.nan], rel=1e-9, nan_ok=True)

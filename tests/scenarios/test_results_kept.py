@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -10,6 +11,7 @@ from scipy import stats
 import cosim
 from scenarios import results
 from scenarios.reproduce.claims import Claim, Quantity
+from scenarios.reproduce.rawhfl.figures import Options as RawHflOptions
 from scenarios.results import __main__ as command
 from scenarios.results import judge
 
@@ -163,6 +165,12 @@ def test_a_page_says_what_was_asked(table_kept):
     assert "| b | it: 2 [1, 3] (asked: below 0.25) | comes out |" in lines
 
 
+def test_bars_in_a_claim_are_no_edges_of_its_cells(table_kept):
+    table_kept(pd.DataFrame({"x": range(99), "seed": 0}))
+    (row,) = (row for row in results.section(told([claimed("sends s |U| bits")])) if "sends" in row)
+    assert row.startswith(r"| sends s \|U\| bits | it: 2")
+
+
 def test_a_claim_that_is_not_played_has_its_command(table_kept):
     table_kept(pd.DataFrame({"x": range(99), "seed": 0}))
     how = {"command": "cosim reproduce hist-fig4 --paper-scale", "core_hours": 12.34}
@@ -174,7 +182,7 @@ def test_a_claim_that_is_not_played_has_its_command(table_kept):
     assert [cell.strip() for cell in line.strip("|").split("|")][1:6] == ["2", "1", "", "", "1"]
 
 
-@pytest.mark.parametrize("name", judge.names())
+@pytest.mark.parametrize("name", judge.names("claims_in"))
 def test_kept_claims_are_the_ones_of_today(name):
     """Claims that follow from the table: if words, range or origin have changed, they are judged again."""
     again = json.loads(json.dumps(judge.judged(name)["claims"]))
@@ -184,6 +192,38 @@ def test_kept_claims_are_the_ones_of_today(name):
 def test_figures_whose_claims_need_runs_are_not_judged_again():
     with pytest.raises(cosim.ConfigurationError, match=r"hist-fig4: its claims need its runs. Use one of"):
         judge.judged("hist-fig4")
+
+
+def test_a_table_is_completed_with_columns_that_need_no_learning(kept, monkeypatch):
+    """By the code of a commit, which stands beside the runs' own; what was there stays to the last digit."""
+    asked = []
+
+    def completed(table, options):
+        asked.append((options.reading, list(options.every_seed)))
+        return table.assign(backhaul_bits=7.0)
+
+    name = "rawhfl-table2-printed"
+    module = SimpleNamespace(completed=completed, Options=RawHflOptions)
+    monkeypatch.setattr(judge, "find", lambda command, name: module)
+    monkeypatch.setattr(judge, "FOLDER", kept)
+    monkeypatch.setattr(judge, "provenance", lambda *_: {"commit": "def"})
+    command = "cosim reproduce rawhfl-table2 --reading printed --seeds 2"
+    kept.mkdir()
+    (kept / f"{name}.json").write_text(
+        json.dumps({"figure": name, "command": command, "commits": ["abc"], "claims": []})
+    )
+    pd.DataFrame({"algorithm": "a", "seed": [1], "accuracy": [0.1 + 0.2]}).to_csv(
+        kept / f"{name}.csv", index=False
+    )
+    monkeypatch.setattr(judge.__main__, "pages", dict)
+    judge.main([name])
+    assert asked == [("printed", [1, 2])]
+    assert json.loads((kept / f"{name}.json").read_text())["commits"] == ["abc", "def"]
+    written = "algorithm,seed,accuracy,backhaul_bits\na,1,0.30000000000000004,7.0\n"
+    assert (kept / f"{name}.csv").read_text() == written
+    monkeypatch.setattr(judge, "provenance", lambda *_: {"commit": "def+changes"})
+    with pytest.raises(SystemExit, match="must be without"):
+        judge.main([name])
 
 
 def test_claims_of_ours_stand_and_count_by_themselves(table_kept):

@@ -34,7 +34,7 @@ DROPOUT = Claim(
     paper="with the dropout of the authors' code: HIST gets worse at N = 8",
     is_ours=True,
     command="cosim reproduce hist-fig5-dropout",
-    core_hours=1.6,
+    core_hours=0.7,
 )
 
 

@@ -8,7 +8,7 @@ all send the model once.
 cosim reproduce rawhfl-backhaul --quick
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -19,10 +19,9 @@ from typing_extensions import override
 import cosim
 from analysis.plots import COLOURS
 from scenarios.reproduce.claims import Claim, Floats, Quantity
-from scenarios.reproduce.figures import every_run, play_all
+from scenarios.reproduce.figures import Runs, every_run, play_all
 from scenarios.reproduce.rawhfl import figures
-from scenarios.reproduce.rawhfl.figures import FOLDER, Lengths, system_of
-from scenarios.reproduce.shown import tell
+from scenarios.reproduce.rawhfl.figures import FOLDER, system_of, write
 
 __all__ = ["Options", "main"]
 
@@ -40,7 +39,7 @@ HIERARCHICAL = ("RawHFL, Z=4", "H-FedAvg-M2", "H-FedAvg-UB")
 
 
 @attrs.frozen(kw_only=True)
-class Options(Lengths):
+class Options(figures.Options):
     """How much is run.
 
     Attributes:
@@ -57,10 +56,7 @@ class Options(Lengths):
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    base = figures.Options(seed=options.seed, num_global_rounds=options.rounds)
-    systems = {name: over_backhaul(name, base) for name in (SINGLE, *HIERARCHICAL)}
-    played = play_all(FOLDER, {f"{name}, over a backhaul": own for name, own in systems.items()}, options)
-    of = dict(zip(systems, played.values(), strict=True))
+    of = played((SINGLE, *HIERARCHICAL), options)
     table = pd.DataFrame(
         {
             "algorithm": name,
@@ -72,7 +68,14 @@ def main(options: Options) -> int:
         for seed, result in zip(options.every_seed, results, strict=True)
     )
     of_seeds = {str(name): own["backhaul_bits"].to_numpy() for name, own in table.groupby("algorithm")}
-    return tell(FIGURE, options, claims(of_seeds), table, drawn(table), every_run(of), folder=FOLDER)
+    return write(FIGURE, options, table, drawn(table), claims(of_seeds), every_run(of))
+
+
+def played(algorithms: Iterable[str], options: figures.Options) -> Runs:
+    """Algorithms with a backhaul of a finite rate, timing only; results by algorithm, one for each seed."""
+    labels = {name: f"{name}, K={options.rounds}, {options.reading}, over a backhaul" for name in algorithms}
+    runs = play_all(FOLDER, {label: over_backhaul(name, options) for name, label in labels.items()}, options)
+    return {name: runs[label] for name, label in labels.items()}
 
 
 def over_backhaul(algorithm: str, options: figures.Options) -> cosim.System:

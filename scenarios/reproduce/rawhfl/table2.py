@@ -5,8 +5,9 @@ cosim reproduce rawhfl-table2 --quick
 
 from scenarios.reproduce.rawhfl import tables
 from scenarios.reproduce.rawhfl.figures import Options
+from scenarios.reproduce.rawhfl.tables import completed
 
-__all__ = ["Options", "main"]
+__all__ = ["Options", "completed", "main"]
 
 PAPER = {
     "RawHFL, Z=2": 0.2994,

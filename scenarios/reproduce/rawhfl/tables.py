@@ -3,11 +3,13 @@
 The paper's captions say K = 400; their energies belong to 400 edge rounds, K = 100 with E = 4, so energies
 are compared per edge round (FedAvg-UB has one in a global round). Accuracies are means over users, the
 numbers behind +- standard deviations over users, in the mean over the seeds; the paper does not say what its
-own are over, and for its energies they can only be over trials.
+own are over, and for its energies they can only be over trials. Bits over the backhaul, which the paper gives
+in its text, are of a base station and a global round; `rawhfl-backhaul` has the claims on them.
 """
 
 from typing import Any
 
+import attrs
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -17,6 +19,7 @@ from analysis.plots import COLOURS
 from cosim.display.words import in_words
 from scenarios.command_line.console import console
 from scenarios.reproduce.claims import Claim, Floats, Quantity, interval_of
+from scenarios.reproduce.rawhfl import backhaul
 from scenarios.reproduce.rawhfl.fig7 import savings
 from scenarios.reproduce.rawhfl.fig9 import like_upper_bound
 from scenarios.reproduce.rawhfl.figures import (
@@ -45,6 +48,10 @@ PAPER_EDGE_ROUND_J = {
 """Energy of an edge round, all cells together, of all three tables."""
 POPULAR = 0.03
 """Accuracy that is near the paper's of Top-Popular, which the mean of v hardly moves. [no source]"""
+IN_ONE_PLACE = ("central SGD", "Top-Popular")
+"""Rows without clients, which send nothing and whose energy is not asked."""
+BACKHAUL_ROUNDS = 2
+"""Global rounds of which the backhaul is measured, as all are alike."""
 
 
 def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, float]) -> int:
@@ -66,8 +73,7 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
             of_users = [label_ranks(result) for result in runs.of[name]]
         of_seeds = [(ranks == 0).mean(axis=1) for ranks in of_users]
         accuracies = np.array([of_seed.mean() for of_seed in of_seeds])
-        is_on_devices = name not in ("central SGD", "Top-Popular")
-        energies_j = runs.edge_round_j(name) if is_on_devices else np.full(len(of_seeds), np.nan)
+        energies_j = np.full(len(of_seeds), np.nan) if name in IN_ONE_PLACE else runs.edge_round_j(name)
         rows += [
             {
                 "algorithm": name,
@@ -82,7 +88,7 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
         ]
         if name in paper and options.rounds >= 100:
             entries += entries_of(name, accuracies, paper[name], runs)
-    table = pd.DataFrame(rows)
+    table = completed(pd.DataFrame(rows), options)
     console.print(shown(figure, options, table))
     claims = [
         *like_upper_bound(runs),
@@ -91,6 +97,21 @@ def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, f
         *beyond_rawhfl(runs),
     ]
     return write(figure, options, table, drawn(table), claims, runs.all)
+
+
+def completed(table: pd.DataFrame, options: Options) -> pd.DataFrame:
+    """A table with the bits over the backhaul, from runs without learning."""
+    short = attrs.evolve(options, num_global_rounds=BACKHAUL_ROUNDS)
+    names = [name for name in table["algorithm"].unique() if name not in IN_ONE_PLACE]
+    bits = pd.Series(
+        {
+            (name, seed): backhaul.backhaul_bits(result)
+            for name, results in backhaul.played(names, short).items()
+            for seed, result in zip(options.every_seed, results, strict=True)
+        }
+    )
+    keys = pd.MultiIndex.from_frame(table[["algorithm", "seed"]])
+    return table.assign(backhaul_bits=bits.reindex(keys).to_numpy())
 
 
 def beyond_rawhfl(runs: Runs) -> list[Claim]:
@@ -151,10 +172,12 @@ def shown(figure: str, options: Options, table: pd.DataFrame) -> Table:
     seeds = in_words("num_seeds", len(options.every_seed))
     words = f"{seeds}; accuracy ± spread over users"
     printed = Table(title=f"{figure}: K = {options.rounds}, {words}")
-    for heading in ("algorithm", "accuracy", "the paper's", "J per edge round", "the paper's"):
+    headings = ("algorithm", "accuracy", "the paper's", "J per edge round", "the paper's", "backhaul, Mbit")
+    for heading in headings:
         printed.add_column(heading, justify="left" if heading == "algorithm" else "right", no_wrap=True)
     columns = ["accuracy", "over_users", "paper_accuracy", "edge_round_j", "paper_edge_round_j"]
-    means = table.groupby("algorithm", sort=False)[columns].mean()
+    means = table.groupby("algorithm", sort=False)[[*columns, "backhaul_bits"]].mean()
+    means["backhaul_bits"] /= 1e6
     for name, accuracy, over_users, *others in means.itertuples(name=None):
         values = ("-" if np.isnan(value) else f"{value:.4g}" for value in others)
         printed.add_row(name, f"{accuracy:.4f} ± {over_users:.4f}", *values)

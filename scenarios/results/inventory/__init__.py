@@ -14,6 +14,7 @@ from scenarios.results.inventory.items import named
 from scenarios.results.inventory.places import link
 from scenarios.results.inventory.rows import STATES, Row, papers, rows_of
 from scenarios.results.reproductions import Told, forms_of, how, is_quick, reproduction_of
+from scenarios.results.table import line
 
 PAGE = "claims.md"
 TITLES = {
@@ -51,15 +52,15 @@ def page(figures: Sequence[Told], command: str) -> str:
     text = HEAD.format(command=command) + "\n".join(counts(lines)) + "\n"
     for paper, own in lines.items():
         text += f"\n## {TITLES[paper]}\n\n{COLUMNS}"
-        text += "".join(f"| {' | '.join(line[:4])} |\n" for line in own)
+        text += "".join(f"{line(row[:4])}\n" for row in own)
     named = {name for paper in papers() for row in rows_of(paper) for name, _ in row.reproductions}
     others = [told for told in figures if reproduction_of(told["figure"]) not in named]
     if others:
         text += f"\n## Other reproductions\n\n{COLUMNS}"
         text += "".join(
-            f"| {' | '.join(line[:4])} |\n"
+            f"{line(row[:4])}\n"
             for told in others
-            for line in claims_of(some(told["figure"], "*", figures), "")
+            for row in claims_of(some(told["figure"], "*", figures), "")
         )
     return text
 
@@ -69,9 +70,8 @@ def counts(lines: dict[str, list[Line]]) -> Iterator[str]:
     yield f"| paper | rows | {' | '.join(STATES)} |"
     yield "|---" * (2 + len(STATES)) + "|"
     for paper, own in lines.items():
-        found = Counter(line[4] for line in own)
-        cells = [TITLES[paper], str(len(own)), *(str(found[state] or "") for state in STATES)]
-        yield f"| {' | '.join(cells)} |"
+        found = Counter(row[4] for row in own)
+        yield line((TITLES[paper], str(len(own)), *(str(found[state] or "") for state in STATES)))
 
 
 def lines_of(rows: Sequence[Row], figures: Sequence[Told]) -> Iterator[Line]:
