@@ -18,8 +18,8 @@ import attrs
 import pandas as pd
 
 import cosim
-from cosim.engine.store.provenance import provenance
 from cosim.files.on_disk import read_json, write_json
+from cosim.results.provenance import provenance
 from scenarios.command_line.arguments import parse
 from scenarios.command_line.catalogue import find
 from scenarios.command_line.console import save_table
