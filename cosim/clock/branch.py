@@ -13,7 +13,7 @@ import simpy
 from typing_extensions import override
 
 from cosim.clock.event_clock import Clock
-from cosim.clock.event_loop import failure_of, name_of, stop_at_once
+from cosim.clock.event_loop import failure_of, name_of
 from cosim.clock.instants import deadline_after
 from cosim.configuration import ConfigurationError
 
@@ -37,15 +37,21 @@ def reason_of(cut: simpy.Interrupt) -> Dropped:
 class Branch(simpy.Process):
     """Process that runs beside others; if it is cut, its value is `Dropped`.
 
+    It takes its first step when the clock begins it (`Clock.begin`), with others by one event. What waits for
+    its end is told at once, by a call that must let no process go on: it counts, or schedules an event.
+
     Attributes:
         depth: Number of enclosing processes.
         ended_s: Instant at which it has ended.
     """
 
+    ended_s: float = math.inf
+
     def __init__(self, environment: Clock, process: Process, depth: int = 0) -> None:
-        self.depth = depth
-        self.ended_s = math.inf
-        super().__init__(environment, process)
+        if not hasattr(process, "throw"):
+            raise ValueError(f"{process} is not a generator.")
+        self.env, self.callbacks, self.depth = environment, [], depth
+        self._generator = process
 
     @override
     def _resume(self, event: Event) -> None:
@@ -64,7 +70,7 @@ class Branch(simpy.Process):
             if not isinstance(event, Event):
                 raise _no_event(event, process) from None
             if isinstance(failure, KeyboardInterrupt):
-                stop_at_once(self.env, failure)
+                raise  # no other process of the instant takes a step
             self._end(failure, ok=False)
         else:
             self._target = event
@@ -74,7 +80,12 @@ class Branch(simpy.Process):
     def _end(self, value: Any, *, ok: bool = True) -> None:
         self._ok, self._value, self.ended_s = ok, value, self.env._now
         self._target = None  # type: ignore[assignment]
-        self.env.schedule(self)
+        if not ok:
+            self.env.schedule(self)
+            return
+        told, self.callbacks = self.callbacks, None  # type: ignore[assignment]
+        for tell in told:
+            tell(self)
 
     @property
     def has_arrived(self) -> bool:

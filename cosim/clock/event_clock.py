@@ -7,16 +7,17 @@ used.
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappush
+from itertools import count
 from typing import Any
 
 import numpy as np
 import simpy
-from simpy.events import NORMAL
+from simpy.events import NORMAL, URGENT
 from typing_extensions import override
 
-from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, instant_after
+from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE
 from cosim.configuration import ConfigurationError
 
 STUCK = "deadlock: every process is waiting and no event is scheduled, but the run is not over."
@@ -50,6 +51,15 @@ class Clock(simpy.Environment):
     def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
         """Schedule an event at an instant."""
         heappush(self._queue, (time_s, priority, next(self._eid), event))
+
+    def begin(self, processes: Iterable[simpy.Process]) -> None:
+        """Let processes take their first steps, one after the other, before other events of this instant."""
+        start = simpy.Event(self)
+        start._ok, start._value = True, None
+        for process in processes:
+            process._target = start
+            start.callbacks.append(process._resume)  # type: ignore[union-attr]
+        self.schedule(start, URGENT)
 
     def at(self, time_s: float, event: simpy.Event | None = None) -> simpy.Event:
         """Event at an instant: a given event or a new one."""
@@ -101,18 +111,31 @@ class Clock(simpy.Environment):
         )
 
 
+class Timer(simpy.Event):
+    """Event after a delay, made and scheduled by one call, since every activity has one."""
+
+    _ok, _value = True, None
+
+    def __init__(self, clock: Clock, delay_s: float) -> None:
+        self.env, self.callbacks = clock, []
+        time_s = clock._now + delay_s  # as instant_after
+        per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
+        heappush(clock._queue, (((time_s * per_s + WHOLE) - WHOLE) / per_s, NORMAL, next(clock._eid), self))
+
+
 class ShuffledClock(Clock):
     """An environment that orders events of the same time and priority at random."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
-        self._order = np.random.Generator(np.random.Philox(key=seed))
+        self._random = np.random.Generator(np.random.Philox(key=seed))
+        self._eid = self._orders()  # type: ignore[assignment]
+
+    def _orders(self) -> Iterator[tuple[float, int]]:
+        return ((self._random.random(), number) for number in count())
 
     @override
-    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
-        self.schedule_at(event, priority, instant_after(self._now, delay) if delay else self._now)
-
-    @override
-    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
-        order = (self._order.random(), next(self._eid))
-        heappush(self._queue, (time_s, priority, order, event))  # type: ignore[misc]
+    def begin(self, processes: Iterable[simpy.Process]) -> None:
+        shuffled = list(processes)
+        self._random.shuffle(shuffled)  # type: ignore[arg-type]
+        super().begin(shuffled)

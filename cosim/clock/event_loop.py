@@ -29,8 +29,8 @@ _NUM_NAMED = 100
 _VERBS = ("cosim.clock.", "simpy.")
 
 
-def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> Any:
-    """Run events until the last has come; returns its value.
+def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> None:
+    """Run events until the last has come.
 
     Args:
         num_nodes: Number of nodes that may be active.
@@ -50,8 +50,8 @@ def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> A
                 _step(environment, _AT_ONCE)
                 num_events += _AT_ONCE
                 raise_fallen()
-    except StopSimulation as stopped:
-        return stopped.args[0]
+    except StopSimulation:
+        return
 
 
 def _step(environment: simpy.Environment, num_events: int) -> None:
@@ -72,18 +72,6 @@ def failure_of(event: simpy.Event) -> BaseException:
     failure: BaseException = type(event._value)(*event._value.args)
     failure.__cause__ = event._value
     return failure
-
-
-def stop_at_once(environment: simpy.Environment, why: KeyboardInterrupt) -> None:
-    """Run no more events, although simpy reports an exception of a process by an event like any other."""
-
-    def stop(event: simpy.Event) -> None:
-        raise why
-
-    event = environment.event()
-    event._ok, event._value = True, None
-    event.callbacks.append(stop)  # type: ignore[union-attr]
-    environment.schedule(event, -1)  # type: ignore[arg-type]
 
 
 def _stands_still(environment: simpy.Environment, from_s: float, num_events: int) -> ConfigurationError:

@@ -42,6 +42,7 @@ class SideBySide:
         self._depth = depth_of(environment)
         depth = self._depth + 1
         self._branches = {name: Branch(environment, process, depth) for name, process in processes.items()}
+        environment.begin(self._branches.values())
 
     def __len__(self) -> int:
         return len(self._branches)
@@ -166,6 +167,7 @@ class Loose:
         branch = Branch(self._environment, process, depth_of(self._environment) + 1)
         self._branches[branch] = None
         branch.callbacks.append(lambda _: self._branches.pop(branch))  # type: ignore[union-attr]
+        self._environment.begin((branch,))
 
     def cut(self, reason: str) -> Process:
         """Cut the processes that have not ended."""

@@ -39,8 +39,9 @@ from typing import Any
 
 import simpy
 
+from cosim.clock.branch import AllOver
 from cosim.clock.draws import Draws
-from cosim.clock.event_clock import Clock, ShuffledClock
+from cosim.clock.event_clock import Clock, ShuffledClock, Timer
 from cosim.clock.event_loop import play
 from cosim.clock.instants import instant_after
 from cosim.clock.side_by_side import (
@@ -118,7 +119,9 @@ class Simulation(Draws):
             ConfigurationError: The clock ends before, or time stands still.
         """
         whole = Branch(self._environment, self._to_its_end(process))
-        return play(self._environment, whole, num_nodes)
+        self._environment.begin((whole,))
+        play(self._environment, AllOver(self._environment, (whole,)), num_nodes)
+        return whole.taken()
 
     def _to_its_end(self, process: Process) -> Process:
         value = yield from process
@@ -149,7 +152,7 @@ class Simulation(Draws):
                 raise impossible(node, activity, until)
             if until == 0.0:
                 return None
-            until = simpy.Timeout(self._environment, until)
+            until = Timer(self._environment, until)
         environment, recorder = self._environment, self.recorder
         start_s = environment._now
         if recorder.rest is not None:
@@ -234,7 +237,7 @@ class Simulation(Draws):
         """
         if not delay_s >= 0.0:
             raise _backwards(delay_s)
-        return simpy.Timeout(self._environment, delay_s)
+        return Timer(self._environment, delay_s)
 
     def at(self, time_s: float, event: Event | None = None) -> Event:
         """Event at a time, rounded to the nearest instant (`cosim.clock.instants`).

@@ -100,18 +100,31 @@ def _transfers(told: Sequence[Carried], names: Sequence[str]) -> Columns:
     opens_s = np.concatenate([one.opens_s for one in told])
     done_s = np.concatenate([one.way.ends_s for one in told])
     bits = np.repeat([one.bits for one in told], sizes)
-    left_bits = np.concatenate([one.way.bits_left(one.cut.at_s) for one in told])
+    arrived = done_s <= cut_s
     directions = [UP, DOWN]
     direction = np.repeat([directions.index(one.direction) for one in told], sizes)
     columns = _jobs(told, sizes, names) | {
         "start_s": opens_s,
         "end_s": np.minimum(done_s, cut_s),
         "payload_bits": bits,
-        "sent_bits": bits - left_bits,
-        "arrived": done_s <= cut_s,
+        "sent_bits": bits - _left_bits(told, arrived, sizes),
+        "arrived": arrived,
         "direction": Words(directions, direction),
     }
     return _rows(columns, opens_s <= cut_s)
+
+
+def _left_bits(
+    told: Sequence[Carried], arrived: NDArray[np.bool_], sizes: Sequence[int]
+) -> NDArray[np.float64]:
+    """Bits of each client that are not through; asked only in rounds in which some have not arrived."""
+    left_bits = np.zeros(len(arrived))
+    starts_in = np.cumsum([0, *sizes])
+    late_in = np.unique(np.searchsorted(starts_in, np.flatnonzero(~arrived), side="right") - 1)
+    for place in late_in.tolist():
+        one = told[place]
+        left_bits[starts_in[place] : starts_in[place + 1]] = one.way.bits_left(one.cut.at_s)
+    return left_bits
 
 
 def _fates(told: Sequence[Ended], names: Sequence[str], words: Sequence[str]) -> Columns:

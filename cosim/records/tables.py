@@ -83,7 +83,8 @@ def columns_of(
     ends_s = found[ENDS[kind]]
     if not len(ends_s):
         return found
-    keys = [stretch_of(kind, ends_s, stretches_s), *(found[column] for column in _ORDER[name])]
+    stretches = stretch_of(kind, ends_s, stretches_s).astype(np.min_scalar_type(len(stretches_s)))
+    keys = [stretches, *(found[column] for column in _ORDER[name])]
     order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
     return {column: values[order] for column, values in found.items()}
 
@@ -119,10 +120,11 @@ def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
     return Words([*place_of, *many.words], np.concatenate([codes, len(place_of) + many.codes]))
 
 
-def _ranks(column: Words) -> NDArray[np.int64]:
-    """Numbers that sort as nodes do by their numbers."""
+def _ranks(column: Words) -> NDArray[Any]:
+    """Numbers that sort as nodes do by their numbers; small types sort several times as fast."""
     rank_of = {word: rank for rank, word in enumerate(sorted(dict.fromkeys(column.words), key=by_number))}
-    return np.array([rank_of[word] for word in column.words], dtype=np.int64)[column.codes]
+    smallest = np.min_scalar_type(len(rank_of))
+    return np.array([rank_of[word] for word in column.words], dtype=smallest)[column.codes]
 
 
 @cache
