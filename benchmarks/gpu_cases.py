@@ -1,45 +1,74 @@
-"""Cases for devices to be compared by: every program, codec with draws or sorting, and combination.
+"""Cases for devices to be compared by: every program, codec, server's rule and combination.
 
-`gpu.py` runs the cases on a GPU; the tests run them on torch's device "meta", which has no values.
+`gpu.py` runs the cases on a GPU; the tests run them on torch's device "meta", which has no values, and hold
+that no kind is left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
+from gpu_rounds import (
+    SGD,
+    accumulated,
+    averaged,
+    by_server,
+    features,
+    in_flight,
+    in_parts,
+    over_the_air,
+    received,
+    rows,
+    tokens,
+    twice,
+)
 from torch import nn
 from typing_extensions import override
 
 import models
 from cosim.codecs.error_feedback import ErrorFeedback
-from cosim.codecs.half_precision import Float16
+from cosim.codecs.half_precision import BFloat16, Float16
 from cosim.codecs.kept import KeptShare
-from cosim.codecs.port import Codec
 from cosim.codecs.qsgd import Qsgd
 from cosim.codecs.signs import Signs
 from cosim.codecs.sparse import RandomK, TopK
 from cosim.configuration import part
 from cosim.data.dataset import Dataset
-from cosim.server_updates.adaptive_updates import FedAdam
-from cosim.server_updates.stepped import stepped
+from cosim.server_updates.adaptive_updates import FedAdagrad, FedAdam, FedAvgM, FedYogi
+from cosim.server_updates.fed_nova import FedNova
+from cosim.server_updates.majority_vote import MajorityVote
 from cosim.training.optimisers import Adam, Momentum
 from cosim.training.port import ClientView, LocalTraining
 from cosim.training.scaffold import Scaffold
-from cosim.training.sgd import Proximal, Sgd
-from cosim.values.combinations import accumulate, assemble, mean, noisy_mean, submodel
-from cosim.values.pending import PendingModel, PendingState, PendingUpdate
-from cosim.values.submodels import NetworkShape, draw_parts, even_counts
+from cosim.training.sgd import Proximal
+from cosim.training.torch_function import TorchFunction
+from cosim.values.pending import PendingModel
 from models.gpt2_lora import Gpt2Lora
-from scenarios.papers.rawhfl.recurring_rows import RecurringRows
 from scenarios.papers.vhfl.vertical import VerticalSgd
 
-NUM_CLIENTS, NUM_STEPS, NUM_SAMPLES = 6, 4, 40
+
+class Case(NamedTuple):
+    """Something that is trained.
+
+    Attributes:
+        network: Makes the network.
+        dataset: Makes its data set.
+        result: Model of a few rounds, by the model that they start from, the network's shape, and a number of
+            local steps.
+        personal: Layers that clients keep to themselves.
+        host_in_steps: What the host does in each of its steps; empty where it does nothing.
+    """
+
+    network: Callable[[], nn.Module]
+    dataset: Callable[[], Dataset]
+    result: Callable[..., PendingModel]
+    personal: tuple[str, ...] = ()
+    host_in_steps: str = ""
 
 
 @part
-class OwnFunction(LocalTraining):
+class NoisyDescent(LocalTraining):
     """A rule of a user's own: a step along the mean gradient of all samples, with noise."""
 
     @override
@@ -55,129 +84,18 @@ class OwnFunction(LocalTraining):
                     values.sub_(0.05 * values.grad + 1e-3 * noise)
 
 
-class Case(NamedTuple):
-    """Something that is trained.
-
-    Attributes:
-        network: Makes the network.
-        dataset: Makes its data set.
-        result: Model after a round that starts from a model.
-    """
-
-    network: Callable[[], nn.Module]
-    dataset: Callable[[], Dataset]
-    result: Callable[[PendingModel, NetworkShape], PendingModel]
-
-
-def features(size: tuple[int, ...], num_classes: int | None = 10, **more: Any) -> Dataset:
-    """Normal features with labels that a network can learn; with None targets."""
-    rng = np.random.default_rng(1)
-    num = NUM_CLIENTS * NUM_SAMPLES
-    x = rng.standard_normal((num, *size), np.float32)
-    told = x.reshape(num, -1)[:, : num_classes or 1]
-    y = told.argmax(1) if num_classes else told.astype(np.float32)
-    return Dataset(name="features", train_x=x, train_y=y, test_x=x, test_y=y, num_classes=num_classes, **more)
-
-
-def rows() -> Dataset:
-    """Rows of features that recur with several labels."""
-    x = np.random.default_rng(1).standard_normal((30, 16), np.float32)
-    return Dataset(
-        name="rows",
-        train_x=x,
-        train_y=None,
-        test_x=x,
-        test_y=np.arange(30) % 10,
-        num_classes=10,
-        batching=RecurringRows,
-    )
-
-
-def tokens(size: int, num_classes: int) -> Dataset:
-    """Token numbers."""
-    rng = np.random.default_rng(1)
-    num = NUM_CLIENTS * NUM_SAMPLES
-    x, y = rng.integers(0, 50, (num, size)), rng.integers(0, num_classes, num)
-    return Dataset(name="tokens", train_x=x, train_y=y, test_x=x, test_y=y, num_classes=num_classes)
-
-
-def updates(
-    start: PendingModel,
-    rule: LocalTraining,
-    codec: Codec | None = None,
-    num_steps: int = NUM_STEPS,
-    num_clients: int = NUM_CLIENTS,
-) -> list[PendingUpdate]:
-    """A round of clients, of which the first `NUM_CLIENTS` have samples of their own."""
-    return [
-        PendingUpdate(
-            client=f"client{i}",
-            model=start,
-            samples=np.arange(NUM_SAMPLES) + NUM_SAMPLES * (i % NUM_CLIENTS),
-            num_steps=num_steps,
-            training=rule,
-            key=i,
-            codec=codec,
-        )
-        for i in range(num_clients)
-    ]
-
-
-def averaged(
-    start: PendingModel, shape: NetworkShape, rule: LocalTraining, codec: Codec | None = None
-) -> PendingModel:
-    """The plain round."""
-    return mean(updates(start, rule, codec), range(1, NUM_CLIENTS + 1))
-
-
-def twice(start: PendingModel, shape: NetworkShape, rule: LocalTraining) -> PendingModel:
-    """Two rounds, of which the second continues with what each client has kept."""
-    first = updates(start, rule)
-    states = [update.next_state for update in first]
-    again = [
-        PendingUpdate(
-            client=update.client,
-            model=mean(first),
-            samples=update.samples,
-            num_steps=NUM_STEPS,
-            training=rule,
-            key=100 + update.key,
-            state=state,
-        )
-        for update, state in zip(first, states, strict=True)
-    ]
-    return mean(again)
-
-
-def in_parts(start: PendingModel, shape: NetworkShape) -> PendingModel:
-    """Two cells that train disjoint parts, assembled."""
-    counts = even_counts(shape.num_units, num_cells=2)
-    parts = draw_parts(shape.num_units, counts, np.random.default_rng(1))
-    return assemble(parts, [mean(updates(submodel(start, of_cell), SGD)) for of_cell in parts])
-
-
-def over_the_air(start: PendingModel, shape: NetworkShape) -> PendingModel:
-    """A sum with noise."""
-    return noisy_mean(updates(start, SGD), lambda: 0.01, key=7)
-
-
-def accumulated(start: PendingModel, shape: NetworkShape) -> PendingModel:
-    """Gradients that are added up."""
-    return accumulate(start, updates(start, SGD), [0.1] * NUM_CLIENTS)
-
-
-def by_adam_of_server(start: PendingModel, shape: NetworkShape) -> PendingModel:
-    """A server's own step, twice."""
-    model: PendingModel = start
-    state: PendingState | None = None
-    for key in (1, 2):
-        model, state = stepped(FedAdam(), model, mean(updates(model, SGD)), state, key)
-    return model
-
-
-SGD = Sgd(batch_size=10, learning_rate=0.1)
-RELU, MLP = partial(models.build, "relu-16-12-10"), partial(models.build, "mlp-16-12-10")
-FLAT = partial(features, (16,))
+def by_optimizer(
+    network: nn.Module,
+    batches: Iterator[tuple[torch.Tensor, torch.Tensor]],
+    state: dict[str, torch.Tensor],
+    rng: torch.Generator,
+) -> None:
+    """A function of a user's own, by an optimizer of torch's."""
+    optimizer = torch.optim.RMSprop(network.parameters(), lr=0.01)
+    for x_BD, y_B in batches:
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(network(x_BD), y_B).backward()
+        optimizer.step()
 
 
 def small_gpt2() -> nn.Module:
@@ -195,68 +113,94 @@ def gpt2_lora(num_layers: int, width: int, num_heads: int, num_tokens: int) -> n
     return Gpt2Lora(gpt2, num_classes=5, rank=4)
 
 
-def ordinary(*layers: Callable[[], nn.Module]) -> nn.Module:
-    """Layers in a row."""
-    return nn.Sequential(*(layer() for layer in layers))
+def normalised() -> nn.Module:
+    """Layers with batch norm."""
+    return nn.Sequential(nn.Linear(16, 12), nn.BatchNorm1d(12), nn.ReLU(), nn.Linear(12, 10))
+
+
+class Residual(nn.Module):
+    """One block of a residual network with batch norm, on grey pictures of 12 x 12."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem, self.conv = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(4, 4, 3, padding=1)
+        self.first, self.second, self.dense = nn.BatchNorm2d(4), nn.BatchNorm2d(4), nn.Linear(4, 10)
+
+    @override
+    def forward(self, x_BD: torch.Tensor) -> torch.Tensor:
+        x_BCHW = self.first(self.stem(x_BD.view(-1, 1, 12, 12))).relu()
+        return self.dense((x_BCHW + self.second(self.conv(x_BCHW))).relu().mean((2, 3)))
+
+
+RELU, MLP = partial(models.build, "relu-16-12-10"), partial(models.build, "mlp-16-12-10")
+FLAT, PICTURES = partial(features, (16,)), partial(features, (784,))
+
+
+def flat(result: Callable[..., PendingModel], network: Callable[[], nn.Module] = RELU, **more: Any) -> Case:
+    """A small network on flat features; results take `more`."""
+    return Case(network, FLAT, partial(result, **more))
 
 
 CASES = {
-    "relu layers": Case(RELU, FLAT, partial(averaged, rule=SGD)),
-    "torch.func": Case(MLP, FLAT, partial(averaged, rule=SGD)),
+    "relu layers": flat(averaged, rule=SGD),
+    "torch.func": flat(averaged, MLP, rule=SGD),
     "quantities": Case(
         partial(models.build, "mlp-16-12-1"), partial(features, (16,), None), partial(averaged, rule=SGD)
     ),
-    "lenet5": Case(
-        partial(models.build, "lenet5-10"), partial(features, (784,)), partial(averaged, rule=SGD)
-    ),
+    "lenet5": Case(partial(models.build, "lenet5-10"), PICTURES, partial(averaged, rule=SGD)),
+    "residual block": Case(Residual, partial(features, (144,)), partial(averaged, rule=SGD)),
     "resnet18": Case(
         partial(models.build, "resnet18-4-10"), partial(features, (3072,)), partial(averaged, rule=SGD)
     ),
-    "batch norm": Case(
-        partial(
-            ordinary,
-            partial(nn.Linear, 16, 12),
-            partial(nn.BatchNorm1d, 12),
-            nn.ReLU,
-            partial(nn.Linear, 12, 10),
-        ),
-        FLAT,
-        partial(averaged, rule=SGD),
+    "batch norm": flat(averaged, normalised, rule=SGD),
+    "dropout": flat(averaged, partial(models.build, "mlpdropout-16-12-10"), rule=SGD)._replace(
+        host_in_steps="draws masks"
     ),
-    "dropout": Case(partial(models.build, "mlpdropout-16-12-10"), FLAT, partial(averaged, rule=SGD)),
     "token window": Case(
         partial(models.build, "window-50-8-6-12"), partial(tokens, 8, 50), partial(averaged, rule=SGD)
     ),
-    "gpt2 lora": Case(small_gpt2, partial(tokens, 12, 5), partial(averaged, rule=SGD)),
-    "momentum": Case(
-        MLP, FLAT, partial(twice, rule=Momentum(batch_size=10, learning_rate=0.1, keeps_state=True))
+    "gpt2 lora": Case(
+        small_gpt2,
+        partial(tokens, 12, 5),
+        partial(averaged, rule=SGD),
+        host_in_steps="transformers reads positions",
     ),
-    "nesterov": Case(
-        RELU, FLAT, partial(averaged, rule=Momentum(batch_size=10, learning_rate=0.1, nesterov=True))
+    "momentum": flat(twice, MLP, rule=Momentum(batch_size=10, learning_rate=0.1, keeps_state=True)),
+    "nesterov": flat(averaged, rule=Momentum(batch_size=10, learning_rate=0.1, nesterov=True)),
+    "adam": flat(twice, rule=Adam(batch_size=10, learning_rate=0.01, keeps_state=True)),
+    "proximal": flat(averaged, MLP, rule=Proximal(batch_size=10, learning_rate=0.1)),
+    "scaffold": flat(twice, rule=Scaffold(batch_size=10, learning_rate=0.1)),
+    "scaffold, some lost": flat(twice, MLP, rule=Scaffold(batch_size=10, learning_rate=0.1), share=0.5),
+    "own rule": flat(averaged, MLP, rule=NoisyDescent(batch_size=10))._replace(host_in_steps="draws noise"),
+    "own function": flat(
+        averaged, MLP, rule=TorchFunction(function=f"{__name__}:by_optimizer", batch_size=10)
     ),
-    "adam": Case(RELU, FLAT, partial(twice, rule=Adam(batch_size=10, learning_rate=0.01, keeps_state=True))),
-    "proximal": Case(MLP, FLAT, partial(averaged, rule=Proximal(batch_size=10, learning_rate=0.1))),
-    "scaffold": Case(RELU, FLAT, partial(twice, rule=Scaffold(batch_size=10, learning_rate=0.1))),
-    "own function": Case(MLP, FLAT, partial(averaged, rule=OwnFunction(batch_size=10))),
-    "qsgd": Case(RELU, FLAT, partial(averaged, rule=SGD, codec=Qsgd())),
-    "signs": Case(RELU, FLAT, partial(averaged, rule=SGD, codec=Signs(step_size=0.01))),
-    "top-k": Case(RELU, FLAT, partial(averaged, rule=SGD, codec=TopK(kept=KeptShare(share=0.1)))),
-    "random-k": Case(RELU, FLAT, partial(averaged, rule=SGD, codec=RandomK(kept=KeptShare(share=0.1)))),
-    "float16": Case(RELU, FLAT, partial(averaged, rule=SGD, codec=Float16())),
-    "error feedback": Case(RELU, FLAT, partial(averaged, rule=SGD, codec=ErrorFeedback(codec=TopK()))),
-    "submodels": Case(RELU, FLAT, in_parts),
-    "over the air": Case(RELU, FLAT, over_the_air),
-    "accumulated": Case(RELU, FLAT, accumulated),
-    "server's adam": Case(MLP, FLAT, by_adam_of_server),
+    "personal": flat(twice, normalised)._replace(personal=("3",)),
+    "qsgd": flat(averaged, rule=SGD, codec=Qsgd()),
+    "signs": flat(averaged, rule=SGD, codec=Signs(step_size=0.01)),
+    "top-k": flat(averaged, rule=SGD, codec=TopK(kept=KeptShare(share=0.1))),
+    "random-k": flat(averaged, rule=SGD, codec=RandomK(kept=KeptShare(share=0.1))),
+    "float16": flat(averaged, rule=SGD, codec=Float16()),
+    "error feedback": flat(twice, rule=SGD, codec=ErrorFeedback(codec=TopK())),
+    "received in 16 bits": flat(received, codec=BFloat16()),
+    "submodels": flat(in_parts),
+    "submodels, one lost": flat(in_parts, num_lost=1),
+    "over the air": flat(over_the_air),
+    "accumulated": flat(accumulated),
+    "in flight": flat(in_flight),
+    "in flight, batch norm": flat(in_flight, normalised),
+    "server's momentum": flat(by_server, server=FedAvgM()),
+    "server's adagrad": flat(by_server, server=FedAdagrad()),
+    "server's adam": flat(by_server, MLP, server=FedAdam()),
+    "server's yogi": flat(by_server, server=FedYogi()),
+    "normalised steps": flat(by_server, server=FedNova()),
+    "majority vote": flat(by_server, server=MajorityVote(), codec=Signs(step_size=0.01)),
     "recurring rows": Case(RELU, rows, partial(averaged, rule=SGD)),
     "rows, torch.func": Case(MLP, rows, partial(averaged, rule=SGD)),
     "vertical": Case(
         partial(models.build, "vertical-6-10-8-4"),
         partial(features, (16,), None, num_global_features=6),
-        partial(averaged, rule=VerticalSgd(batch_size=10, learning_rate=0.05)),
+        partial(averaged, rule=VerticalSgd(batch_size=20, learning_rate=0.05)),
     ),
 }
-"""Every program of training, every codec with draws or sorting, every combination."""
-
-STEPPED = ("relu layers", "torch.func", "lenet5", "resnet18", "batch norm", "token window", "recurring rows")
-"""Cases whose programs take steps without the host."""
+"""Name -> case."""

@@ -1,0 +1,83 @@
+"""Runs: a whole run on a GPU has the tables that it has on a CPU, also if it is stopped and resumed."""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from gpu_right import tried
+
+MOST_LOSS_APART = 1e-3
+"""By which the loss of a whole run may differ between devices, in nats."""
+
+
+def systems() -> dict[str, Any]:
+    """Name -> system."""
+    import cosim
+    from scenarios.quickstart import system
+
+    rounds = cosim.evolve(system(), end=cosim.AfterRounds(num_global_rounds=5))
+    local = cosim.training.Adam(batch_size=10, learning_rate=0.01, keeps_state=True)
+    asynchronous = cosim.evolve(
+        rounds,
+        model="mlpdropout-64-32-10",
+        devices=cosim.DrawnDevices(training_time=cosim.devices.ExponentialTime()),
+        protocol=cosim.FedBuff(training=cosim.ClientTraining(num_local_steps=10, local=local)),
+        codec=cosim.codecs.ErrorFeedback(codec=cosim.codecs.TopK()),
+        end=cosim.ends.AfterUpdates(num_updates=120),
+        evaluation=cosim.ends.EveryVersions(num_versions=2),
+    )
+    return {"quickstart": rounds, "asynchronous": asynchronous}
+
+
+class _Stopped(Exception):
+    """A run that was stopped."""
+
+
+def whole_runs(device: str, until_s: float) -> Iterator[dict[str, Any]]:
+    """Each system on the CPU, on the device, and there once more with a stop in the middle."""
+    for name, system in systems().items():
+        yield tried(name, partial(_run, name, system, device), until_s)
+
+
+def _run(name: str, system: Any, device: str) -> dict[str, Any]:
+    import cosim
+
+    begin_s, stop_at = time.perf_counter(), 3
+
+    def stop(report: Any) -> None:
+        if report.version == stop_at:
+            raise _Stopped
+
+    on_cpu = cosim.run(system)
+    with TemporaryDirectory() as folder:
+        found = cosim.run(system, device=device, out=Path(folder) / "whole")
+        resumed = partial(cosim.run, system, device=device, out=Path(folder) / "stopped")
+        with suppress(_Stopped):
+            resumed(listener=stop)
+        again = resumed(resume=True)
+        resumes = all(found.tables[of].equals(again.tables[of]) for of in found.tables)
+        assert found.learned is not None
+        assert again.learned is not None
+        resumes &= all(np.array_equal(found.learned[of], again.learned[of]) for of in found.learned)
+    learned = list(found.summary.measures)
+    same = all(
+        on_cpu.tables[of]
+        .drop(columns=learned, errors="ignore")
+        .equals(found.tables[of].drop(columns=learned, errors="ignore"))
+        for of in on_cpu.tables
+    )
+    loss, expected = (result.evaluations["loss_nats"] for result in (found, on_cpu))
+    apart = float((loss - expected).abs().max())
+    return {
+        "case": name,
+        "same_tables": same,
+        "resumes": resumes,
+        "loss_difference": apart,
+        "seconds": time.perf_counter() - begin_s,
+        "is_right": same and resumes and apart < MOST_LOSS_APART,
+    }
