@@ -16,7 +16,13 @@ Three parts, with one line a case:
              clients that are trained together, beside a plain loop on the same device; the most memory of the
              learner's own cohorts, and memory of a further client over what is counted of it
 
-A machine with a GPU may have torch and little else. WHEELS
+A machine with a GPU may have torch and little else. Beside torch and numpy, it needs attrs,
+cattrs, simpy, tqdm and typing-extensions; GPT-2 needs transformers; `run` needs pandas, pyarrow, filelock and
+scikit-learn, whose digits it learns. All but torch are small wheels. What that machine lacks can be carried:
+
+    pip download --no-deps --only-binary=:all: --python-version 3.12 -d wheels cattrs simpy    # here
+    pip install --no-index --no-deps --target site wheels/*.whl                                # there
+    PYTHONPATH=site:. python benchmarks/gpu.py                                                 # there
 
 Ends with exit status 1 where something is not right.
 """
@@ -56,7 +62,7 @@ def results(part: str, device: str, until_s: float) -> Iterator[dict[str, Any]]:
             print(gpu_speed.line_of(row), flush=True)
             yield row
         return
-    if part == "run" and importlib.util.find_spec("simpy") is None:
+    if part == "run" and importlib.util.find_spec("sklearn") is None:
         return
     for row in checked(device, until_s) if part == "right" else whole_runs(device, until_s):
         print(words_of(row), flush=True)

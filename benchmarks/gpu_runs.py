@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from gpu_right import tried
 
+import models
+
 MOST_LOSS_APART = 1e-3
 """By which the loss of a whole run may differ between devices, in nats."""
 
@@ -48,15 +50,16 @@ def _run(name: str, system: Any, device: str) -> dict[str, Any]:
     import cosim
 
     begin_s, stop_at = time.perf_counter(), 3
+    play = partial(cosim.run, system, partial(models.build, system.model))  # no package may offer its name
 
     def stop(report: Any) -> None:
         if report.version == stop_at:
             raise _Stopped
 
-    on_cpu = cosim.run(system)
+    on_cpu = play()
     with TemporaryDirectory() as folder:
-        found = cosim.run(system, device=device, out=Path(folder) / "whole")
-        resumed = partial(cosim.run, system, device=device, out=Path(folder) / "stopped")
+        found = play(device=device, out=Path(folder) / "whole")
+        resumed = partial(play, device=device, out=Path(folder) / "stopped")
         with suppress(_Stopped):
             resumed(listener=stop)
         again = resumed(resume=True)
