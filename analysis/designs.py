@@ -55,7 +55,7 @@ class Design:
 
     @property
     def name(self) -> str:
-        """Its name: `called`, after how many of the counted runs have diverged, if any."""
+        """Its name: `called`, and the number of counted runs that have diverged, if any."""
         num = sum(run.summary.is_diverged for run in self.counted)
         if not num:
             return self.called

@@ -140,7 +140,7 @@ def metrics(runs: pd.DataFrame) -> dict[str, Metric]:
 
 
 def with_shares(runs: pd.DataFrame) -> pd.DataFrame:
-    """The runs with the share of updates that were dropped."""
+    """The runs, with a column for the share of dropped updates."""
     return runs.assign(dropped_share=runs["num_dropped"] / runs["num_updates"])
 
 

@@ -95,7 +95,7 @@ class PathRows:
         self._numbers = of_rounds[0][self._order]
 
     def ready(self, number: int, start_s: float, end_s: float) -> Ready:
-        """A cell is ready at the end of its last edge round, or of what its server did after that."""
+        """Times at which cells were ready, after their last edge rounds and their servers' activities."""
         own = self._order[slice(*np.searchsorted(self._numbers, [number, number + 1]))]
         served = self._spans.of_servers(start_s, end_s)
         edges, first = np.unique(self._edge[own], return_index=True)

@@ -110,7 +110,7 @@ def ranks_of(complete: pd.DataFrame) -> Ranking | None:
 
 
 def reversals(runs: pd.DataFrame, label: str, first: str, second: str) -> list[tuple[str, str]]:
-    """Pairs of designs of which the first is surely better by one cost, and surely worse by another.
+    """Pairs of designs in which the first is significantly better in one cost, and worse in another.
 
     Args:
         runs: Table of runs.

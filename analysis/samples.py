@@ -121,7 +121,7 @@ class Sample:
 
     @property
     def statistic(self) -> str:
-        """Name of what its value is, such as mean."""
+        """Name of its statistic, such as mean."""
         if self.metric.is_reached:
             return f"{self.reached_in_words} reached"
         if not self.missed:

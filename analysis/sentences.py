@@ -242,7 +242,7 @@ def _among_many(own: Order, goal: str) -> str:
 
 
 def _missed(found: Sequence[Sample], names: Mapping[int, str], goal: str) -> list[str]:
-    """How many runs reached a target, of designs in which one missed."""
+    """Number of runs that reached a target, for designs in which a run missed it."""
     missed = [own for own in found if own.missed and own.design in names]
     if not missed:
         return []

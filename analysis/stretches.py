@@ -52,7 +52,7 @@ class Stretches:
         return rows[self.end_s[rows] > start_s]
 
     def of_jobs(self, node: Numbers, job: Numbers) -> list[Numbers]:
-        """Rows of what was done in each of some jobs of nodes, by their start."""
+        """Activities in some jobs of nodes, in the order of their starts."""
         of = places([self.node, self._job], [node, job])
         rows = self._in_time(np.flatnonzero(of >= 0))
         rows = rows[np.argsort(of[rows], kind="stable")]

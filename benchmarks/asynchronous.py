@@ -26,7 +26,7 @@ from typing_extensions import override
 import cosim
 import models
 from cosim.engine.learning.learner import Learner
-from cosim.engine.run.clock import HowPlayed
+from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.protocols.port import Protocol
@@ -76,7 +76,7 @@ class Timed(Learner):
         self.processor_s += time.process_time() - began_s
 
 
-def played(
+def timed(
     way: str, network: str, of: cosim.DrawnDevices, data: Callable[[], Any]
 ) -> tuple[float, float, float]:
     """Seconds that learning takes, and the processor's for it, and seconds of the whole run."""
@@ -92,7 +92,7 @@ def played(
         end=cosim.ends.AfterUpdates(num_updates=num_updates),
         evaluation=cosim.ends.EveryVersions(num_versions=num_updates + 1),
     )
-    how = HowPlayed("auto")
+    how = ClockChoice("auto")
     ground, learner = ground_of(system, how), Timed(models.build(network), data())
 
     def hear(report: Any) -> None:
@@ -101,7 +101,7 @@ def played(
 
     cloud = nodes_of(system, ground, learner, data, hear, how)
     begin_s = time.perf_counter()
-    ground.sim.run(system.protocol.play(ground.sim, cloud))
+    ground.sim.run(system.protocol.run(ground.sim, cloud))
     assert learner.num_local_steps == NUM_STEPS * num_updates
     return learner.wall_s, learner.processor_s, time.perf_counter() - begin_s
 
@@ -121,7 +121,7 @@ def main() -> None:
             found: dict[str, list[tuple[float, float, float]]] = {way: [] for way in PROTOCOLS}
             for _ in range(options.repetitions):
                 for way, timings in found.items():
-                    timings.append(played(way, network, of, lambda: dataset))
+                    timings.append(timed(way, network, of, lambda: dataset))
             best = {way: np.min(timings, axis=0) for way, timings in found.items()}
             for way, (wall_s, processor_s, run_s) in best.items():
                 told = [

@@ -43,25 +43,25 @@ from cosim.studies import order
 from cosim.studies.asker import Asker
 
 
-def noting(usual_play, usual_heard):
+def noting(usual_result, usual_heard):
     def note(words):
         with Path({notes!r}, str(os.getpid())).open("a") as file:
             file.write(words + chr(10))
 
-    def played(asked, listener):
+    def result_of(asked, listener):
         note("run")
-        return usual_play(asked, listener)
+        return usual_result(asked, listener)
 
     def heard(self, report):
         usual_heard(self, report)
         if report.version and not self.is_replaying:
             note("round")
 
-    order._played, writer.RunWriter.heard = played, heard
+    order._result_of, writer.RunWriter.heard = result_of, heard
 
 
-if order._played.__name__ == "_played":  # dask executes this twice
-    noting(order._played, writer.RunWriter.heard)
+if order._result_of.__name__ == "_result_of":  # dask executes this twice
+    noting(order._result_of, writer.RunWriter.heard)
 writer._SAVE_EVERY_WALL_S = 0.3
 if not {sees_disk}:
     Asker.is_seen = lambda asker: False
@@ -81,10 +81,10 @@ class Weighing(Executor):
 
     @override
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        play, packed = args
+        run, packed = args
         asked = pickle.loads(packed)
         asker = attrs.evolve(asked.asker, words="another disk")
-        outcome = fn(play, pickle.dumps(attrs.evolve(asked, asker=asker)))
+        outcome = fn(run, pickle.dumps(attrs.evolve(asked, asker=asker)))
         files = outcome[FILES]
         rest = {name: value for name, value in outcome.items() if name != FILES}
         self.sizes = {

@@ -19,17 +19,17 @@ import numpy as np
 import pandas as pd
 
 from scenarios.validate.delays.laws import LAWS, laws_of
-from scenarios.validate.played import PlayedClock
+from scenarios.validate.law_clock import LawClock
 
 LEVEL = 0.95
 FIRST_SEED = 1000
 """Seeds of their own, none of which a validation is likely to have."""
 
 
-def played(name: str, seed: int) -> list[tuple[str, str, bool, bool]]:
+def rows_of(name: str, seed: int) -> list[tuple[str, str, bool, bool]]:
     """Of each number of a run: its name, method, whether it is flagged, and whether it covers."""
     law = LAWS[name]
-    theory, found = law.predict(), law.simulate(PlayedClock(seed=seed, size=law.shortest))
+    theory, found = law.predict(), law.simulate(LawClock(seed=seed, size=law.shortest))
     intervals = {quantity: sample.interval(LEVEL) for quantity, sample in found.items()}
     return [
         (quantity, found[quantity].method, interval.too_noisy, interval.contains(theory[quantity]))
@@ -41,7 +41,7 @@ def played(name: str, seed: int) -> list[tuple[str, str, bool, bool]]:
 def coverage(name: str, replications: int, pool: ProcessPoolExecutor) -> list[dict[str, object]]:
     """A row for each number of a law."""
     seeds = range(FIRST_SEED, FIRST_SEED + replications)
-    runs = list(pool.map(played, [name] * replications, seeds))
+    runs = list(pool.map(rows_of, [name] * replications, seeds))
     rows: list[dict[str, object]] = []
     for of_quantity in zip(*runs, strict=True):
         flagged, covered = (np.array([run[place] for run in of_quantity]) for place in (2, 3))

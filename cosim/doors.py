@@ -68,7 +68,7 @@ def everywhere() -> Mapping[str, str]:
 
 
 def _elsewhere(name: str) -> str:
-    """Room of a name, in a sentence after a space; nothing where it is in no room."""
+    """Sentence that names the room of a name, after a space; empty if it is in no room."""
     if name in homes("cosim"):
         return f" Use cosim.{name}."
     home = everywhere().get(name)

@@ -126,5 +126,5 @@ def processes_of_tests(processes: warm.Processes, tmp_path_factory: pytest.TempP
 
 @pytest.fixture
 def all_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Count every run as a large one, which is played on arrays where all parts can."""
+    """Count every run as a large one, which runs on arrays where all parts can."""
     monkeypatch.setattr("cosim.system.needs.MOST_BY_EVENTS", 0)

@@ -1,16 +1,16 @@
-"""Broadcast latency: how long one model takes to all of a cell, over Rayleigh fading without a beam.
+"""Broadcast latency: duration of sending a model to all clients of a cell, over Rayleigh fading.
 
 Source: ours. The channel of client i to M antennas is CN(0, I), so |h_i|^2 is a Gamma variable of shape M
 and scale 1; without a beam its SNR is snr_i |h_i|^2 / M, and its rate b log2(1 + SNR). A broadcast of s bits
-goes at the slowest's rate, so that it lasts at most t where every client's SNR is at least
-x(t) = 2^(s / (b t)) - 1, and the clients are independent:
+takes the rate of the slowest client, so it lasts at most t if every client's SNR is at least
+x(t) = 2^(s / (b t)) - 1. The clients are independent:
 
     P(T <= t) = prod_i Q(M, M x(t) / snr_i),
 
 Q the regularised upper incomplete gamma function. With one antenna Q(1, y) = exp(-y): the weakest of n alike
 is exponential with n times the rate.
 
-Conditions: block fading that stays while the broadcast lasts, exact channels, no beam, no retransmissions.
+Conditions: block fading, constant during a broadcast, exact channels, no beam, no retransmissions.
 """
 
 import math

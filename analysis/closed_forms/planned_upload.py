@@ -1,7 +1,8 @@
-"""Planned upload: how often it arrives when the plan knows the gain but for an error in dB.
+"""Planned upload: the probability that it arrives if the plan knows the gain up to an error in dB.
 
 A client trains for t_c seconds and then sends s bits at power P in a band of width w, where its SNR would be
-gamma. The real SNR is gamma 10^(X / 10) with X ~ N(0, sigma^2) dB, so the update arrives within what is left,
+gamma. The actual SNR is gamma 10^(X / 10) with X ~ N(0, sigma^2) dB, so the update arrives within the time
+left,
 
     T = min(t_th - t_c, (e - E_c) / (P + P_static)),
 

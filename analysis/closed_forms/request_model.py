@@ -107,7 +107,7 @@ class RequestPrediction:
 
     @property
     def accuracy(self) -> float:
-        """Share of requests that the best prediction from the previous request gets right."""
+        """Accuracy of the best prediction from the previous request."""
         return self.top_accuracy(1)
 
     def top_accuracy(self, num_guesses: int) -> float:

@@ -73,14 +73,14 @@ class Interval:
     def verdict(self, theory: float, margin: float | None = None) -> str:
         """Verdict of the data on a theory: "agrees", "disagrees" or "too noisy".
 
-        A flagged interval is always too noisy, since neither its inside nor its outside means anything. One
-        that excludes the theory disagrees. One that contains it agrees only where its half width is at most
-        the margin; then the truth is, at the interval's level, within two margins of the theory.
+        A flagged interval is always too noisy, since nothing follows from it. An interval that excludes the
+        theory disagrees. An interval that contains it agrees only if its half width is at most the margin;
+        then the truth is, at the interval's level, within two margins of the theory.
 
         Args:
             theory: The predicted value.
-            margin: Difference that would matter, in the units of the estimate; None lets any unflagged
-                interval around the theory agree, which says no more than "not contradicted".
+            margin: Difference that matters, in the units of the estimate. None means that any unflagged
+                interval around the theory agrees, which says no more than "not contradicted".
         """
         if math.isnan(theory) or (margin is not None and not margin > 0.0):
             raise ValueError(

@@ -15,12 +15,12 @@ Usage::
             return {"the mean client": {"round (s)": 0.25 + 1.0}}
 
         def simulate(self, clock):
-            rounds = clock.play(system(num_global_rounds=clock.num(4000))).rounds
+            rounds = clock.run(system(num_global_rounds=clock.num(4000))).rounds
             rounds = rounds[rounds["level"] == "edge"]
             return {"round (s)": Series(values=rounds["end_s"] - rounds["start_s"])}
 
 Scope and limitations: numbers are compared one by one; what holds of a whole curve needs a number for each of
-some of its points. A law is predicted and played with the values that its class has.
+some of its points. A law is predicted and run with the values that its class has.
 """
 
 from abc import ABC, abstractmethod
@@ -61,7 +61,7 @@ class Clock(Protocol):
         """
         ...
 
-    def play(self, system: "System", number: int = 0) -> "Result":
+    def run(self, system: "System", number: int = 0) -> "Result":
         """Run a system, with a seed of the validation in place of its own.
 
         Args:

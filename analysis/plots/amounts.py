@@ -48,10 +48,10 @@ class Amounts(NamedTuple):
 
     @classmethod
     def of(cls, samples: Mapping[str, Sample], target: str = "") -> "Amounts":
-        """Of the samples of a metric, at least one, by the names of all designs of a study.
+        """Amount of a metric, from its samples (at least one), by the names of all designs of a study.
 
         Args:
-            target: What its target is called; empty where it has none.
+            target: Name of its target; empty if it has none.
         """
         (metric, *_) = (sample.metric for sample in samples.values())
         values = {name: sample.value for name, sample in samples.items()}

@@ -183,7 +183,7 @@ def numeric_fields(designs: Sequence[Design]) -> list[str]:
 
 
 def _fields(designs: Sequence[Design]) -> tuple[str | None, list[str]]:
-    """The field along an axis, the number with most values, or else the field with most; and the others."""
+    """The field along an axis, and the others: the numeric field with most values, or else any with most."""
     told = telling(designs)
     most = sorted(told, key=lambda name: len({_value(design, name) for design in designs}), reverse=True)
     along = next(iter([*numeric_fields(designs), *most]), None)

@@ -42,7 +42,7 @@ class Axis(NamedTuple):
 
     @property
     def is_logarithmic(self) -> bool:
-        """True if the values span much, and are above zero."""
+        """True if the values are above zero and span orders of magnitude."""
         least, most = min(self.places.values()), max(self.places.values())
         return least > 0.0 and most / least >= _SPREAD
 

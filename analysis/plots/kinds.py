@@ -1,6 +1,6 @@
-"""Kinds of clients: what became of their jobs, and any number of them, by design and kind.
+"""Kinds of clients: outcomes of their jobs, and any of their measures, by design and kind.
 
-Numbers are of the table of clients, which every run has, also one that keeps no other rows of them.
+Numbers come from the table `clients`, which every run has, even one that keeps no other rows of clients.
 
 Validation: tests/analysis/test_client_kinds.py.
 """
@@ -27,7 +27,7 @@ _LOOKS: Mapping[str, Looks] = {
 
 
 def named(groups: Sequence[Group]) -> dict[str, Group]:
-    """The groups by the names of their rows: design and kind, as far as they tell them apart."""
+    """The groups by the names of their rows: design, kind, or both, whichever differ."""
     is_alone = len({group.design.name for group in groups}) == 1
     found = {}
     for group in groups:
@@ -52,7 +52,7 @@ def outcomes(axes: Axes, groups: Mapping[str, Group]) -> int:
 
 
 def outcomes_in_words(groups: Mapping[str, Group]) -> str:
-    """Caption: how many jobs of each group were late over all runs."""
+    """Caption: number of late jobs of each group over all runs."""
     return f"{said}." if (said := late_groups(groups)) else "None was late."
 
 

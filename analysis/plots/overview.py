@@ -1,13 +1,13 @@
-"""Overview: the picture that a run leaves in its folder, and what parts bring to it.
+"""Overview: the picture that a run leaves in its folder, and the pictures that parts add to it.
 
-The global model over simulated time, if anything was learned; what clients did in one round or stretch; if
-nothing was learned, or of more than 200 clients, how long edge rounds last, what they cost and how many
-updates come too late; then the pictures that the parts of the system bring
+The global model over simulated time, if anything was learned; the activities of clients in one round or
+stretch; if nothing was learned, or with more than 200 clients, duration and cost of edge rounds and the
+number of late updates; then the pictures that the parts of the system add
 (`cosim.configuration.port.Port.pictures`), by the names below or as functions::
 
     class Tired(Presence):
         def pictures(self):
-            return "presence", naps  # one of ours, and one's own
+            return "presence", naps  # one of ours, and one of your own
 
     def naps(axes, result):
         axes.hist(result.spans["energy_j"])

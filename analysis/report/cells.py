@@ -85,7 +85,7 @@ def cell(values: Sequence[float | None], is_share: bool = False) -> Estimate | s
 
 
 def estimate(interval: Interval, factor: float = 1.0) -> Estimate:
-    """An interval as a cell shows it; without ends where all values are equal.
+    """An interval as a cell shows it; without ends if all values are equal.
 
     Args:
         factor: From a value to the number that is shown.

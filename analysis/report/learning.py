@@ -27,7 +27,7 @@ _MOST_TABLES = 24
 
 
 def learning(study: DrawnStudy) -> dict[str, Any]:
-    """How good the global model was, in pictures and numbers."""
+    """Quality of the global model, in pictures and numbers."""
     found = []
     for column, measure in headlines(study.designs).items():
         drawn = {over: curves_of(study.designs, column, measure, over) for over in AXES}

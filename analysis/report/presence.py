@@ -78,7 +78,7 @@ def _some_were_away(run: Result) -> bool:
 
 
 def _there_percent(run: Result) -> float | None:
-    """Mean over edge rounds; None where there are none."""
+    """Mean over edge rounds; None if there are none."""
     return float(shares_of(run)[THERE].mean()) if _has_edge_rounds(run) else None
 
 

@@ -93,9 +93,9 @@ def report(
     results = list({id(run): run for run in results}.values())
     for run in results:
         _check(run)
-    played = {int(number) for run in results for number in run.rounds["global_round"]}
-    if global_round is not None and global_round not in played:
-        have = f"1 to {max(played)}" if played else "none"
+    have_run = {int(number) for run in results for number in run.rounds["global_round"]}
+    if global_round is not None and global_round not in have_run:
+        have = f"1 to {max(have_run)}" if have_run else "none"
         raise ValueError(f"global_round = {global_round}: no run has it; there are {have}. Use one of these.")
     designs = designs_of(results, names)
     for measure in headlines(designs).values():

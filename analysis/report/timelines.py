@@ -39,8 +39,8 @@ def timelines(designs: Sequence[Design], global_round: int | None) -> dict[str, 
 
 def _timeline(designs: Sequence[Design], design: Design, global_round: int | None) -> Figure:
     run = design.counted[0]
-    played = telling_round(run) if global_round is None or not run.has_rounds else global_round
-    caption = f"{design.name}, seed {seed_of(run)}: {_in_words(run, played)}."
+    number = telling_round(run) if global_round is None or not run.has_rounds else global_round
+    caption = f"{design.name}, seed {seed_of(run)}: {_in_words(run, number)}."
     clients = num_clients(run)
     if clients > MOST_IN_ROWS:
         caption += " The clients at each activity are counted, as there are too many for a row each."
@@ -48,7 +48,7 @@ def _timeline(designs: Sequence[Design], design: Design, global_round: int | Non
         caption += f" {MOST_ROWS} of {clients} clients have rows: all that ended a round, others evenly."
     height = 3.2 if clients > MOST_IN_ROWS else max(2.2, 1.2 + 0.15 * min(clients, MOST_ROWS))
     drawn = picture(
-        lambda axes: round_picture(axes, run, played),
+        lambda axes: round_picture(axes, run, number),
         said=f"Timeline. {caption}",
         prefix=f"timeline{designs.index(design)}-",
         size=(7.0, height),
@@ -56,16 +56,16 @@ def _timeline(designs: Sequence[Design], design: Design, global_round: int | Non
     return Figure([drawn], caption, name="Timeline")
 
 
-def _in_words(run: Result, played: int | None) -> str:
-    if played is None:
+def _in_words(run: Result, number: int | None) -> str:
+    if number is None:
         return "a stretch about the middle of the run, twice as long as nine of ten jobs"
-    rounds = run.rounds[run.rounds["global_round"] == played]
+    rounds = run.rounds[run.rounds["global_round"] == number]
     cells = rounds[rounds["level"] == "edge"]
     if cells.empty:
-        return f"global round {played}"
+        return f"global round {number}"
     taken, arrived = int(cells["num_participants"].sum()), int(cells["num_arrived"].sum())
     asked = f"{taken:,} updates asked for, {taken - arrived:,} dropped"
-    return f"global round {played}, {len(cells):,} edge rounds, {asked}"
+    return f"global round {number}, {len(cells):,} edge rounds, {asked}"
 
 
 def _dropped_share(design: Design) -> float:

@@ -91,7 +91,7 @@ def value_of(sample: Sample, scale: float = 1.0, is_best: bool = False) -> Cell:
 
 
 def rounded(value: float, decimals: int) -> str:
-    """The number with some decimals; an infinite end in words."""
+    """The number with a number of decimals; an infinite end in words."""
     if not math.isfinite(value):
         return str(value)
     found = f"{round(value, decimals):.{max(decimals, 0)}f}"

@@ -29,9 +29,9 @@ def factors_in(runs: pd.DataFrame) -> list[str]:
 
 
 def factors_of(runs: pd.DataFrame) -> tuple[list[str], dict[int, list[str]]]:
-    """Factors that tell designs apart, as heads of columns, and each design's values in words.
+    """Factors in which designs differ, as heads of columns, and each design's values in words.
 
-    Where training has diverged in any run, a last column says in how many of a design's.
+    If any run has diverged, a last column has the number of diverged runs of each design.
     """
     one_each = _one_each(runs)
     columns = dict(_column(runs, one_each, factor) for factor in factors_in(runs))

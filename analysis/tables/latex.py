@@ -1,8 +1,8 @@
 r"""LaTeX: a table for a paper, with booktabs and siunitx.
 
-Numbers stand in columns of siunitx (`S`), aligned at their points, each with its interval in a column beside
-it; the best are bold. Heads have two lines where they are long. With a caption it is a float, across both
-columns of a page if it is wide.
+Numbers stand in columns of siunitx (`S`), aligned at their points, each with its interval in the next
+column; the best are bold. Long heads have two lines. With a caption the table is a float, across both columns
+of a page if it is wide.
 
 Scope and limitations: text in UTF-8; the preamble needs `\usepackage{booktabs,siunitx}`, either version 2 or
 3 of siunitx.

@@ -1,4 +1,4 @@
-"""HTML: a table for a page, which needs nothing beside itself."""
+"""HTML: a self-contained table for a web page."""
 
 import html
 

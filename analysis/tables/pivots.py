@@ -45,15 +45,15 @@ class Pivot(NamedTuple):
 def pivoted(
     runs: pd.DataFrame, chosen: Collection[str], rows: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Table:
-    """The table of a pivot; several metrics stand below each other. The best is found in each column.
+    """The table of a pivot, with several metrics below each other; the best value of each column is marked.
 
     Args:
         chosen: Columns of metrics.
-        rows: Fields of the rows, as `field_of` takes them; fields that are in neither are rows, too.
-        columns: Fields of the columns. Empty means all that are no rows.
+        rows: Fields of the rows, as `field_of` takes them; fields that are in neither become rows, too.
+        columns: Fields of the columns. Empty means all fields that are not rows.
 
     Raises:
-        ValueError: A field in which designs do not differ, that is in both, or is the only one.
+        ValueError: A field in which designs do not differ, that is given twice, or is the only one.
     """
     pivot, found = pivot_of(runs, rows, columns), list(chosen_of(runs, chosen))
     body: list[list[Cell]] = []

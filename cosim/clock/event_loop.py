@@ -29,7 +29,7 @@ _NUM_NAMED = 100
 _VERBS = ("cosim.clock.", "simpy.")
 
 
-def play(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> None:
+def run_events(environment: simpy.Environment, last: simpy.Event, num_nodes: int) -> None:
     """Run events until the last has come.
 
     Args:

@@ -225,7 +225,7 @@ class Watched:
         self._cut: Dropped | None = None
         self._event: Event | None = None
 
-    def played(self, process: Process) -> Process:
+    def run(self, process: Process) -> Process:
         """Run it; returns its value, or `Dropped` if it was cut here."""
         self._watch()
         try:

@@ -42,7 +42,7 @@ import simpy
 from cosim.clock.branch import AllOver
 from cosim.clock.draws import Draws
 from cosim.clock.event_clock import Clock, ShuffledClock, Timer
-from cosim.clock.event_loop import play
+from cosim.clock.event_loop import run_events
 from cosim.clock.instants import instant_after
 from cosim.clock.side_by_side import (
     Barrier,
@@ -120,7 +120,7 @@ class Simulation(Draws):
         """
         whole = Branch(self._environment, self._to_its_end(process))
         self._environment.begin((whole,))
-        play(self._environment, AllOver(self._environment, (whole,)), num_nodes)
+        run_events(self._environment, AllOver(self._environment, (whole,)), num_nodes)
         return whole.taken()
 
     def _to_its_end(self, process: Process) -> Process:
@@ -130,7 +130,7 @@ class Simulation(Draws):
         return value
 
     def start(self, process: Process) -> None:
-        """Start a process beside the running one; it goes on when that one ends."""
+        """Start a process beside the running one; it continues when that one ends."""
         self._loose.start(process)
 
     def spend(
@@ -223,7 +223,7 @@ class Simulation(Draws):
             change: Gives the next event at which to ask.
             reason: Gives the reason why it is cut.
         """
-        return (yield from Watched(self._environment, may_go_on, change, reason).played(process))
+        return (yield from Watched(self._environment, may_go_on, change, reason).run(process))
 
     def any_of(self, events: Sequence[Event]) -> Event:
         """Event that comes with the first of several."""
@@ -263,7 +263,7 @@ class Simulation(Draws):
     def end_of_own_instant(self) -> Event:
         """Event when everything else of this instant is over, except the caller's enclosing alarms.
 
-        So a server's reaction to processes that meet at one instant comes before an enclosing deadline.
+        So a server reacts to processes that meet at one instant before an enclosing deadline.
         """
         return end_of_own_instant(self._environment)
 

@@ -98,7 +98,7 @@ class Codec(Port, ABC):
         raise NotImplementedError
 
     def relative_variance(self, num_values: int) -> float:
-        """Bound of the mean of |arrived - change|^2 / |change|^2 of an unbiased codec; else 0."""
+        """Bound of the mean of |arrived - change|^2 / |change|^2 of an unbiased codec; 0 for other codecs."""
         return 0.0
 
     @property

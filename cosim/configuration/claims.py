@@ -1,15 +1,14 @@
-"""Claims: what a class says of its own methods, void in a class that overrides one of them.
+"""Claims: statements of a class about its own methods, void in a subclass that overrides one of them.
 
-A port names its claims, and the methods that each of them is about; what the port itself says holds of any
-method::
+A port names its claims, and the methods that each claim is about; its own statement holds for any method::
 
     class Metric(Port):
         claims = said_of(takes_no_answers=("scores",))
         takes_no_answers: ClassVar[bool] = False
 
-A kind that says `takes_no_answers = True` says it of its `scores`. A class with another `scores` is back at
-what the port says, unless it makes a claim of its own; so does a mixin, in the order in which Python looks
-methods up.
+A kind with `takes_no_answers = True` claims it for its `scores`. In a subclass with other `scores` the port's
+statement holds again, unless the subclass makes its own claim; the same goes for mixins, in the order of
+Python's method resolution.
 """
 
 from collections.abc import Mapping

@@ -110,10 +110,10 @@ def _is_within(module: str | None, named: frozenset[str]) -> bool:
 
 
 def loaded(name: str, where: str) -> object:
-    """Object that a name such as `rules:Fastest` means; None where the module has nothing of that name.
+    """Object with a name such as `rules:Fastest`; None if the module has no such name.
 
     Args:
-        where: The field with this name, for the message.
+        where: The field that holds the name, for the message.
 
     Raises:
         ConfigurationError: Its module is not loaded.
@@ -152,7 +152,7 @@ def _refused(where: str, broken: Broken) -> ConfigurationError:
 
 
 def module_called(name: str) -> ModuleType | None:
-    """The module of a name, where it is loaded; that of the running script by the name of its file."""
+    """The loaded module with a name; the running script goes by the name of its file."""
     return sys.modules["__main__"] if name == script_name() else sys.modules.get(name)
 
 

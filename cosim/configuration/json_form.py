@@ -166,7 +166,7 @@ def of_number(annotation: Any, number: float) -> Any:
 
 
 def takes_of_number(annotation: Any) -> bool:
-    """True if a field that takes kinds takes a plain number, too, as itself or for a kind."""
+    """True if a field of parts also takes a plain number, as itself or in place of a part."""
     return takes_number(annotation) or _made_of_number(annotation) is not None
 
 
@@ -325,7 +325,7 @@ def _elsewhere(cls: Any, name: str) -> str:
 
 
 def _port_of(cls: type) -> type | None:
-    """The port of a configuration class: the class in which its kinds begin."""
+    """The port of a configuration class: the base of all its kinds."""
     *_, port, _ = [None, None, *(base for base in cls.__mro__ if is_configuration(base))]
     return port
 

@@ -166,7 +166,7 @@ def _signature(cls: type, name: str) -> str:
 
 
 def class_of(kind: str) -> type | None:
-    """The configuration class of a name; None where no class is called so.
+    """The configuration class with a name; None if there is none.
 
     Raises:
         ConfigurationError: Its module is not loaded, or cannot be.

@@ -52,7 +52,7 @@ class Data(Port, ABC):
 
     @property
     def outline(self) -> Dataset | None:
-        """Shape of the samples of a set in files, for runs of timing only; None means that `load` tells."""
+        """Shape of the samples in files, for timing-only runs. None means that `load` must be called."""
         return None
 
     @abstractmethod

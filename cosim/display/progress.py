@@ -1,8 +1,8 @@
-"""Progress: how far a run or a study has come, as a bar, or a line for each tenth outside a terminal.
+"""Progress: a bar for a run or a study, or a line for each tenth outside a terminal.
 
-In a terminal and in a notebook it is a bar, else lines on standard error. That of a notebook is a text that
-is replaced, which needs nothing but IPython (bars of rich need widgets there). What is left is judged by the
-pace since the first news, so that what was done before a run or a study went on does not count.
+A terminal and a notebook show a bar; otherwise lines go to standard error. In a notebook the bar is a text
+that is replaced, which needs only IPython (bars of rich need widgets there). The time left is estimated from
+the pace since the first report, so that work done before a run or a study was resumed does not count.
 
 Usage::
 

@@ -1,1 +1,1 @@
-"""Files: places and folders, free room, interrupts; tables and code of a user's own."""
+"""Files: paths and folders, free space, interrupts; a user's own tables and code."""

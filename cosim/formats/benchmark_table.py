@@ -5,8 +5,8 @@
 | of a time | `inference_ms` in AI-Benchmark's tables | for a sample or for a step |
 | of rates | `ul_kbps`, `dl_kbps` of MobiPerf's measurements | optional |
 
-Scope and limitations: one time for each device, whatever the network; `time_factor` carries it over to
-another network, or from inference to training.
+Scope and limitations: one time for each device, for any network; `time_factor` scales it to another network,
+or from inference to training.
 """
 
 from typing import Literal

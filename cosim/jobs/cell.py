@@ -114,7 +114,7 @@ class Clients(Sequence[Client], ABC):
 
     @abstractmethod
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
-        """Clients at the given places of these, each once, in any order; asks no client one by one."""
+        """Clients at the given places, each once, in any order, without asking them one by one."""
 
     @abstractmethod
     def these(self, clients: Sequence[Client]) -> "Clients":

@@ -4,7 +4,7 @@ A machine is told which uploads start and stop, and when. It says which uploads 
 comes by itself. Both clocks follow from it: by events, a timer comes at the next change; on arrays, one call
 goes through all starts of an edge round.
 
-Asked: `change`, for one instant; or `play`, for many instants at once, if a call for each would be too slow.
+Asked: `change`, for one instant; or `advance`, for many instants at once, where a call for each is too slow.
 The result at an instant must not depend on the order in which the machine is told of its starts and stops:
 anything that must wait until all of them are known happens in `end_instant`.
 
@@ -45,14 +45,14 @@ class Machine(Forms):
         has_turns: True if an upload sends only when it is granted.
         next_change_s: Instant of the next change by itself; infinite if never.
         awaits_end: True if something waits for the end of the instant.
-        granted_s: Number -> instant of the grant, for uploads since the caller has emptied it.
-        due_s: Number -> instant of the end, likewise, if only the upload's own stop can change it; or left
-            empty.
+        granted_s: Number -> instant of the grant, for uploads granted since the caller last emptied it.
+        due_s: Number -> instant of the end, likewise, if nothing but a stop of the upload can change it;
+            optional.
         ends_s: Number -> instant of the end, likewise.
         left_bits: Number -> bits left when it was stopped, likewise.
     """
 
-    forms = one_of(change=("change",), play=("play",))
+    forms = one_of(change=("change",), advance=("advance",))
     has_turns: bool = False
     _now_s = -math.inf
 
@@ -84,7 +84,7 @@ class Machine(Forms):
         self.end_instant(now_s)
         self.next_change_s = instant_after(0.0, self.next_change_s)
 
-    def play(
+    def advance(
         self,
         begins_s: Sequence[float],
         numbers: Sequence[int],
@@ -126,10 +126,10 @@ class Machine(Forms):
     def go_through(self, now_s: float, starts: Sequence[int], stops: Sequence[int] = NO_NUMBERS) -> None:
         """Go on to an instant, before which nothing changes, and through it but for its end.
 
-        Arguments as `change`; raises as `play`.
+        Arguments as `change`; raises as `advance`.
         """
-        if self.form == "play":
-            self.play((now_s,) * len(starts), starts, now_s, stops)
+        if self.form == "advance":
+            self.advance((now_s,) * len(starts), starts, now_s, stops)
             return
         if now_s < self._now_s:
             raise self._standing_still()

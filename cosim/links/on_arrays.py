@@ -41,7 +41,7 @@ class MachineUploads(Uploads):
     def _go_on(self, machine: Machine, since_s: float, until_s: float) -> None:
         """Process the starts between two instants."""
         first, last = (bisect_right(self._sorted_s, time_s) for time_s in (since_s, min(until_s, LATEST_S)))
-        machine.play(self._sorted_s[first:last], self._numbers[first:last], until_s)
+        machine.advance(self._sorted_s[first:last], self._numbers[first:last], until_s)
 
     @override
     def bits_left(self, cut_s: float | NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,7 +65,7 @@ class MachineUploads(Uploads):
             if own_s > since_s:
                 self._go_on(machine, since_s, own_s)
             since_s, stops = own_s, np.flatnonzero(is_stopped & (cut_s == own_s)).tolist()
-            machine.play((), (), own_s, stops)
+            machine.advance((), (), own_s, stops)
         left_bits[list(machine.left_bits)] = list(machine.left_bits.values())
         return left_bits
 

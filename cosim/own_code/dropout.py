@@ -99,10 +99,10 @@ def kept(layer: DropoutLayer, size: torch.Size, masks: np.random.Generator) -> T
 
 
 def masked(layer: DropoutLayer, x: Tensor, mask: Tensor) -> Tensor:
-    """Output of a dropout layer for an input, where a mask says what is kept.
+    """Output of a dropout layer for an input and a mask of the kept values.
 
     Inputs are scaled by 1 / (1 - p). Alpha dropout sets them to -`SATURATION` instead of 0, and then scales
-    and shifts all, so that mean 0 and variance 1 stay. [Klambauer et al., Section 3]
+    and shifts all, which keeps mean 0 and variance 1. [Klambauer et al., Section 3]
     """
     p, noise = layer.p, mask.to(x.device, x.dtype)
     is_alpha = isinstance(layer, nn.AlphaDropout | nn.FeatureAlphaDropout)

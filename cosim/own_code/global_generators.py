@@ -144,7 +144,7 @@ def kept() -> Iterator[None]:
 
 
 def states() -> dict[str, Any]:
-    """Name of each global generator -> its state, to be compared."""
+    """Name of each global generator -> its state, for comparison."""
     import torch
 
     on_cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []

@@ -181,7 +181,7 @@ def _is_there(name: str) -> bool:
 
 
 def _file(module: str) -> Path:
-    """The file of a loaded module; one that is not there where it has none."""
+    """The file of a loaded module; a path that does not exist if it has none."""
     return _path(getattr(module_called(module), "__file__", None) or f"<{module}>").absolute()
 
 

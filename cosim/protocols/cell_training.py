@@ -17,7 +17,7 @@ class CellTraining(Port, ABC):
 
     lacks = (Lack(MEANS), Lack(COMMON_ROUNDS))
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
-    claims = said_of(num_jobs=("play",))
+    claims = said_of(num_jobs=("run",))
 
     @property
     def waiting(self) -> Waiting:
@@ -32,7 +32,7 @@ class CellTraining(Port, ABC):
         """Refuse nodes that do not suit, before the clock starts."""
 
     @abstractmethod
-    def play(
+    def run(
         self,
         sim: Simulation,
         cloud: Cloud,

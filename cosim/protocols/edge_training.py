@@ -123,7 +123,7 @@ class EdgeTraining(CellTraining):
         return self.num_edge_rounds * slowest_s + backhaul_s
 
     @override
-    def play(
+    def run(
         self,
         sim: Simulation,
         cloud: Cloud,
@@ -165,7 +165,7 @@ class EdgeTraining(CellTraining):
                 payload=load.upload,
             )
             num_wanted, each = len(participants) + max(0, most - len(present)), {"cycles": cycles}
-            _, updates = yield from edge.play(sim, participants, work, each, self.waiting, num_wanted)
+            _, updates = yield from edge.run_round(sim, participants, work, each, self.waiting, num_wanted)
             if updates and cloud.evaluation.learns:
                 received = edge.received(sim, self.server, model, updates, job)
                 model = edge.moved(sim, self.server, model, received, job.number)

@@ -49,6 +49,6 @@ class HFedAvg(Hierarchical):
     @override
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
         """Train every cell, and move the cloud's model; returns the next global model."""
-        cells = [self.training.play(sim, cloud, edge, model, None, number) for edge in cloud.edges]
+        cells = [self.training.run(sim, cloud, edge, model, None, number) for edge in cloud.edges]
         received = mean_of_models((yield from sim.together(cells)))
         return cloud.moved(sim, self.server, model, received, number)

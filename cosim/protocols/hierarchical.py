@@ -45,7 +45,7 @@ class Hierarchical(Protocol, ABC):
         """Run one global round, counted from 1; returns the next global model."""
 
     @override
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+    def run(self, sim: Simulation, cloud: Cloud) -> Process:
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     @override

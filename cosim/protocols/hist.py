@@ -79,7 +79,7 @@ class Hist(Hierarchical):
         """Train a part in every cell; returns the model that they form together."""
         parts = self.parts(sim, cloud, number)
         cells = [
-            self.training.play(sim, cloud, edge, submodel(model, part), part, number)
+            self.training.run(sim, cloud, edge, submodel(model, part), part, number)
             for edge, part in zip(cloud.edges, parts, strict=True)
         ]
         return assemble(parts, (yield from sim.together(cells)))

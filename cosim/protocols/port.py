@@ -12,9 +12,9 @@ Usage::
         def waiting(self):
             return self.training.waiting
 
-        def play(self, sim, cloud):
+        def run(self, sim, cloud):
             def one_round(model, number):
-                return self.training.play(sim, cloud, cloud.edges[0], model, None, number)
+                return self.training.run(sim, cloud, cloud.edges[0], model, None, number)
 
             return cloud.global_rounds(sim, one_round)
 """
@@ -38,7 +38,7 @@ class Protocol(Port, ABC):
     mean, and its rounds run by events.
     """
 
-    claims = said_of(jobs_per_round=("play",))
+    claims = said_of(jobs_per_round=("run",))
     lacks = (Lack(MEANS), Lack(COMMON_ROUNDS))
     asks = (EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED)
 
@@ -63,5 +63,5 @@ class Protocol(Port, ABC):
         """
 
     @abstractmethod
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+    def run(self, sim: Simulation, cloud: Cloud) -> Process:
         """Run the whole protocol; returns the global model."""

@@ -2,9 +2,9 @@
 
 Usage, in a protocol that trains only its first cell::
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         def one_round(model, number):
-            return self.training.play(sim, cloud, cloud.edges[0], model, None, number)
+            return self.training.run(sim, cloud, cloud.edges[0], model, None, number)
 
         return cloud.global_rounds(sim, one_round)
 """
@@ -66,7 +66,7 @@ class EdgeServer(Edge, Protocol):
         """Clients that are there; if none is, it waits for the next one."""
         ...
 
-    def play(
+    def run_round(
         self,
         sim: Simulation,
         clients: Any,

@@ -1,4 +1,4 @@
-"""Radio link: the channels of the clients of a cell, and what is known of them beforehand."""
+"""Radio link: the channels of the clients of a cell, and what plans know about them."""
 
 import math
 from collections.abc import Callable

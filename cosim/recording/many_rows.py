@@ -26,7 +26,7 @@ class ManyRows:
         self.num_rows += ended.num_rows
 
     def add_rest(self, rested: "Rested") -> None:
-        """Keep rest, which may be handed over before the round that ends it."""
+        """Keep rests, which may be recorded before the round that ends them."""
         if len(rested.numbers):
             self._rested.append(rested)
             self.num_rows += len(rested.numbers)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 
 def jain_index(amounts: ArrayLike) -> float:
-    """(sum x)^2 / (n sum x^2) of n amounts from 0 on: 1 if all are equal, 1 / n if one has all; NaN if none.
+    """(sum x)^2 / (n sum x^2), where x >= 0: 1 if all are equal, 1 / n if one has all; NaN if all are 0.
 
     Args:
         amounts: One of each client, shape (clients,).

@@ -26,8 +26,8 @@ class JobCosts:
     """Costs of jobs that may still be applied: owner and number -> bits sent, joules.
 
     Attributes:
-        of_clients: Costs of clients' jobs; None if no server was asynchronous so far.
-        of_cells: Costs of cells' jobs, by edge; None if the cloud was not asynchronous so far.
+        of_clients: Costs of clients' jobs; None until a server is asynchronous.
+        of_cells: Costs of cells' jobs, by edge; None until the cloud is asynchronous.
     """
 
     of_clients: _Costs | None = None

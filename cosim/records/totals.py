@@ -67,7 +67,7 @@ class Totals(NamedTuple):
         """Sums after some more rows.
 
         Args:
-            times_s: Times of the evaluations among them, rising; each at the end of a stretch.
+            times_s: Times of the evaluations among them, ascending; each ends a stretch.
         """
         spans, transfers, tallies = tables["spans"], tables["transfers"], tables["tallies"]
         rounds, fates, at_rest = tables["rounds"], tables["fates"], spans["activity"].isin(REST)

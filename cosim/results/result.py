@@ -198,9 +198,10 @@ class Result:
 
     @property
     def weights(self) -> dict[str, NDArray[np.float32]] | None:
-        """Name -> values of the trained model: that which the run keeps, as `run(keep=...)` asks for it.
+        """Name -> values of the trained model that the run keeps (`run(keep=...)`).
 
-        None where nothing was learned. A network takes them by `load_state_dict` of tensors, `strict=False`.
+        None if nothing was learned. A network loads them, as tensors, by `load_state_dict` with
+        `strict=False`.
         """
         if self.learned is not None or self.folder is None:
             return self.learned

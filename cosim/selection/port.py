@@ -63,8 +63,8 @@ class SomeClients(Selection, ABC):
     """Base of the rules that choose a given number.
 
     Attributes:
-        num_participants: Clients of a cell that take part in an edge round, or all that are there if they are
-            fewer. [no source]
+        num_participants: Number of clients of a cell that take part in an edge round; all present clients if
+            there are fewer. [no source]
     """
 
     num_participants: int = knob(at_least(1), default=5)

@@ -81,7 +81,7 @@ class FedNova(ServerUpdate):
 
 
 def _num_gradients(rule: LocalTraining, num_steps: int) -> float:
-    """Number of gradients that the steps add up to, by the rule that makes the steps."""
+    """Number of gradients that the steps add up to, as the local rule counts them."""
     number = rule.num_gradients(num_steps)
     if number is None:
         kind = type(rule).__name__

@@ -48,7 +48,7 @@ class Asker:
 
     @classmethod
     def of(cls, folder: Path, sources: Sources) -> "Asker":
-        """The process at work, once it holds a folder locked."""
+        """The process that works, once it has locked a folder."""
         own = software()
         return cls(str(folder), holder(folder), Version.of(own), own["versions"], own["processor"], sources)
 

@@ -151,14 +151,14 @@ def _begin(asker: int, environment: dict[str, str]) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def played(
-    pool: Callable[[], Executor], play: Callable[[Any], dict[str, Any]], wanted: "dict[Key, Order]"
+def outcomes(
+    pool: Callable[[], Executor], run: Callable[[Any], dict[str, Any]], wanted: "dict[Key, Order]"
 ) -> Iterator[tuple[Key, dict[str, Any]]]:
     """Outcome of every wanted job, including jobs that are added meanwhile.
 
     Args:
         pool: Gives an executor, a fresh one after the last broke.
-        play: Runs a job in a worker; returns its row of the table.
+        run: Runs a job in a worker; returns its row of the table.
         wanted: Key -> job; emptied.
     """
     executor: Executor | None = None
@@ -170,7 +170,7 @@ def played(
         for key in list(wanted):
             jobs[key] = wanted.pop(key)
             attempts[key] = attempts.get(key, 0) + 1
-            waiting[_submitted(executor, play, jobs[key])] = key
+            waiting[_submitted(executor, run, jobs[key])] = key
         done, _ = wait(waiting, return_when=FIRST_COMPLETED)
         for future in sorted(done, key=lambda future: waiting[future]):
             key = waiting.pop(future)
@@ -190,20 +190,20 @@ def played(
 
 
 def _submitted(
-    executor: Executor, play: Callable[[Any], dict[str, Any]], job: "Order"
+    executor: Executor, run: Callable[[Any], dict[str, Any]], job: "Order"
 ) -> Future[dict[str, Any]]:
     """Future of the job, even if the executor has broken since it was asked last, or it cannot travel."""
     try:
         packed = pickle.dumps(job)
         with interrupts_deferred():  # no process is left half started
-            return executor.submit(_unpacked, play, packed)
+            return executor.submit(_unpacked, run, packed)
     except (BrokenExecutor, pickle.PicklingError, AttributeError, TypeError) as error:
         broken: Future[dict[str, Any]] = Future()
         broken.set_exception(error)
         return broken
 
 
-def _unpacked(play: Callable[[Any], dict[str, Any]], packed: bytes) -> dict[str, Any]:
+def _unpacked(run: Callable[[Any], dict[str, Any]], packed: bytes) -> dict[str, Any]:
     """Outcome of a job in a worker."""
     try:
         job = pickle.loads(packed)
@@ -211,4 +211,4 @@ def _unpacked(play: Callable[[Any], dict[str, Any]], packed: bytes) -> dict[str,
         what = f"worker on {machine()}: cannot read its run ({type(error).__name__}: {error})"
         fix = "Use the modules of the process that asks for runs: put their folder on the worker's PYTHONPATH"
         return {"status": "failed", "error": f"{what}. {fix}, and start it again."}
-    return play(job)
+    return run(job)

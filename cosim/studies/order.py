@@ -63,7 +63,7 @@ class Order:
     device: str = "cpu"
 
 
-def play(order: Order) -> dict[str, Any]:
+def run_order(order: Order) -> dict[str, Any]:
     """Run one run in this process, resume it, or read it.
 
     Returns:
@@ -84,7 +84,7 @@ def _outcome(order: Order) -> dict[str, Any]:
         warnings.simplefilter("ignore", Remark)  # the study has made them
         try:
             order.asker.check(order.system)
-            result = _played(order, note or (lambda report: None))
+            result = _result_of(order, note or (lambda report: None))
         except Exception as error:
             outcome = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
         else:
@@ -95,7 +95,7 @@ def _outcome(order: Order) -> dict[str, Any]:
     return outcome | {"warnings": [str(warning.message) for warning in said]}
 
 
-def _played(order: Order, listener: Callable[[VersionReport], None]) -> Result:
+def _result_of(order: Order, listener: Callable[[VersionReport], None]) -> Result:
     """Run the order; a run too damaged to resume is started afresh."""
     folder = Path(order.folder)
     ask = partial(

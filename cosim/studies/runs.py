@@ -114,14 +114,14 @@ class Runs:
 
     def cost(self, num_at_once: int) -> str:
         """Number of runs, and their estimated duration, in words."""
-        playable = {design: self._designs[design].system for design, _ in self.wanted}
-        found = costs_s([system for system in playable.values() if system is not None], self._data_dir)
+        runnable = {design: self._designs[design].system for design, _ in self.wanted}
+        found = costs_s([system for system in runnable.values() if system is not None], self._data_dir)
         num_done = len(self.rows) - len(self.wanted)
         runs = in_words("num_runs", len(self.wanted))
         runs += f" (and {num_done} that have ended)" if num_done else ""
         if found is None:
             return runs
-        each_s = dict(zip(playable, found, strict=True))
+        each_s = dict(zip(runnable, found, strict=True))
         costs = [each_s[design] for design, _ in self.wanted]
         num_at_once = min(num_at_once, len(costs))
         wall_s = max(sum(costs) / num_at_once, *costs)

@@ -57,9 +57,9 @@ from cosim.studies.designs import (
     grid_of,
     systems_by_name,
 )
-from cosim.studies.executors import played, pool
+from cosim.studies.executors import outcomes, pool
 from cosim.studies.main_module import check_program
-from cosim.studies.order import play
+from cosim.studies.order import run_order
 from cosim.studies.runs import Enough, Runs
 from cosim.studies.study_folder import begin, check_one_version, keep_seeds
 from cosim.studies.targets import check_targets
@@ -232,7 +232,7 @@ class Study:
                     say(f"{title}: {runs.cost(num_workers or num_cores())}")
                 ended()
                 with pool(executor, num_workers) as processes:
-                    for key, outcome in played(processes, play, runs.wanted):
+                    for key, outcome in outcomes(processes, run_order, runs.wanted):
                         for words in outcome.pop("warnings", ()):
                             warnings.warn(words, stacklevel=2)
                         runs.ended(key, outcome)

@@ -1,10 +1,10 @@
-"""Next token: the token after a window of tokens is to be predicted.
+"""Next token: prediction of the token that follows a window of tokens.
 
-A sample is a window of tokens, its class the token that follows. The loss is the mean cross entropy in nats;
-the perplexity, its exponential over the whole test set, is the headline.
+A sample is a window of tokens, and its class is the token that follows. The loss is the mean cross entropy in
+nats; the perplexity, its exponential over the whole test set, is the headline.
 
-Scope and limitations: one prediction for each window, at its last position, as in LEAF; a network of tokens,
-such as window-28-12-8-48.
+Scope and limitations: one prediction for each window, at its last position, as in LEAF; the network takes
+tokens, such as window-28-12-8-48.
 
 Source: Caldas et al., "LEAF", arXiv 1812.01097, Section 3 (Shakespeare: the next character).
 """

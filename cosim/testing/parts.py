@@ -50,7 +50,7 @@ def check_protocol(protocol: Protocol, system: System | None = None, network: An
     """
     if system is None:
         has_rounds = not lacks_in(protocol, GLOBAL_ROUNDS)
-        check_in_small(network, plays_rounds=has_rounds, protocol=protocol)
+        check_in_small(network, has_rounds=has_rounds, protocol=protocol)
     else:
         check_system(attrs.evolve(system, protocol=protocol), network)
 
@@ -167,9 +167,9 @@ def check_presence(presence: Presence, system: System | None = None) -> None:
     Raises:
         BrokenLaw: The first law that is broken.
     """
-    played = system or quiet_system()
-    check_windows(presence, [client_name(number) for number in range(played.num_clients)], played.seed)
-    devices = attrs.evolve(played.devices, presence=presence)  # type: ignore[call-arg]
+    usual = system or quiet_system()
+    check_windows(presence, [client_name(number) for number in range(usual.num_clients)], usual.seed)
+    devices = attrs.evolve(usual.devices, presence=presence)  # type: ignore[call-arg]
     _check({"devices": devices}, system)
 
 

@@ -78,7 +78,7 @@ def check_system(system: System, network: Any = None) -> None:
     same_elsewhere(system, network, usual)
 
 
-def check_in_small(network: Any = None, *, plays_rounds: bool = True, **parts: Any) -> None:
+def check_in_small(network: Any = None, *, has_rounds: bool = True, **parts: Any) -> None:
     """Check all laws of runs on parts, in a small system with a downlink and deadlines.
 
     Raises:
@@ -86,7 +86,7 @@ def check_in_small(network: Any = None, *, plays_rounds: bool = True, **parts: A
         ConfigurationError: The parts do not fit the small system.
     """
     begin()
-    quiet = quiet_system(plays_rounds=plays_rounds, **parts)
+    quiet = quiet_system(has_rounds=has_rounds, **parts)
     check_names(quiet)
     system, hasty = cut_systems(quiet, network)
     check_system(system, network)
@@ -151,12 +151,12 @@ def _on_both_clocks(system: System, network: Any, usual: Result) -> bool:
         reason = "a time that hangs on weights"
         same_tables("timing only", usual, times_of(system, network), reason, learned=False)
     try:
-        played = times_of(system, network, "arrays")
+        on_arrays = times_of(system, network, "arrays")
     except ConfigurationError as error:
         if str(error).startswith("clock = 'arrays'"):
             return False  # a part of it runs by events only
         raise
-    same_tables("both clocks", usual, played, ON_ARRAYS, learned=False)
+    same_tables("both clocks", usual, on_arrays, ON_ARRAYS, learned=False)
     return True
 
 

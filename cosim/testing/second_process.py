@@ -41,7 +41,7 @@ from cosim.testing.contract import MARK, Contracts
 from cosim.testing.laws.tables import broken, same_tables
 from cosim.training.port import LocalTraining
 
-START = "from cosim.testing.player import serve_pipes; serve_pipes()"
+START = "from cosim.testing.answering import serve_pipes; serve_pipes()"
 NAMED = r'"([A-Za-z_][\w.]*):[A-Za-z_][\w.]*"'
 """A text in a configuration that names something of a module."""
 LEARNING = (
@@ -81,7 +81,7 @@ class Asked(NamedTuple):
     pickled: bytes
 
 
-class Played(NamedTuple):
+class Answer(NamedTuple):
     """Answer of the second process.
 
     Attributes:
@@ -107,12 +107,12 @@ class Second:
         self.requests, self.answers = start()
 
     def fits(self, modules: Sequence[str]) -> bool:
-        """True if it is this process's, and the modules have the files that it knows."""
+        """True if this process started it, and the modules still have the files that it has loaded."""
         files = _files_of(modules)
         known = {name: self._files.setdefault(name, file) for name, file in files.items()}
         return self.of_process == os.getpid() and known == files
 
-    def ask(self, asked: Asked) -> Played:
+    def ask(self, asked: Asked) -> Answer:
         """Answer to a request."""
         pickle.dump(asked, self.requests)
         self.requests.flush()
@@ -169,14 +169,14 @@ def begin(modules: Sequence[str] = ()) -> Second:
     return _kept[0]
 
 
-def _answered(asked: Asked) -> Played:
+def _answered(asked: Asked) -> Answer:
     """Answer of a second process; a process that has ended, however, is replaced once."""
     for _ in range(2):
         try:
             return begin(asked.modules).ask(asked)
         except (EOFError, OSError, pickle.UnpicklingError):
             _kept.pop().close()
-    return Played(failed="the end of the process")
+    return Answer(failed="the end of the process")
 
 
 def same_elsewhere(system: System, network: Any, usual: Result) -> None:
@@ -202,16 +202,16 @@ def same_elsewhere(system: System, network: Any, usual: Result) -> None:
         return
     script = _script() if any(module_called(name) is sys.modules["__main__"] for name in modules) else None
     asked = Asked(sys.path, os.getcwd(), script, Contracts.num, modules, pickled)
-    played = _answered(asked)
-    if played.not_found:
-        _not_tried(played.not_found)
+    answer = _answered(asked)
+    if answer.not_found:
+        _not_tried(answer.not_found)
         return
-    if played.failed:
-        raise broken("second process", f"where the first has none, it ends in {played.failed}", OF_PROCESS)
-    again = attrs.evolve(usual, tables=played.tables, learned=played.learned)
-    same_tables("second process", usual, again, OF_PROCESS, learned=played.learned is not None)
-    if played.made:
-        where = f"another seed makes the same tables, though a generator is made in {played.made}"
+    if answer.failed:
+        raise broken("second process", f"where the first has none, it ends in {answer.failed}", OF_PROCESS)
+    again = attrs.evolve(usual, tables=answer.tables, learned=answer.learned)
+    same_tables("second process", usual, again, OF_PROCESS, learned=answer.learned is not None)
+    if answer.made:
+        where = f"another seed makes the same tables, though a generator is made in {answer.made}"
         raise broken("seeds", where, "a generator of a seed of its own; draw from sim.stream, or from rng")
 
 

@@ -38,7 +38,7 @@ LONG = Deadline(deadline_s=1.0)
 """A deadline that only lost updates of a small system miss."""
 
 
-def small_system(waiting: Waiting = PATIENT, *, plays_rounds: bool = True) -> System:
+def small_system(waiting: Waiting = PATIENT, *, has_rounds: bool = True) -> System:
     """Five clients in two cells that learn synthetic classes in half a second, by federated averaging."""
     training = EdgeTraining(
         num_edge_rounds=2, steps=SameSteps(num_local_steps=3), local=Sgd(batch_size=10), waiting=waiting
@@ -49,7 +49,7 @@ def small_system(waiting: Waiting = PATIENT, *, plays_rounds: bool = True) -> Sy
         model="relu-12-8-4",
         data=Synthetic(),
         protocol=HFedAvg(training=training),
-        end=AfterRounds(num_global_rounds=3) if plays_rounds else AfterVersions(num_versions=6),
+        end=AfterRounds(num_global_rounds=3) if has_rounds else AfterVersions(num_versions=6),
     )
 
 
@@ -62,7 +62,7 @@ DOWN = Unicast(
 )
 
 
-def quiet_system(*, plays_rounds: bool = True, **parts: Any) -> System:
+def quiet_system(*, has_rounds: bool = True, **parts: Any) -> System:
     """The small system with these parts, in which nothing else is drawn; with a downlink where it can be.
 
     Raises:
@@ -70,7 +70,7 @@ def quiet_system(*, plays_rounds: bool = True, **parts: Any) -> System:
     """
     waiting = LONG if "uplink" in parts and lacks_in(parts["uplink"], EVERY_UPDATE) else PATIENT
     quiet = attrs.evolve(
-        small_system(waiting, plays_rounds=plays_rounds),
+        small_system(waiting, has_rounds=has_rounds),
         devices=DrawnDevices(
             min_frequency_hz=FREQUENCIES_HZ,
             max_frequency_hz=FREQUENCIES_HZ,

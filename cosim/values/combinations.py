@@ -1,8 +1,8 @@
-"""Combinations: what becomes of pending updates and models, pending too.
+"""Combinations: means and sums of pending updates and models, pending too.
 
-Means of updates, with noise or without, accumulated gradients, means of models, submodels and what is put
-together of them; each is computed when a learner reads it. To add a way to combine, write a subclass; the
-learner stays as it is.
+Means of updates, with noise or without, accumulated gradients, means of models, submodels, and models made of
+submodels; each is computed when a learner reads it. To add a combination, write a subclass; the learner does
+not change.
 """
 
 import math

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 class LinearCombination(PendingModel):
     """Sum of coefficient times updated weights over updates, then of factor times weights over models.
 
-    A model of factor 0 has no part in it: nothing waits for it, and 0 times infinity does not come in.
+    A model with factor 0 is left out: nothing waits for it, and 0 times infinity does not occur.
 
     Args:
         scale: Scale of the coefficients, for running statistics and state.
-        factors_of_moving: Factors of the models for these. None means the same as for all else.
+        factors_of_moving: Factors of the models for these. None means the same factors as for all other
+            tensors.
     """
 
     __slots__ = ("factors", "factors_of_moving", "scale")

@@ -159,7 +159,7 @@ class NetworkShape:
 
     @property
     def tensors(self) -> Shapes:
-        """Tensors of a model: trained parameters, then what moves without a gradient."""
+        """Tensors of a model: trained parameters, then running statistics and state."""
         return self.parameters | self.moving
 
     @property

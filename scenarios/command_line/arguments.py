@@ -247,7 +247,7 @@ def _first_word(text: str) -> str:
 
 
 def _elsewhere(path: str, configs: Collection[Any]) -> str:
-    """Which other kinds of a part have such a field, after a space; nothing where none has."""
+    """Sentence about the other kinds of a part that have such a field, after a space; empty if none has."""
     found = [place for config in configs for place in kinds_with(config, path)]
     if not found:
         return ""

@@ -94,7 +94,7 @@ def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
 
 
 def _depth(cls: type, field: str) -> int | None:
-    """Depth of a field in a class and its default parts; None if it is not there."""
+    """Depth of a field in a class and its default parts; None if there is no such field."""
     depths = [0] if field in attrs.fields_dict(cls) else []
     for attribute in attrs.fields(cls):
         inner = type(attribute.default)

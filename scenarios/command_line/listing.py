@@ -2,7 +2,7 @@
 
 cosim list                   # scenarios
 cosim list validations       # or reproductions
-cosim list laws              # the laws that cosim validate delay-laws plays
+cosim list laws              # the laws that cosim validate delay-laws runs
 cosim list waiting           # the kinds of a part, which options and files name
 cosim list --all             # everything
 """

@@ -20,11 +20,11 @@ def reproduce(arguments: list[str]) -> int:
     """`cosim reproduce`."""
     asks_for_all, rest = switched(reproductions.ALL, arguments)
     if asks_for_all:
-        return reproductions.play_every(rest)
+        return reproductions.run_every(rest)
     name, rest = first_word(arguments)
     if name is None:
         return _usage("reproduce", arguments, about=reproductions.ABOUT)
-    return reproductions.play(name, rest)
+    return reproductions.run_one(name, rest)
 
 
 def validate(arguments: list[str]) -> int:

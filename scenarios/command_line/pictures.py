@@ -173,8 +173,8 @@ def _timeline(figure: "Figure", study: DrawnStudy, options: PlotOptions) -> str:
     check_clients([run])
     if options.global_round is not None and not run.has_rounds:
         raise ConfigurationError("--global-round: the run has versions, no rounds. Leave it out.")
-    played = plots.telling_round(run) if options.global_round is None else options.global_round
-    plots.round_picture(figure.subplots(), run, played)
+    shown_round = plots.telling_round(run) if options.global_round is None else options.global_round
+    plots.round_picture(figure.subplots(), run, shown_round)
     return ""
 
 

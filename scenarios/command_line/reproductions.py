@@ -67,16 +67,16 @@ class Outcome:
         return self.error or MEANINGS[self.code]
 
 
-def play(name: str, words: list[str]) -> int:
+def run_one(name: str, words: list[str]) -> int:
     """`cosim reproduce NAME`; the exit code."""
     module = find("reproduce", name)
     about = f"{(module.__doc__ or '').rstrip()}\n\n{ABOUT}"
     options = parse(module.Options, f"cosim reproduce {name}", words, module.Options(), about)
     _say_how_long({name: options})
-    return _played(name, options)
+    return _run(name, options)
 
 
-def play_every(words: list[str]) -> int:
+def run_every(words: list[str]) -> int:
     """`cosim reproduce --all`; the exit code, of a figure that failed before all others.
 
     Raises:
@@ -131,7 +131,7 @@ def _say_how_long(asked: Mapping[str, Any]) -> None:
         say(words)
 
 
-def _played(name: str, options: Any) -> int:
+def _run(name: str, options: Any) -> int:
     from analysis.plots import drawing  # not before there is something to draw
 
     with drawing():
@@ -144,10 +144,10 @@ def _outcome(name: str, options: Any) -> Outcome:
 
     console.print(f"\n{name}")
     try:
-        code, error = _played(name, options), ""
+        code, error = _run(name, options), ""
     except ConfigurationError as refused:
         code, error = FAILED, str(refused)
-    except Exception as failed:  # the others are still to be played
+    except Exception as failed:  # the others are still to be run
         traceback.print_exc()
         code, error = FAILED, f"{type(failed).__name__}: {failed}"
     return Outcome(code, error, {} if error else _told(name, options))

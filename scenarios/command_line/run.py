@@ -131,9 +131,9 @@ def _run(
     options, system = parse_with_system(Options(), system, f"cosim run {name}", arguments, question, ANYWHERE)
     if file is not None:
         _warn_of_changes(file, system)
-    from scenarios.command_line.playing import play
+    from scenarios.command_line.running import run_and_show
 
-    result = play(
+    result = run_and_show(
         written,
         system,
         options,
@@ -174,11 +174,13 @@ def _resume(
     options = parse(Options, f"cosim run {RESUME} {shown(folder)}", arguments, started_with(folder), question)
     if options.out is not None:
         raise ConfigurationError(f"--out: a run goes on in its own folder, {shown(folder)}. Leave it out.")
-    from scenarios.command_line.playing import play
+    from scenarios.command_line.running import run_and_show
 
     title = (written or folder.resolve().name) if scenario is None else scenario.title(system)
     options = attrs.evolve(options, out=folder)
-    return _reported(scenario, play(written, system, options, title=title, resume=True, to_go_on=to_go_on))
+    return _reported(
+        scenario, run_and_show(written, system, options, title=title, resume=True, to_go_on=to_go_on)
+    )
 
 
 def _check_keeps_fields(system: "System", arguments: list[str], file: Path) -> None:

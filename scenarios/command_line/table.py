@@ -1,4 +1,4 @@
-"""`cosim table`: means with intervals, to look at or to paste; several folders are compared.
+"""`cosim table`: means with intervals, to read or to paste into a paper; compares several folders.
 
 cosim table studies/bandwidth                                  # all metrics, with differences seed by seed
 cosim table studies/bandwidth --format latex --metric accuracy,energy_j --target 0.8 --out table.tex
@@ -10,11 +10,11 @@ cosim table studies/a studies/b runs/c --format csv
 | text | a terminal |
 | latex | a paper: a float with caption and label; its preamble needs booktabs and siunitx |
 | markdown, html | a page |
-| csv | a program: every number of its own, unrounded, in the units of the columns' names |
+| csv | a program: all numbers, unrounded, in the units of the columns' names |
 
-Numbers are rounded to the first two digits that their intervals can tell. A number is bold where it is better
-than all others that it stands among, by the interval of each difference on the same seeds. What is equal in
-all designs is said once; zeros are left out.
+Numbers are rounded to two significant digits of their intervals. A number is bold if it is better than all
+others beside it, by the interval of each difference on the same seeds. Metrics that are equal in all designs
+are printed once, or left out if they are zero.
 """
 
 from collections.abc import Collection, Sequence

@@ -5,6 +5,7 @@ import inspect
 import pkgutil
 import types
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import analysis
@@ -36,6 +37,7 @@ def functions() -> Iterator[str]:
             yield f"### {info.name}\n\n{first_line(module)}\n\n{_members(info.name, own)}"
 
 
+@cache
 def public() -> dict[str, Any]:
     """Every name of cosim and of its rooms, and what it is."""
     homes = sorted(everywhere().items())
@@ -64,12 +66,23 @@ def _members(module: str, members: dict[str, Any]) -> str:
         rows.append((f"`{module}.{name}{'' if is_error else _signature(value)}`", first_line(value)))
         if not inspect.isclass(value) or is_error:
             continue
-        for method, raw in vars(value).items():
-            if method.startswith("_") or not isinstance(raw, types.FunctionType | classmethod | property):
-                continue
+        for method, raw in _methods(value):
             call = "" if isinstance(raw, property) else _signature(getattr(value, method))
             rows.append((f"`{name}.{method}{call}`", first_line(raw)))
     return table(("what to write", "what it is"), rows)
+
+
+def _methods(kind: type) -> Iterator[tuple[str, Any]]:
+    """Public methods of a class, with the ones that it has from bases without rows of their own."""
+    listed, found = {*public().values()}, set[str]()
+    for base in kind.__mro__:
+        if base is not kind and (base in listed or not base.__module__.startswith("cosim.")):
+            continue
+        for method, raw in vars(base).items():
+            is_method = isinstance(raw, types.FunctionType | classmethod | property)
+            if is_method and not method.startswith("_") and method not in found:
+                found.add(method)
+                yield method, raw
 
 
 def _signature(function: Any) -> str:

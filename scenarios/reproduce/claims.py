@@ -6,7 +6,7 @@ seed, a difference between two designs on the same seed where two are compared, 
 - comes out: every interval lies within its range;
 - does not show: some interval lies outside of its range;
 - too noisy: all else, so more seeds would say more;
-- not played: there are no quantities yet, but a command that gives them.
+- not run: there are no quantities yet, but a command that gives them.
 
 The intervals of a claim hold together at 95 % (Bonferroni). A claim of a sign has the range above or below 0.
 
@@ -37,7 +37,7 @@ HELD = 2
 """Evaluations in a row at which a target must be reached, so that a single lucky one decides nothing."""
 
 COMES_OUT, DOES_NOT_SHOW, TOO_NOISY = "comes out", "does not show", "too noisy"
-NOT_PLAYED = "not played"
+NOT_RUN = "not run"
 
 
 def worst(verdicts: Iterable[str]) -> str:
@@ -153,10 +153,10 @@ class Claim:
 
     Attributes:
         paper: Its statement.
-        quantities: All of which must lie in their ranges. None of them: not played.
+        quantities: All of which must lie in their ranges. None of them: not run.
         is_required: True if the command fails where it does not show.
         is_ours: Something that we hold our numbers against and the paper does not say.
-        command: Command that plays what is not played.
+        command: Command that runs what is not run.
         core_hours: Its cost, roughly.
     """
 
@@ -183,7 +183,7 @@ class Claim:
     @property
     def verdict(self) -> str:
         """Verdict on all quantities together."""
-        return worst(found.verdict for found in self.found) if self.quantities else NOT_PLAYED
+        return worst(found.verdict for found in self.found) if self.quantities else NOT_RUN
 
 
 def asked(least: float, most: float) -> str:

@@ -28,8 +28,8 @@ from cosim.networks.of_run import network_of
 from cosim.own_code.sources import sources_of
 from cosim.results.summary import COMPLETE
 from cosim.studies.asker import Asker
-from cosim.studies.executors import played, pool
-from cosim.studies.order import Order, play
+from cosim.studies.executors import outcomes, pool
+from cosim.studies.order import Order, run_order
 from cosim.studies.watch import watch
 from scenarios.command_line import executor
 from scenarios.command_line.console import made
@@ -111,8 +111,8 @@ def at_least(limits: Mapping[str, int], options: Any) -> None:
             )
 
 
-def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
-    """Run every design with every seed that is missing, as many at a time as the executor bears.
+def run_all(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
+    """Run every design with every seed that is missing, as many at a time as the executor allows.
 
     Args:
         figure: Names the folder.
@@ -145,7 +145,7 @@ def play_all(figure: str, systems: Mapping[str, cosim.System], options: Options)
                 executor.pool(options.executor, options.workers) as (chosen, num_at_once),
                 pool(chosen, num_at_once) as processes,
             ):
-                for key, outcome in played(processes, _timed, wanted):
+                for key, outcome in outcomes(processes, _timed, wanted):
                     _take_note(figure, folder, orders[key], outcome)
                     num_ended += 1
                     watching.tell(num_ended, len(orders), 0)
@@ -203,7 +203,7 @@ def _take_note(figure: str, folder: Path, order: Order, outcome: dict[str, Any])
 def _timed(order: Order) -> dict[str, Any]:
     """Make a run in a worker, and say what processor time that took."""
     began_s = time.process_time()
-    return play(order) | {"cpu_s": time.process_time() - began_s}
+    return run_order(order) | {"cpu_s": time.process_time() - began_s}
 
 
 def _is_complete(folder: Path) -> bool:

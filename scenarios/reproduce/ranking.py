@@ -89,7 +89,9 @@ Designs = Mapping[str, tuple[str, str, Rates]]
 """Name of a design -> its setting, algorithm and step sizes."""
 
 
-def played(designs: Designs, seeds: int, first_seed: int, folder: Path, options: Options) -> pd.DataFrame:
+def run_designs(
+    designs: Designs, seeds: int, first_seed: int, folder: Path, options: Options
+) -> pd.DataFrame:
     """The table of runs of some designs."""
     _, num_rounds, target = options.form
     systems = {
@@ -122,7 +124,7 @@ def tuned(options: Options, folder: Path) -> Designs:
         for rates in algorithm.grid
     }
     seed = options.seed + TUNING_SEEDS_FROM
-    runs = played(tried, 1 if options.quick else 3, seed, folder / "tuning", options)
+    runs = run_designs(tried, 1 if options.quick else 3, seed, folder / "tuning", options)
     numbers = runs.drop_duplicates("name").set_index("name")["design"]
     accuracy = runs.groupby("name")["accuracy"].mean()
     best: dict[tuple[str, str], tuple[tuple[float, float], Rates]] = {}
@@ -154,7 +156,7 @@ def main(options: Options) -> int:
     """Tune, run, rank."""
     folder = options.folder
     designs = tuned(options, folder)
-    runs = played(designs, options.form[0], options.seed, folder / "ranked", options)
+    runs = run_designs(designs, options.form[0], options.seed, folder / "ranked", options)
     by_setting = {
         setting: {
             cost: ranked(in_setting(runs, setting), options.label, pattern, REFERENCE)

@@ -86,16 +86,16 @@ def as_json(
     took_s: float = 0.0,
 ) -> dict[str, Any]:
     """Claims with their intervals; time and commits of their runs, or else of this command."""
-    costs, played = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
-    folders = [folder.relative_to(out).as_posix() for folder in played]
+    costs, of_runs = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
+    folders = [folder.relative_to(out).as_posix() for folder in of_runs]
     cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else took_s
     return {
         "figure": figure,
         "command": options.command(figure),
         "seeds": list(options.every_seed),
-        "commits": commits_of(played) or [provenance(options.seed, 1, options.device)["commit"]],
+        "commits": commits_of(of_runs) or [provenance(options.seed, 1, options.device)["commit"]],
         "runs": len(folders),
-        "global_rounds": sorted({summary.num_global_rounds for summary in played.values()}),
+        "global_rounds": sorted({summary.num_global_rounds for summary in of_runs.values()}),
         "core_hours": cost_s / 3600.0,
         "cpu": cpu(),
         "claims": claims_as_json(claims),
@@ -138,8 +138,8 @@ def claims_as_json(claims: Sequence[Claim]) -> list[dict[str, Any]]:
 def commits_of(folders: Iterable[Path]) -> list[str | None]:
     """Commits that have made runs, each once, the first first; None outside a checkout."""
     origins = sorted(map(noted, folders), key=lambda origin: origin.get("started", ""))
-    played = (of for origin in origins for of in (origin, *origin.get("resumed", [])))
-    return list(dict.fromkeys(of.get("commit") for of in played))
+    of_runs = (of for origin in origins for of in (origin, *origin.get("resumed", [])))
+    return list(dict.fromkeys(of.get("commit") for of in of_runs))
 
 
 def _number(value: float) -> float | None:

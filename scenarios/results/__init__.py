@@ -18,7 +18,7 @@ import cosim
 from cosim.files.on_disk import read_json, shown
 from cosim.results.provenance import CHANGES
 from scenarios.command_line.catalogue import catalogue, find
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY, asked
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_RUN, TOO_NOISY, asked
 from scenarios.results import inventory
 from scenarios.results.across import claims_across
 from scenarios.results.reproductions import Told, how, is_quick, reproduction_of
@@ -38,7 +38,7 @@ PAPERS = {
 HEAD = f"""# Results
 
 Written by `{COMMAND}` from what is kept beside this page; do not edit. Figures and tables of the papers,
-played with as many seeds as the column says; VHFL's Fig. 7 is one long run, whose intervals come from the
+run with as many seeds as the column says; VHFL's Fig. 7 is one long run, whose intervals come from the
 cycles of its queues. Designs of one seed have the same data, places, channels and mini-batches, so
 differences are paired. A claim *comes out* where the 95 % interval of the mean over seeds, in brackets, lies
 where the paper has it, *does not show* where it lies elsewhere, and is *too noisy* otherwise. A claim of
@@ -50,7 +50,7 @@ many; they count in no other column. [Every claim of the papers](claims.md) has 
 where it is here.
 
 """
-COLUMNS = ("figure", "claims", "come out", "do not show", "too noisy", "not played", "ours", "seeds", "runs")
+COLUMNS = ("figure", "claims", "come out", "do not show", "too noisy", "not run", "ours", "seeds", "runs")
 COLUMNS += ("global rounds", "core-hours")
 """Of the table of figures."""
 ENDINGS = (".json", ".csv", ".png")
@@ -153,8 +153,8 @@ def index(by_paper: Mapping[str, Sequence[Told]]) -> str:
             name = told["figure"]
             of_paper, own = ([claim["verdict"] for claim in claims] for claims in _by_origin(told))
             cells = [f"[{name}{', quick form' * is_quick(told)}]({paper}.md#{name})", str(len(of_paper))]
-            cells += [str(of_paper.count(v) or "") for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, NOT_PLAYED)]
-            own = [verdict for verdict in own if verdict != NOT_PLAYED]
+            cells += [str(of_paper.count(v) or "") for v in (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, NOT_RUN)]
+            own = [verdict for verdict in own if verdict != NOT_RUN]
             cells += [f"{own.count(COMES_OUT)} of {len(own)}" if own else ""]
             cells += [str(len(told["seeds"])), str(told["runs"] or ""), _rounds(told)]
             cells += [f"{told['core_hours']:.2g}"]
@@ -250,7 +250,7 @@ def row(claim: Told) -> str:
     here = "<br>".join(
         f"{quantity['in_words']} (asked: {asked(*_range(quantity))})" for quantity in claim["quantities"]
     )
-    if claim["verdict"] == NOT_PLAYED:
+    if claim["verdict"] == NOT_RUN:
         here = how(claim)
     return line((claim["paper"], here, claim["verdict"])).replace("\n", " ")
 

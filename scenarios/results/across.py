@@ -1,6 +1,6 @@
 """Claims across figures: what a paper says of several tables together, judged from the tables that are kept.
 
-Nothing is played for it: a claim is made as in `scenarios.reproduce`, from the values of every seed.
+Nothing is run for it: a claim is made as in `scenarios.reproduce`, from the values of every seed.
 """
 
 import math

@@ -30,10 +30,10 @@ def forms_of(name: str, figures: Iterable[Told]) -> list[Told]:
 
 
 def how(claim: Told) -> str:
-    """Command that plays a claim that was not played, and its cost."""
+    """Command that runs a claim that was not run, and its cost."""
     return f"`{claim['command']}`: about {claim['core_hours']:.2g} core-hours"
 
 
 def is_quick(told: Told) -> bool:
-    """True if a figure was played in its quick form."""
+    """True if a figure was run in its quick form."""
     return "--quick" in told["command"].split()

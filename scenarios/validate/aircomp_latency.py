@@ -81,7 +81,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
     ground, dataset = ground_of(system), blank_dataset(system.num_clients)
     learner, sim = Learner(network_of(system.model), dataset), ground.sim
     cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
-    sim.run(system.protocol.play(sim, cloud))
+    sim.run(system.protocol.run(sim, cloud))
     return cloud, RowGroups(sim.recorder, system.num_clients).result({}, "complete", sim.now_s)
 
 

@@ -118,9 +118,9 @@ def compare(options: Options) -> Iterator[tuple[str, str, float, str, str]]:
     level = level_of(options)
     for num_antennas in options.num_antennas:
         for num_receivers in options.num_receivers:
-            played = system(num_antennas, num_receivers, options.num_rounds, options.seed)
-            lasts_s, case = simulate(played), f"{num_antennas} antennas, {num_receivers} receivers"
-            law = predict(played, bits=32.0 * (12 * 8 + 8 * 4))
+            own = system(num_antennas, num_receivers, options.num_rounds, options.seed)
+            lasts_s, case = simulate(own), f"{num_antennas} antennas, {num_receivers} receivers"
+            law = predict(own, bits=32.0 * (12 * 8 + 8 * 4))
             for name, wrong in {"law of the slowest": None, **WRONG_THEORIES}.items():
                 theory = law if wrong is None else wrong(law)
                 for probability in PROBABILITIES:

@@ -49,7 +49,7 @@ MARGIN = 0.05
 
 @part
 class Options:
-    """How much is simulated.
+    """Size of the simulation.
 
     Attributes:
         num_edge_rounds: Edge rounds of 12 clients, for each point.
@@ -126,7 +126,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     sim, dataset = ground.sim, of.data.load(ground.sim, None)
     learner = Learner(models.build(of.model), dataset)
     cloud = nodes_of(of, ground, learner, lambda: dataset, lambda report: None)
-    sim.run(of.protocol.play(sim, cloud))
+    sim.run(of.protocol.run(sim, cloud))
     return cloud, RowGroups(sim.recorder, of.num_clients).result({}, "complete", sim.now_s)
 
 

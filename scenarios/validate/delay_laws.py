@@ -34,7 +34,7 @@ from scenarios.command_line.modules import what_failed
 from scenarios.command_line.papers import is_own
 from scenarios.validate.delays.laws import LAWS, laws_of
 from scenarios.validate.delays.page import save_page
-from scenarios.validate.played import PlayedClock
+from scenarios.validate.law_clock import LawClock
 
 __all__ = ["Options", "main"]
 
@@ -68,9 +68,9 @@ class Options:
         laws_of(self.laws)
 
     @property
-    def clock(self) -> PlayedClock:
+    def clock(self) -> LawClock:
         """Seed and length of every law's scenario."""
-        return PlayedClock(seed=self.seed, size=self.size)
+        return LawClock(seed=self.seed, size=self.size)
 
 
 def of_own(name: str) -> Options:
@@ -81,7 +81,7 @@ def of_own(name: str) -> Options:
 
 
 def compared(laws: Mapping[str, Law], options: Options) -> pd.DataFrame:
-    """The rows of all laws; ours at the level of a whole validation, whichever are played.
+    """The rows of all laws; ours at the level of a whole validation, whichever are run.
 
     Raises:
         ConfigurationError: A user's law fails, or says nothing that can be compared.

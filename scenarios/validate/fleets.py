@@ -1,7 +1,7 @@
 """Fleets whose jobs last by a law, on the clock without learning, for `staleness`.
 
 A job computes for cycles over frequency, by a law of training times, and is sent over a fixed share of a band
-at a given SNR; so how long jobs take hangs on no other job.
+at a given SNR, so the duration of a job does not depend on other jobs.
 """
 
 import math
@@ -85,7 +85,7 @@ class Fleet:
         """Mean time of a job of each."""
         return tuple(computing_s + self.upload_s for computing_s in self.computing_s)
 
-    def play(self, protocol: Asynchronous, num_updates: int, seed: int) -> cosim.Result:
+    def run(self, protocol: Asynchronous, num_updates: int, seed: int) -> cosim.Result:
         """Run the fleet until a number of updates have arrived."""
         num_clients = len(self.planned_s)
         frequencies_hz = tuple(NUM_STEPS * STEP_CYCLES / planned_s for planned_s in self.planned_s)

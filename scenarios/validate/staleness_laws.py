@@ -69,7 +69,7 @@ def buffers(amount: Amount) -> Iterator[Check]:
             if law is DETERMINISTIC and planned_s is UNEQUAL_S:
                 continue  # sums of the same times in another order coincide, but for rounding
             fleet = Fleet(law=law, planned_s=planned_s, upload_s=UPLOAD_S)
-            result = fleet.play(protocol, amount.num_updates // 8, amount.seed)
+            result = fleet.run(protocol, amount.num_updates // 8, amount.seed)
             staleness = result.updates["staleness"]
             num_versions = len(staleness) // NUM_UPDATES
             if law is DETERMINISTIC:  # in lockstep; the same after every lcm(M, K) updates
@@ -99,7 +99,7 @@ def restarts(amount: Amount) -> Iterator[Check]:
     for law in amount.laws:
         for planned_s in (EQUAL_S, UNEQUAL_S):
             fleet = Fleet(law=law, planned_s=planned_s, upload_s=UPLOAD_S)
-            result = fleet.play(cosim.FedBuff(num_updates=2), amount.num_updates // 2, amount.seed)
+            result = fleet.run(cosim.FedBuff(num_updates=2), amount.num_updates // 2, amount.seed)
             if law is DETERMINISTIC:
                 reports, forgotten = (
                     int(np.floor(result.summary.time_s / np.array(times_s) + 1e-6).sum())
@@ -137,7 +137,7 @@ def one_by_one(amount: Amount) -> Iterator[Check]:
     """Law 2, every update a version: the geometric law, and what an upload makes of it."""
     for planned_s, upload_s in ((EQUAL_S, NO_TIME_S), (UNEQUAL_S, NO_TIME_S), (UNEQUAL_S, SHORT_UPLOAD_S)):
         fleet = Fleet(law=EXPONENTIAL, planned_s=planned_s, upload_s=upload_s)
-        result = fleet.play(cosim.FedBuff(num_updates=1), amount.num_updates, amount.seed)
+        result = fleet.run(cosim.FedBuff(num_updates=1), amount.num_updates, amount.seed)
         staleness = result.updates["staleness"].to_numpy()
         any_law = RestartingClients(mean_times_s=fleet.mean_times_s)
         own = any_law.rates_per_s / any_law.version_rate_per_s
@@ -180,7 +180,7 @@ def closed_network(amount: Amount) -> Iterator[Check]:
             upload_s = NO_TIME_S if is_exponential else UPLOAD_S
             fleet = Fleet(law=law, planned_s=planned_s, upload_s=upload_s)
             num_updates = amount.num_updates if is_exponential else amount.num_updates // 8
-            result = fleet.play(protocol, num_updates, amount.seed)
+            result = fleet.run(protocol, num_updates, amount.seed)
             num_versions = len(result.updates)
             left = left_of_dispatched(result, NUM_DISPATCHED)
             ages = int(left @ (num_versions - np.arange(num_versions)))
@@ -232,7 +232,7 @@ def poisson_starts(amount: Amount) -> Iterator[Check]:
             theory = JobsInFlight(start_rate_per_s=rate_per_s, mean_times_s=fleet.mean_times_s)
             starts = cosim.protocols.PoissonStarts(rate_per_s=rate_per_s)
             protocol = cosim.FedBuff(num_updates=1, starts=starts)
-            result = fleet.play(protocol, amount.num_updates, amount.seed)
+            result = fleet.run(protocol, amount.num_updates, amount.seed)
             shares = shares_of_time(result, NUM_CLIENTS, amount.num_updates // 4)
             for k in range(NUM_CLIENTS - 2, NUM_CLIENTS + 1):
                 yield Check(

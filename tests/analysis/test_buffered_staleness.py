@@ -1,4 +1,4 @@
-"""Staleness by concurrency and buffer against paths that are played here, report by report."""
+"""Staleness by concurrency and buffer against paths that are simulated here, report by report."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,9 @@ import pytest
 from analysis.closed_forms.buffered_staleness import BufferedStaleness
 
 
-def played(num_in_flight: int, num_updates: int, times, before: bool, num_versions: int) -> tuple[int, int]:
+def simulated(
+    num_in_flight: int, num_updates: int, times, before: bool, num_versions: int
+) -> tuple[int, int]:
     """Applied staleness, and ages of what is in no version at the end, of a server in a few lines.
 
     Args:
@@ -45,9 +47,9 @@ def test_the_identity_holds_on_every_path(law, num_in_flight: int, num_updates: 
         BufferedStaleness(num_in_flight=num_in_flight, num_updates=num_updates),
     )
     for num_versions in (1, 2, 7, 100):
-        after = played(num_in_flight, num_updates, lambda: law(rng), False, num_versions)
+        after = simulated(num_in_flight, num_updates, lambda: law(rng), False, num_versions)
         assert sum(after) == theory.total(num_versions) == (num_in_flight - 1) * num_versions
-        before = played(num_in_flight, num_updates, lambda: law(rng), True, num_versions)
+        before = simulated(num_in_flight, num_updates, lambda: law(rng), True, num_versions)
         assert sum(before) == num_in_flight * num_versions
 
 
@@ -57,7 +59,7 @@ def test_means_tend_to_their_limits(num_in_flight: int, num_updates: int) -> Non
     rng, num_versions = np.random.default_rng(2), 3000
     theory = BufferedStaleness(num_in_flight=num_in_flight, num_updates=num_updates)
     for before, limit in ((False, theory.mean), (True, theory.mean_replaced_before)):
-        applied, left = played(num_in_flight, num_updates, rng.exponential, before, num_versions)
+        applied, left = simulated(num_in_flight, num_updates, rng.exponential, before, num_versions)
         num_applied = num_versions * num_updates
         assert left / num_applied < 0.05
         assert applied / num_applied == pytest.approx(limit - left / num_applied, rel=1e-12)

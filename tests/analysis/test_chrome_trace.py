@@ -506,7 +506,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatc
     assert [found.name for found in tmp_path.iterdir()] == ["taken"]
 
 
-def test_an_interrupted_run_has_what_was_played():
+def test_an_interrupted_run_has_what_was_run():
     """Cut in its first round: spans, no round and no evaluation."""
     made = result_of(Span("client-0000", "train", 0.0, 1.0, 2.0, "done"), num_clients=1, num_cells=1)
     assert [event["name"] for event in of(events(made), "X")] == ["train"]

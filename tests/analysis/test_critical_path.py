@@ -36,7 +36,7 @@ from scenarios.papers.rawhfl import CommonSteps, RawHfl, Unconstrained
 SLOW = DrawnDevices(min_frequency_hz=PerGroup(values=(0.5e9,)), max_frequency_hz=PerGroup(values=(4e9,)))
 
 
-def played(protocol=None, **fields):
+def result_of(protocol=None, **fields):
     """A run of timing only."""
     system = System(
         **{
@@ -127,7 +127,7 @@ def test_a_path_is_unbroken_and_as_long_as_its_round(protocol, seed, sizes, dela
         {"downlink": own_parts.CableDown()} if has_downlink and not asks_in(protocol, DOWNLOADS_APART) else {}
     )
     check(
-        played(
+        result_of(
             protocol,
             seed=seed,
             num_cells=len(sizes),
@@ -230,6 +230,6 @@ def test_a_rule_that_lasts_longer_than_all_is_the_servers_time():
     lasting = EdgeTraining(
         num_edge_rounds=2, steps=cosim.SameSteps(num_local_steps=2), waiting=AtLeast(lasting_s=1.0)
     )
-    path = check(played(HFedAvg(training=lasting)))
+    path = check(result_of(HFedAvg(training=lasting)))
     assert path.by_activity().to_dict() == {"collecting": pytest.approx(4.0, rel=1e-12)}
     assert (path.jobs["slack_s"] > 0.9).all()

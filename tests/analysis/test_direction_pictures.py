@@ -14,14 +14,14 @@ from analysis.report.report import report
 DOWN = cosim.radio.Broadcast(bandwidth_hz=1e6)
 
 
-def played(downlink: cosim.Link = DOWN, seed: int = 1, records: str = "all") -> cosim.Result:
+def result_of(downlink: cosim.Link = DOWN, seed: int = 1, records: str = "all") -> cosim.Result:
     system = worlds.some_late(downlink=downlink, seed=seed, evaluation=cosim.Never())
     devices = cosim.evolve(system.devices, receive_w=0.3)
     return cosim.run(cosim.evolve(system, devices=devices), records=records)
 
 
 def test_bits_by_direction_are_means_over_clients_and_runs():
-    runs = [played(seed=seed) for seed in (1, 2)]
+    runs = [result_of(seed=seed) for seed in (1, 2)]
     (parts,) = direction_parts(designs_of(runs)).values()
     for part, direction in (("sent up", "up"), ("received", "down")):
         rows = [run.transfers[run.transfers["direction"] == direction] for run in runs]
@@ -38,12 +38,12 @@ def test_bits_by_direction_are_means_over_clients_and_runs():
 
 def test_the_page_shows_both_where_somebody_received_only():
     title = "What was sent and received"
-    assert title in report([played()])
-    assert title not in report([played(downlink=cosim.links.Instantaneous())])
+    assert title in report([result_of()])
+    assert title not in report([result_of(downlink=cosim.links.Instantaneous())])
 
 
 def test_energy_by_activity_knows_receiving_without_rows_of_clients_too():
-    whole, tallied = played(), played(records="rounds")
+    whole, tallied = result_of(), result_of(records="rounds")
     received_j = Fates.of(whole).energy_j(activity="receive")
     assert received_j
     assert Fates.of(tallied).energy_j(activity="receive") == pytest.approx(received_j)

@@ -19,7 +19,7 @@ from scenarios.command_line.plot import drawn_as
 FIX = "the run kept no rows of its clients. Use cosim run --records all"
 
 
-def played(records="rounds", deadline_s=2e-3, num_global_rounds=3, num_cells=2, seed=1):
+def result_of(records="rounds", deadline_s=2e-3, num_global_rounds=3, num_cells=2, seed=1):
     system = small_system(cosim.Deadline(deadline_s=deadline_s))
     end = cosim.AfterRounds(num_global_rounds=num_global_rounds)
     changes = {"evaluation": cosim.Never(), "num_cells": num_cells, "seed": seed, "end": end}
@@ -36,7 +36,7 @@ def axes():
 
 
 def test_edge_rounds_are_a_distribution_from_the_shortest_to_the_longest():
-    result, drawn = played(), axes()
+    result, drawn = result_of(), axes()
     times_picture(drawn, result)
     scale = {"s": 1.0, "ms": 1e3}[re.findall(r"\((m?s)\)", drawn.get_xlabel())[0]]
     lasted_s = result.tallies["end_s"] - result.tallies["start_s"]
@@ -48,7 +48,7 @@ def test_edge_rounds_are_a_distribution_from_the_shortest_to_the_longest():
 
 
 def test_one_edge_round_is_a_line_upwards():
-    result, drawn = alone(played()), axes()
+    result, drawn = alone(result_of()), axes()
     times_picture(drawn, result)
     for line in drawn.lines:
         assert list(line.get_ydata()) == [0.0, 100.0]
@@ -56,7 +56,7 @@ def test_one_edge_round_is_a_line_upwards():
 
 
 def test_late_updates_by_global_round():
-    result, drawn = played(), axes()
+    result, drawn = result_of(), axes()
     late_picture(drawn, result)
     (line,) = drawn.lines
     told = result.tallies
@@ -72,7 +72,7 @@ def test_late_updates_by_global_round():
 def test_small_runs_and_those_where_nobody_arrives_are_drawn_in_peace(
     deadline_s, num_global_rounds, num_cells
 ):
-    result = played(deadline_s=deadline_s, num_global_rounds=num_global_rounds, num_cells=num_cells)
+    result = result_of(deadline_s=deadline_s, num_global_rounds=num_global_rounds, num_cells=num_cells)
     assert (result.tallies["num_arrived"].sum() == 0) == (deadline_s == 1e-4)
     for run in (result, alone(result)):
         with warnings.catch_warnings():
@@ -86,7 +86,7 @@ def test_small_runs_and_those_where_nobody_arrives_are_drawn_in_peace(
 
 @pytest.mark.usefixtures("unwritten_pictures")
 def test_ten_thousand_cells_are_thinned():
-    result = played()
+    result = result_of()
     tallies = result.tallies.loc[np.tile(result.tallies.index, 10_000 // 2)]
     places = np.arange(len(tallies)) % 10_000
     tallies = tallies.assign(edge=np.char.mod("edge-%02d", places).astype(object)).reset_index(drop=True)
@@ -104,7 +104,7 @@ def bars(designs):
 
 
 def test_energy_is_drawn_by_activity_where_its_fate_is_not_known():
-    rows, few = played("all"), played()
+    rows, few = result_of("all"), result_of()
     (of_rows,), (of_few,) = (list(bars(designs_of([run])).items())[:1] for run in (rows, few))
     assert of_few[0] == of_rows[0] == "training"
     found = bars(designs_of([few]))
@@ -114,7 +114,7 @@ def test_energy_is_drawn_by_activity_where_its_fate_is_not_known():
 
 
 def test_beside_runs_with_rows_all_energy_is_drawn_by_activity():
-    rows, few = played("all"), played()
+    rows, few = result_of("all"), result_of()
     other = attrs.evolve(few, config=few.config | {"system": few.config["system"] | {"num_cells": 9}})
     found = bars(designs_of([rows, other]))
     assert set(found) == {"training", "sending"}
@@ -124,23 +124,23 @@ def test_beside_runs_with_rows_all_energy_is_drawn_by_activity():
 
 @pytest.mark.usefixtures("unwritten_pictures")
 def test_a_page_shows_edge_rounds_and_says_what_takes_rows_of_clients():
-    html = report([played()])
+    html = report([result_of()])
     assert html.count(FIX) == 3  # the critical path, the timeline, reasons of drops
     assert "Edge rounds, without their clients" in html
     assert "Cells; all;" in html
     assert "wasted energy (%)" not in html
-    both = report([played("all"), played("all", seed=2)])
+    both = report([result_of("all"), result_of("all", seed=2)])
     assert "Edge rounds, without their clients" not in both
     assert FIX not in both
 
 
 def test_plots_use_edge_rounds_or_say_what_they_take():
-    (design,) = designs_of([played()])
+    (design,) = designs_of([result_of()])
     drawn = drawn_as(DrawnStudy([design]), PlotOptions(kind="cdf"))[0].axes[0]
     assert drawn.get_ylabel() == "share of edge rounds (%)"
     with pytest.raises(cosim.ConfigurationError, match=FIX):
         drawn_as(DrawnStudy([design]), PlotOptions(kind="timeline"))
-    few = played()
+    few = result_of()
     other = attrs.evolve(few, config=few.config | {"system": few.config["system"] | {"num_cells": 9}})
     with pytest.raises(cosim.ConfigurationError, match=FIX):
         drawn_as(DrawnStudy(designs_of([few, other])), PlotOptions(kind="cdf"))

@@ -7,7 +7,7 @@ from itertools import product
 import attrs
 import numpy as np
 import pytest
-from fixtures.hist_on_quadratics import SETTING, played_at_largest_rate
+from fixtures.hist_on_quadratics import SETTING, run_at_largest_rate
 
 from analysis.closed_forms.hist_conference_convergence import ConferenceHistBound
 
@@ -174,8 +174,8 @@ def test_the_five_steps_need_each_condition(without, missed):
     assert found[missed] > PRINTED[missed]
 
 
-def test_played_steps_stay_below_the_bound():
+def test_run_steps_stay_below_the_bound():
     """H = 1, so that every local step is seen; uniform masks, unlike clients and cells, noisy gradients."""
-    seen, bound = played_at_largest_rate(ConferenceHistBound, (3, 3, 3), (60, 6, 1), 12)
+    seen, bound = run_at_largest_rate(ConferenceHistBound, (3, 3, 3), (60, 6, 1), 12)
     assert seen <= bound.proved < bound.bound
     assert seen > 0.01 * bound.proved

@@ -1,4 +1,4 @@
-"""Theorems 1 and 3 of HIST in their limits, where they fail, and against HIST played on quadratics."""
+"""Theorems 1 and 3 of HIST in their limits, where they fail, and against HIST run on quadratics."""
 
 import math
 
@@ -9,8 +9,8 @@ from fixtures.hist_on_quadratics import (
     SETTING,
     Quadratics,
     coupled,
-    play,
-    played_at_largest_rate,
+    run_algorithm_1,
+    run_at_largest_rate,
 )
 
 from analysis.closed_forms.hist_convergence import HistBound, mean_largest_fraction
@@ -122,15 +122,15 @@ def test_what_cannot_be_is_refused(broken, rule):
         setting(**broken)
 
 
-# --- HIST played on quadratics ------------------------------------------------------------------------------
+# --- HIST run on quadratics ------------------------------------------------------------------------------
 
 
-def test_one_client_plays_gradient_descent():
-    """The player itself: grad f(x_k) = (I - gamma A)^k (A x_0 - b), seen after every H = 3 steps."""
+def test_one_client_runs_gradient_descent():
+    """The loop itself: grad f(x_k) = (I - gamma A)^k (A x_0 - b), seen after every H = 3 steps."""
     rng = np.random.default_rng(1)
     problem = coupled((4,), (1,), rng)._replace(noise=0.0)
     start, gamma = rng.normal(size=4), 0.05
-    seen, square_model = play(
+    seen, square_model = run_algorithm_1(
         problem, start, lambda t: np.ones((1, 1, 4)), rounds=(2, 2, 3), learning_rate=gamma, rng=rng
     )
     step, first = np.eye(4) - gamma * problem.hessian, problem.hessian @ start - problem.pull
@@ -142,13 +142,13 @@ def test_one_client_plays_gradient_descent():
 
 @pytest.mark.parametrize("mse", [0.0, 4000.0])
 @pytest.mark.parametrize("sizes", [(3, 3, 3), (6, 2, 1)])
-def test_played_rounds_stay_below_the_bound(sizes, mse):
+def test_run_rounds_stay_below_the_bound(sizes, mse):
     """Random masks, unlike clients and cells, noise in gradients and on the air; at the largest gamma.
 
     Started at 0, where the term of the models is least; it hides the others even so, so this test is weak.
     """
     numbers = {"largest_fraction": max(sizes) / 9, "mse": 9 * mse}
-    seen, bound = played_at_largest_rate(HistBound, sizes, (200, 2, 2), 11, mse, **numbers)
+    seen, bound = run_at_largest_rate(HistBound, sizes, (200, 2, 2), 11, mse, **numbers)
     assert seen <= bound.bound
     assert seen <= bound.proved
 
@@ -163,7 +163,9 @@ def test_the_term_of_the_models_is_needed():
     problem = Quadratics(np.array([[1.0, a], [a, 1.0]]), [np.ones((1, 2))] * 2)
     held = np.eye(2)[:, None, :]
     rng, gamma, start = np.random.default_rng(0), 1e-3, np.ones(2)
-    seen, square_model = play(problem, start, lambda t: held, rounds=(5, 1, 1), learning_rate=gamma, rng=rng)
+    seen, square_model = run_algorithm_1(
+        problem, start, lambda t: held, rounds=(5, 1, 1), learning_rate=gamma, rng=rng
+    )
     assert seen == pytest.approx(2.0 * a**2, **EXACTLY)
     bound = HistBound(
         **problem.constants(),
@@ -190,7 +192,9 @@ def test_masks_that_are_not_random_break_theorem_1(num_cells, fails):
     )
     held = np.eye(num_cells)[:, None, :]
     rng, start = np.random.default_rng(0), np.zeros(num_cells)
-    seen, square_model = play(problem, start, lambda t: held, rounds=(5, 1, 1), learning_rate=gamma, rng=rng)
+    seen, square_model = run_algorithm_1(
+        problem, start, lambda t: held, rounds=(5, 1, 1), learning_rate=gamma, rng=rng
+    )
     assert square_model == 0.0  # it does not move
     assert seen == pytest.approx(smooth**2 * (num_cells - 1) ** 2 / num_cells, **EXACTLY)
     bound = HistBound(
@@ -217,7 +221,7 @@ def test_noise_on_the_air_breaks_theorem_3():
     known |= {"num_global_rounds": 1, "num_edge_rounds": 2, "num_steps": 1, "mse": 2.0 * mse}
     gamma = HistBound(**known, learning_rate=1e-9).max_learning_rate
     bound = HistBound(**known, learning_rate=gamma)
-    seen, _ = play(
+    seen, _ = run_algorithm_1(
         problem,
         np.zeros(2),
         lambda t: held,

@@ -1,4 +1,4 @@
-"""Theorem 2 of HIST by hand, where it fails, the steps of its proof, and HIST played with some clients."""
+"""Theorem 2 of HIST by hand, where it fails, the steps of its proof, and HIST run with some clients."""
 
 import math
 from itertools import product
@@ -9,9 +9,9 @@ import pytest
 from fixtures.hist_on_quadratics import (
     SETTING,
     Quadratics,
-    play,
-    played_at_largest_rate,
     random_masks,
+    run_algorithm_1,
+    run_at_largest_rate,
 )
 
 from analysis.closed_forms.hist_convergence import HistBound
@@ -225,7 +225,7 @@ def test_theorem_1s_counterexample_breaks_theorem_2():
     pulls = [smooth * (1.0 - np.eye(num_cells)[[j]]) for j in range(num_cells)]
     problem, start = Quadratics(smooth * np.eye(num_cells), pulls), np.zeros(num_cells)
     held, rng = np.eye(num_cells)[:, None, :], np.random.default_rng(0)
-    seen, square_model = play(
+    seen, square_model = run_algorithm_1(
         problem, start, lambda t: held, rounds=(5, 1, 1), learning_rate=gamma, rng=rng, taking_part=1
     )
     known = problem.constants() | {"initial_gap": problem.gap(start), "square_model": square_model}
@@ -250,7 +250,7 @@ def test_lemma_3_lacks_the_selection_of_clients():
     gamma = PartialHistBound(**(known | usual | counts), learning_rate=1e-9).max_learning_rate
     held = np.eye(2)[:, None, :]
     rng = np.random.default_rng(4)
-    seen, _ = play(
+    seen, _ = run_algorithm_1(
         problem,
         np.zeros(2),
         lambda t: held,
@@ -272,10 +272,10 @@ def test_lemma_3_lacks_the_selection_of_clients():
 
 
 @pytest.mark.parametrize("taking_part", [1, 2])
-def test_played_rounds_stay_below_the_bound(taking_part):
+def test_run_rounds_stay_below_the_bound(taking_part):
     """Random masks, unlike clients and cells, noisy gradients; weak, as the models' term hides all."""
     numbers = {"num_clients": (taking_part,) * 3, "largest_fraction": 6 / 9}
-    seen, bound = played_at_largest_rate(
+    seen, bound = run_at_largest_rate(
         PartialHistBound, (6, 2, 1), (100, 2, 2), 11, taking_part=taking_part, **numbers
     )
     assert seen <= bound.bound <= bound.proved

@@ -1,4 +1,4 @@
-"""Airtime by hand; the distortion against eqs. 23 and 24 played with complex channels and noise."""
+"""Airtime by hand; the distortion against eqs. 23 and 24 with complex channels and noise."""
 
 import math
 
@@ -72,7 +72,7 @@ def channels(num_clients: int, num_antennas: int, rng: np.random.Generator):
 
 
 @pytest.mark.parametrize("is_full_power", [False, True])
-def test_distortion_of_played_transmissions(is_full_power):
+def test_distortion_of_run_transmissions(is_full_power):
     """Eqs. 23 and 24 as printed; mean squared errors within 4 standard errors (a factor 2 is about 100)."""
     num_clients, num_antennas, num_elements, power_w, noise_w = 5, 4, 20_000, 0.3, 0.02
     rng = np.random.default_rng(7)

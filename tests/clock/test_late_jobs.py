@@ -54,7 +54,7 @@ DOWN = cosim.radio.Unicast(sharing=FixedShares(bandwidth_hz=1e6), link=ONE, fadi
     [("uplink", STRAIGHT, "send"), ("uplink", REDIVIDED, "send"), ("downlink", DOWN, "receive")],
 )
 def test_an_upload_and_a_download_of_less_than_a_thousand_steps(clock, name, link, activity):
-    """Of some 0.1 ms at 4e8 s; a thousand times as slow, they are played."""
+    """Of some 0.1 ms at 4e8 s; a thousand times as slow, they run."""
     usual = cosim.run(late(**{name: link}), clock=clock)
     rows = usual.transfers[usual.transfers["direction"] == ("down" if name == "downlink" else "up")]
     lasts_s = float((rows["end_s"] - rows["start_s"]).max())
@@ -82,7 +82,7 @@ def test_an_upload_of_less_than_a_step_is_told_from_one_that_takes_no_time(clock
 
 
 @pytest.mark.parametrize("clock", ["events", "arrays"])
-def test_an_upload_that_takes_no_time_is_played(clock):
+def test_an_upload_that_takes_no_time_is_run(clock):
     assert cosim.run(late(uplink=cosim.links.Instantaneous()), clock=clock).summary.num_updates == 4
 
 

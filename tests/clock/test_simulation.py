@@ -144,14 +144,14 @@ class Part(NamedTuple):
     outcome: str
 
 
-class Played(NamedTuple):
+class Outcome(NamedTuple):
     """Outcome of a tree."""
 
     end_s: float
     value: Any
     parts: list[Part]
 
-    def cut(self, at_s: float, reason: str) -> "Played":
+    def cut(self, at_s: float, reason: str) -> "Outcome":
         if self.end_s <= at_s:
             return self
         happened = [
@@ -159,60 +159,62 @@ class Played(NamedTuple):
             for part in self.parts
             if part.start_s < at_s
         ]
-        return Played(at_s, Dropped(reason), happened)
+        return Outcome(at_s, Dropped(reason), happened)
 
 
-def model_of(tree: Any, path: str, start_s: float) -> Played:
+def model_of(tree: Any, path: str, start_s: float) -> Outcome:
     """The contract as arithmetic: a cut at an instant keeps what has ended by then, that instant included."""
     if isinstance(tree, Spend):
         end_s = instant_after(start_s, tree.duration_s)
         part = Part(path, start_s, end_s, tree.power_w, DONE)
-        return Played(end_s, path, [part] if end_s > start_s else [])
+        return Outcome(end_s, path, [part] if end_s > start_s else [])
     names = [name_of(path, index) for index in range(len(tree.trees))]
     if isinstance(tree, Then):
-        played = []
+        outcomes = []
         for name, below in zip(names, tree.trees, strict=True):
-            played.append(model_of(below, name, played[-1].end_s if played else start_s))
-        end_s = played[-1].end_s if played else start_s
+            outcomes.append(model_of(below, name, outcomes[-1].end_s if outcomes else start_s))
+        end_s = outcomes[-1].end_s if outcomes else start_s
     else:
-        played = [model_of(below, name, start_s) for name, below in zip(names, tree.trees, strict=True)]
+        outcomes = [model_of(below, name, start_s) for name, below in zip(names, tree.trees, strict=True)]
         if isinstance(tree, Deadline):
-            played = [p.cut(deadline_after(start_s, tree.deadline_s), "deadline") for p in played]
+            outcomes = [p.cut(deadline_after(start_s, tree.deadline_s), "deadline") for p in outcomes]
         if isinstance(tree, First):
-            winner = min(range(len(names)), key=lambda index: (played[index].end_s, names[index]))
-            played = [p.cut(played[winner].end_s, f"{names[winner]} was first") for p in played]
-            return Played(played[winner].end_s, (names[winner], played[winner].value), parts_of(played))
+            winner = min(range(len(names)), key=lambda index: (outcomes[index].end_s, names[index]))
+            outcomes = [p.cut(outcomes[winner].end_s, f"{names[winner]} was first") for p in outcomes]
+            return Outcome(
+                outcomes[winner].end_s, (names[winner], outcomes[winner].value), parts_of(outcomes)
+            )
         if isinstance(tree, FirstK):
-            return first_k_of(tree, names, played, start_s)
-        end_s = max((p.end_s for p in played), default=start_s)
-    return Played(end_s, [p.value for p in played], parts_of(played))
+            return first_k_of(tree, names, outcomes, start_s)
+        end_s = max((p.end_s for p in outcomes), default=start_s)
+    return Outcome(end_s, [p.value for p in outcomes], parts_of(outcomes))
 
 
-def first_k_of(tree: FirstK, names: list[str], played: list[Played], start_s: float) -> Played:
+def first_k_of(tree: FirstK, names: list[str], outcomes: list[Outcome], start_s: float) -> Outcome:
     """In reversed order, as they are started; all trees arrive, since none by itself returns Dropped."""
-    places = sorted(range(len(names)), key=lambda index: (played[index].end_s, names[index]))
-    last_s = max((p.end_s for p in played), default=start_s)
-    over_s = played[places[tree.num - 1]].end_s if len(places) >= tree.num else last_s
+    places = sorted(range(len(names)), key=lambda index: (outcomes[index].end_s, names[index]))
+    last_s = max((p.end_s for p in outcomes), default=start_s)
+    over_s = outcomes[places[tree.num - 1]].end_s if len(places) >= tree.num else last_s
     if tree.grace_s:
         over_s = min(deadline_after(over_s, tree.grace_s), last_s)
-    cut = [p.cut(over_s, "late") for p in played]
+    cut = [p.cut(over_s, "late") for p in outcomes]
     left_out = set() if tree.grace_s else set(places[tree.num :])
     values = [Dropped("late") if index in left_out else p.value for index, p in enumerate(cut)]
-    return Played(over_s, values[::-1], parts_of(cut))
+    return Outcome(over_s, values[::-1], parts_of(cut))
 
 
-def parts_of(played: list[Played]) -> list[Part]:
-    return [part for p in played for part in p.parts]
+def parts_of(outcomes: list[Outcome]) -> list[Part]:
+    return [part for p in outcomes for part in p.parts]
 
 
-def spans_of(played: Played) -> list[Span]:
+def spans_of(outcomes: Outcome) -> list[Span]:
     return sorted(
         Span(p.node, "work", p.start_s, p.end_s, p.power_w * (p.end_s - p.start_s), p.outcome)
-        for p in played.parts
+        for p in outcomes.parts
     )
 
 
-def play(tree: Any, tie_order: int | None) -> tuple[Simulation, Any, list[float]]:
+def run_tree(tree: Any, tie_order: int | None) -> tuple[Simulation, Any, list[float]]:
     sim = Simulation(seed=1, shuffle_ties=tie_order)
     seen_s: list[float] = []
     return sim, sim.run(process_of(sim, tree, "", seen_s)), seen_s
@@ -222,7 +224,7 @@ def play(tree: Any, tie_order: int | None) -> tuple[Simulation, Any, list[float]
 @settings(max_examples=300, deadline=None)
 def test_every_tree_of_stories_is_what_the_contract_says(tree):
     expected = model_of(tree, "", 0.0)
-    sim, value, _ = play(tree, None)
+    sim, value, _ = run_tree(tree, None)
     assert (sim.now_s, value, spans(sim)) == (expected.end_s, expected.value, spans_of(expected))
 
 
@@ -231,14 +233,14 @@ def test_every_tree_of_stories_is_what_the_contract_says(tree):
 def test_no_order_of_simultaneous_events_changes_what_is_written(tree):
     expected = model_of(tree, "", 0.0)
     for tie_order in TIE_ORDERS:
-        sim, value, _ = play(tree, tie_order)
+        sim, value, _ = run_tree(tree, tie_order)
         assert (sim.now_s, value, spans(sim)) == (expected.end_s, expected.value, spans_of(expected))
 
 
 @given(tree=any_trees, tie_order=st.none() | st.integers(0, 99))
 @settings(max_examples=200, deadline=None)
 def test_time_never_goes_back(tree, tie_order):
-    sim, _, seen_s = play(tree, tie_order)
+    sim, _, seen_s = run_tree(tree, tie_order)
     ends_s = [span.end_s for span in sim.recorder.spans]
     assert seen_s == sorted(seen_s)
     assert ends_s == sorted(ends_s)

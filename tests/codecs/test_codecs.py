@@ -124,7 +124,7 @@ def test_all_values_are_the_plain_run_bit_for_bit(codec):
 
 CUT = small_system(cosim.Deadline(deadline_s=0.00205))
 IN_HIST = attrs.evolve(small_system(), protocol=cosim.Hist(training=small_system().protocol.training))
-BUFFERED = attrs.evolve(small_system(plays_rounds=False), protocol=cosim.FedBuff(num_updates=2))
+BUFFERED = attrs.evolve(small_system(has_rounds=False), protocol=cosim.FedBuff(num_updates=2))
 
 
 @pytest.mark.parametrize(

@@ -84,14 +84,14 @@ def test_asynchronous_clients_may_have_rounded_models_too():
         num_updates=2, training=cosim.ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=5))
     )
     down = {"downlink": cosim.radio.Unicast(), "model_codec": cosim.codecs.Float16()}
-    check_system(attrs.evolve(small_system(plays_rounds=False), protocol=protocol, **down))
+    check_system(attrs.evolve(small_system(has_rounds=False), protocol=protocol, **down))
 
 
 def test_a_change_is_one_since_what_was_sent():
     """Clients that stand still change nothing, however coarse what they got."""
     still = cosim.ClientTraining(num_local_steps=1, local=cosim.Sgd(batch_size=5, learning_rate=1e-30))
     system = attrs.evolve(
-        small_system(plays_rounds=False), protocol=cosim.FedBuff(num_updates=2, training=still)
+        small_system(has_rounds=False), protocol=cosim.FedBuff(num_updates=2, training=still)
     )
     coarse = attrs.evolve(system, downlink=cosim.radio.Unicast(), model_codec=cosim.codecs.BFloat16())
     for name, values in learned(system).items():
@@ -106,7 +106,7 @@ def test_what_is_mixed_in_has_been_rounded(cells):
     if cells:
         still = cosim.protocols.WholeCells(training=attrs.evolve(TRAINING, num_edge_rounds=1, local=local))
     system = attrs.evolve(
-        small_system(plays_rounds=False),
+        small_system(has_rounds=False),
         protocol=cosim.FedAsync(training=still, share=0.75, staleness=cosim.protocols.Constant()),
         end=cosim.AfterVersions(num_versions=1),
     )
@@ -136,7 +136,7 @@ def test_what_is_no_model_is_not_rounded():
 class Forgetful(cosim.EdgeTraining):
     """Asks for training from a model that it has not sent."""
 
-    def play(self, sim, cloud, edge, model, part, global_round):
+    def run(self, sim, cloud, edge, model, part, global_round):
         cloud.request(model, 1, self.local)
         yield sim.timer(1.0)
         return model

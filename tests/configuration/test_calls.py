@@ -1,4 +1,4 @@
-"""Calls of a first day: `cosim.run` and studies say what they take, before anything is played."""
+"""Calls of a first day: `cosim.run` and studies say what they take, before anything is run."""
 
 from pathlib import Path
 

@@ -28,7 +28,7 @@ A_SECOND = AfterSeconds(duration_s=1.0)
 def given():
     """A system of one cell whose clients are there in windows, and a run of it."""
 
-    def played(*windows, **changes):
+    def result_of(*windows, **changes):
         class Own(cosim.devices.Presence):
             def windows(self, sim, client):
                 yield from windows[int(client.rpartition("-")[2])]
@@ -39,7 +39,7 @@ def given():
         system = cosim.evolve(usual, **changes)
         return cosim.run(cosim.evolve(system, devices=cosim.evolve(system.devices, presence=Own())))
 
-    return played
+    return result_of
 
 
 def test_who_leaves_in_the_middle_is_cut_there_and_has_spent_what_it_has(given):
@@ -121,7 +121,7 @@ def test_windows_out_of_order_are_refused(given, windows):
         given(windows, end=AfterSeconds(duration_s=2.1))
 
 
-def test_clients_that_are_always_there_may_be_played_on_arrays_and_no_others():
+def test_clients_that_are_always_there_may_run_on_arrays_and_no_others():
     system = worlds.one_cell(1e9, evaluation=Never())
     assert cosim.run(system, clock="arrays").summary.time_s > 0.0
     comes = cosim.evolve(system, devices=cosim.evolve(system.devices, presence=cosim.devices.OnOff()))

@@ -11,7 +11,7 @@ from cosim.protocols import ConstantConcurrency, Dispatched, GeneralisedAsync
 from cosim.testing import BrokenLaw, check_presence, check_system, small_system
 from scenarios.papers.rawhfl import Algorithm2, ResourceAware, Unconstrained
 
-SMALL, VERSIONS = small_system(), small_system(plays_rounds=False)
+SMALL, VERSIONS = small_system(), small_system(has_rounds=False)
 TRAINING = SMALL.protocol.training
 CLIENTS = ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=10))
 RAWHFL = worlds.rawhfl()

@@ -75,7 +75,7 @@ def test_two_periods_are_one_too_many(tmp_path):
         cosim.run(system(presence, num_clients=1))
 
 
-def test_rounds_are_played_within_them_to_the_instant(tmp_path):
+def test_rounds_are_run_within_them_to_the_instant(tmp_path):
     """Alone a job lasts 3 ms and an upload; the windows of the other end before it does."""
     job_s = worlds.STEPS * worlds.STEP_CYCLES / 1e9 + worlds.BITS / worlds.BANDWIDTH_HZ
     rows = ("0,2.5,4", "1,3.25,3.2502", "1,1.25,1.2502")
@@ -145,8 +145,8 @@ def test_a_file_that_is_none_is_refused(tmp_path):
 
 def test_a_run_names_its_table_and_is_known_by_what_is_in_it(tmp_path):
     file = table(tmp_path, "0,0,inf", "1,0,inf")
-    played = system(PresenceWindows(file=file))
-    cosim.run(played, out=tmp_path / "run")
+    windowed = system(PresenceWindows(file=file))
+    cosim.run(windowed, out=tmp_path / "run")
     config = json.loads((tmp_path / "run" / "config.json").read_text())
     assert config["system"]["devices"]["presence"] == {
         "kind": "PresenceWindows",
@@ -157,4 +157,4 @@ def test_a_run_names_its_table_and_is_known_by_what_is_in_it(tmp_path):
     assert sources == {file: {"of": ["PresenceWindows"], "sha256": checksum(tmp_path / "windows.csv")}}
     table(tmp_path, "0,0,inf", "1,0,9")
     with pytest.raises(ConfigurationError, match=r"windows\.csv has changed since"):
-        cosim.run(played, out=tmp_path / "run", resume=True)
+        cosim.run(windowed, out=tmp_path / "run", resume=True)

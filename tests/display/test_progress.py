@@ -151,9 +151,7 @@ def ends(result):
     return zip(rounds["global_round"], rounds["end_s"], strict=True)
 
 
-def test_in_a_notebook_a_study_shows_simulated_times_of_the_runs_that_are_played(
-    notebook, monkeypatch, tmp_path, capsys
-):
+def test_in_a_notebook_a_study_shows_simulated_times_of_its_runs(notebook, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(watch, "_EVERY_WALL_S", 0.01)
     monkeypatch.setattr(progress, "_TEXT_EVERY_WALL_S", 0.0)
     longer = cosim.evolve(SYSTEM, end=cosim.AfterRounds(num_global_rounds=100))

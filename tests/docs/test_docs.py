@@ -1,7 +1,7 @@
 """Documentation: its programs work as pasted and print what arithmetic says; commands, links, names are real.
 
 Programs of a page run in one folder from top to bottom, each in a process of its own that is forked from one
-which has imported the packages; commands pass through the real parser, with nothing played behind it.
+which has imported the packages; commands pass through the real parser, and run nothing.
 """
 
 import importlib
@@ -40,14 +40,14 @@ from cosim.queues.station import Station
 from cosim.studies.study import Study
 from cosim.units import unit_of
 from scenarios import command_line, reference
-from scenarios.command_line import convert, looking, playing
+from scenarios.command_line import convert, looking, running
 from scenarios.command_line import data as data_command
 from scenarios.command_line import plot as plot_command
 from scenarios.command_line import table as table_command
 from scenarios.command_line.catalogue import catalogue
 from scenarios.command_line.commands import COMMANDS
 from scenarios.command_line.scenario import Scenario
-from scenarios.command_line.study import playing as study_playing
+from scenarios.command_line.study import running as study_running
 from scenarios.papers.rawhfl import CommonSteps, RawHfl
 from scenarios.papers.vhfl import Vhfl
 from scenarios.papers.vhfl.traffic.table_files import read
@@ -70,7 +70,7 @@ SMALLER = {
 }
 """Changes that make a program smaller; else it runs word for word."""
 
-PLAYER = """
+RUNNER = """
 import os, runpy, sys
 from pathlib import Path
 
@@ -80,7 +80,7 @@ import warm
 
 sys.path.remove(fixtures)
 
-def play(script):
+def run_script(script):
     for number, name in ((1, "out"), (2, "err")):
         os.dup2(os.open(script.with_suffix("." + name), os.O_WRONLY | os.O_CREAT), number)
     os.chdir(script.parent)
@@ -103,9 +103,9 @@ def forked(act, *given):
         sys.stderr.flush()
         os._exit(code)
 
-def play_page(scripts):
+def run_page(scripts):
     for script in scripts:
-        _, status = os.waitpid(forked(play, script), 0)
+        _, status = os.waitpid(forked(run_script, script), 0)
         script.with_suffix(".rc").write_text(str(os.waitstatus_to_exitcode(status)))
 
 pages = {}
@@ -113,10 +113,10 @@ for word in words:
     pages.setdefault(Path(word).parent, []).append(Path(word))
 with warm.forked_from(Path(place), Path(folder)) as seconds:
     seconds.connect()
-    for child in [forked(play_page, scripts) for scripts in pages.values()]:
+    for child in [forked(run_page, scripts) for scripts in pages.values()]:
         os.waitpid(child, 0)
 """
-"""Plays programs."""
+"""Runs programs."""
 
 TWO_PARTS = """
 import cosim
@@ -164,7 +164,7 @@ def programs(page: str) -> dict[str, str]:
 ALL_PROGRAMS = [(page, name) for page in PAGES for name in programs(page)]
 
 
-class Played(NamedTuple):
+class Finished(NamedTuple):
     """Outcome of a program."""
 
     return_code: int
@@ -191,14 +191,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory, processes: warm.Processes) 
     scripts.append(str(script))
     servers = tmp_path_factory.mktemp("servers")
     words = [Path(warm.__file__).parent, processes.place, servers, *scripts]
-    assert processes.start(PLAYER, words, parent).wait(most_s=600.0) == 0
+    assert processes.start(RUNNER, words, parent).wait(most_s=600.0) == 0
     return parent
 
 
-def played(folder: Path, page: str, name: str) -> Played:
+def finished(folder: Path, page: str, name: str) -> Finished:
     script = folder / page / name
     out, err, code = (script.with_suffix(f".{kind}").read_text() for kind in ("out", "err", "rc"))
-    return Played(int(code), out, err)
+    return Finished(int(code), out, err)
 
 
 def numbers(text: str, pattern: str) -> list[float]:
@@ -215,7 +215,7 @@ def numbers(text: str, pattern: str) -> list[float]:
 def test_programs_work_when_pasted(page, name, folder):
     code = programs(page)[name]
     assert len(code.splitlines()) <= 70, "more than a page"
-    done = played(folder, page, name)
+    done = finished(folder, page, name)
     assert done.return_code == 0, done.errors
     assert "Warning" not in done.errors
     assert done.printed or "print(" not in code
@@ -223,7 +223,7 @@ def test_programs_work_when_pasted(page, name, folder):
 
 def test_a_script_is_executed_a_second_time_up_to_the_contract_that_asks(folder):
     """In the second process: what it does between two contracts it does there as well, and then no more."""
-    done = played(folder, "two_parts", "two_parts.py")
+    done = finished(folder, "two_parts", "two_parts.py")
     assert done.return_code == 0, done.errors
     assert done.printed.startswith("second process: start_s of row 1 of spans is ")
     assert (folder / "two_parts" / "said.txt").read_text() == "checked checked ended"
@@ -231,18 +231,18 @@ def test_a_script_is_executed_a_second_time_up_to_the_contract_that_asks(folder)
 
 @pytest.fixture
 def only_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Commands are parsed in an empty folder, and nothing is played."""
+    """Commands are parsed in an empty folder, and nothing is run."""
 
     def study(scenario: str, base: cosim.System, options: Any, title: str, to_go_on: str) -> int:
-        asked = study_playing.asked(base, options)
+        asked = study_running.asked(base, options)
         assert all(design.error is None for design in asked.designs)
-        assert all(study_playing.share(option, asked.designs, None) for option in options.precision)
+        assert all(study_running.share(option, asked.designs, None) for option in options.precision)
         return 0
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(playing, "play", lambda *_, **__: None)
+    monkeypatch.setattr(running, "run_and_show", lambda *_, **__: None)
     monkeypatch.setattr(Scenario, "print_report", lambda *_: None)
-    monkeypatch.setattr(study_playing, "play", study)
+    monkeypatch.setattr(study_running, "run_and_show", study)
     monkeypatch.setattr(looking, "report", lambda *_: 0)
     monkeypatch.setattr(looking, "trace", lambda *_: 0)
     monkeypatch.setattr(table_command, "table", lambda *_: 0)
@@ -370,7 +370,7 @@ def test_the_index_has_every_page():
 
 def test_the_study_draws_energies_that_fall_with_the_bandwidth(folder):
     name = next(name for name, text in programs("using").items() if "studies/energy" in text)
-    assert played(folder, "using", name).return_code == 0
+    assert finished(folder, "using", name).return_code == 0
     assert (folder / "using" / "energy.png").read_bytes().startswith(b"\x89PNG")
     runs = load(folder / "using" / "studies" / "energy")
     assert len(runs) == 9
@@ -383,7 +383,7 @@ def test_the_study_draws_energies_that_fall_with_the_bandwidth(folder):
 
 def test_rounds_and_no_rounds_race_to_the_same_target(folder, monkeypatch):
     """One of the runs again: what is printed is the first evaluation that reaches 85 %."""
-    printed = played(folder, "asynchronous", "race.py").printed
+    printed = finished(folder, "asynchronous", "race.py").printed
     monkeypatch.syspath_prepend(str(folder / "asynchronous"))
     race = importlib.import_module("race")
     assert len(printed.splitlines()) == len(race.protocols) == 4
@@ -412,7 +412,7 @@ def from_page(folder: Path, name: str):
 
 
 def test_what_the_scenario_prints_is_in_its_tables(folder):
-    printed = played(folder, "tutorial", "factory.py").printed
+    printed = finished(folder, "tutorial", "factory.py").printed
     lates = []
     for megahertz in (2, 3, 4):
         result = cosim.Result.load(folder / "tutorial" / f"runs/{megahertz}-mhz")
@@ -430,7 +430,7 @@ def test_what_the_scenario_prints_is_in_its_tables(folder):
 
 def test_what_the_look_prints_adds_up(folder):
     """Energy of spans is power times time; sending has 0.2 W; rounds and spans agree on the late clients."""
-    printed = played(folder, "tutorial", "look.py").printed
+    printed = finished(folder, "tutorial", "look.py").printed
     result = cosim.Result.load(folder / "tutorial/runs/2-mhz")
     late = result.transfers[~result.transfers["arrived"]]
     wasted_j, total_j = numbers(printed, "wasted on the air: # J of # J")
@@ -445,7 +445,7 @@ def test_what_the_look_prints_adds_up(folder):
 
 
 def test_the_study_compares_on_the_same_seeds(folder):
-    printed = played(folder, "tutorial", "study.py").printed
+    printed = finished(folder, "tutorial", "study.py").printed
     runs = load(folder / "tutorial/studies/bandwidth")
     assert isinstance(runs, pd.DataFrame)
     shares = runs.pivot(index="seed", columns="uplink.sharing.bandwidth_hz", values="dropped_share")
@@ -479,7 +479,7 @@ def test_commands_of_the_tutorial_do_what_they_say(folder, monkeypatch, capsys):
 
 def test_what_is_late_is_in_the_tables(folder):
     """The mean of 200 versions misses its limit by the ages of at most 23 updates that are in none."""
-    printed = played(folder, "tutorial", "late.py").printed
+    printed = finished(folder, "tutorial", "late.py").printed
     mean, limit = numbers(printed, "staleness: # in the mean, # by the law")
     assert limit == 2.3
     assert 0.0 <= limit - mean <= 23 * 10 / 2000  # if none of these is older than ten versions
@@ -495,7 +495,7 @@ def test_what_is_late_is_in_the_tables(folder):
 
 def test_the_duty_cycle_takes_what_arithmetic_says(folder):
     """64 x 32 + 32 x 10 parameters of 32 bits at 50 kbit/s, a tenth of the time, 0.2 W; HIST sends halves."""
-    printed = played(folder, "tutorial", "check_duty_cycle.py").printed
+    printed = finished(folder, "tutorial", "check_duty_cycle.py").printed
     for name, share in (("HFedAvg", 1.0), ("Hist", 0.5)):
         send_s = share * (64 * 32 + 32 * 10) * 32 / 50e3
         shortest_s, longest_s, by_hand_s, on_air_j, by_hand_j = numbers(
@@ -543,8 +543,8 @@ def test_what_the_tutorial_says_of_links_of_ones_own(folder, tmp_path):
     assert again == vhfl
     assert type(again.uplink) is type(vhfl.uplink)
     runs = Study(vhfl, {}, 1).run(tmp_path / "study", num_workers=1)
-    played_there = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
-    pd.testing.assert_frame_equal(played_there.transfers, done.transfers)
+    there = cosim.Result.load(tmp_path / "study" / runs["folder"].iloc[0])
+    pd.testing.assert_frame_equal(there.transfers, done.transfers)
     planned = duty_cycled(folder, cosim.Hist(submodel_sizes=cosim.protocols.LatencyOptimal()))
     for system in (planned, cosim.evolve(planned, protocol=RawHfl())):
         with pytest.raises(cosim.ConfigurationError, match="not known for a DutyCycledLink"):
@@ -568,7 +568,7 @@ def test_the_fastest_are_chosen(folder):
 
 def test_the_comparison_is_by_seed(folder):
     """The fastest take less time and, as energy goes with the square of the frequency, more energy."""
-    printed = played(folder, "tutorial", "compare.py").printed
+    printed = finished(folder, "tutorial", "compare.py").printed
     for metric, sign in (("time_s", -1.0), ("energy_j", 1.0)):
         difference, low, high = numbers(printed, rf"{metric}: fastest less random # \[#, #\]")
         assert low < difference < high
@@ -579,7 +579,7 @@ def test_the_comparison_is_by_seed(folder):
 
 def test_who_sees_one_ring_only_learns_less(folder):
     """And draws with replacement are as good as a random part."""
-    printed = played(folder, "tutorial", "rings.py").printed
+    printed = finished(folder, "tutorial", "rings.py").printed
     iid, shards, sampled = (numbers(printed, f"{kind}: #%")[0] for kind in ("Iid", "Shards", "Sampled"))
     assert shards < 90.0 < min(iid, sampled)
 
@@ -645,7 +645,7 @@ def test_the_mean_rate_of_a_drive_is_too_good(folder):
     time_s = runs.pivot(index="seed", columns="name", values="time_to_0.9_s")
     assert (time_s["drive"] > time_s["mean rate"]).sum() == 4
     pattern = r"drive: 90 % after # .*; difference: # \[#, #\]"
-    printed_s, _, least_s, _ = numbers(played(folder, "traces", "what_if.py").printed, pattern)
+    printed_s, _, least_s, _ = numbers(finished(folder, "traces", "what_if.py").printed, pattern)
     assert least_s > 0.0
     assert printed_s == pytest.approx(time_s["drive"].mean(), rel=1e-3)
     mean = cosim.Result.load(
@@ -666,10 +666,10 @@ def test_gains_behaviour_and_devices_of_the_page_by_hand(folder):
     """Sums of squares of coefficients; windows in s; three steps on ten samples at 3 times 40 and 20 ms."""
     with np.load(folder / "traces" / "cir_gains.npz") as gains:
         assert gains["gain"] == pytest.approx(np.array([[1.8e-9, 1e-8], [3.4e-9, 1e-8]]), rel=1e-12)
-    printed = played(folder, "traces", "from_behaviour.py").printed
+    printed = finished(folder, "traces", "from_behaviour.py").printed
     assert numbers(printed, "client-0000 +#") == [100.0]
     assert numbers(printed, "0 user-1 +# +# +#") == [120.0, 300.0, 600.0]
-    printed = played(folder, "traces", "from_benchmarks.py").printed
+    printed = finished(folder, "traces", "from_benchmarks.py").printed
     assert numbers(printed, "(?s)client-0000.*?train +#") == [3.6]
     assert numbers(printed, "(?s)client-0001.*?train +#") == [1.8]
 
@@ -679,28 +679,28 @@ def test_gains_behaviour_and_devices_of_the_page_by_hand(folder):
 
 @pytest.mark.parametrize(("name", "num_claims"), [("streams.py", 4), ("same_tables.py", 4)])
 def test_claims_about_streams_come_true(name, num_claims, folder):
-    lines = played(folder, "randomness", name).printed.splitlines()
+    lines = finished(folder, "randomness", name).printed.splitlines()
     assert len(lines) == num_claims
     assert all(line.endswith("True") for line in lines), lines
 
 
 def test_pairing_pays(folder):
     """Both estimates of the difference are the same, the paired one much sharper."""
-    printed = played(folder, "randomness", "paired.py").printed
+    printed = finished(folder, "randomness", "paired.py").printed
     (wide_s, *ends_wide), (narrow_s, *ends_narrow), (difference_s, *ends) = (
         numbers(printed, rf"{label}: # \[#, #\]") for label in ("2 MHz", "1 MHz", "difference, paired")
     )
     assert difference_s == pytest.approx(narrow_s - wide_s, abs=2e-4)
-    paired_s, strangers_s = numbers(printed, "half width: # s paired, # s as strangers")
+    paired_s, independent_s = numbers(printed, "half width: # s paired, # s as if independent")
     assert paired_s == pytest.approx((ends[1] - ends[0]) / 2, abs=1e-4)
     half_widths_s = [(high - low) / 2 for low, high in (ends_wide, ends_narrow)]
-    assert strangers_s == pytest.approx(math.hypot(*half_widths_s), abs=2e-4)
-    assert paired_s < strangers_s / 3
+    assert independent_s == pytest.approx(math.hypot(*half_widths_s), abs=2e-4)
+    assert paired_s < independent_s / 3
 
 
 def test_the_stationary_start_needs_no_warm_up(folder):
     """M/M/1 waits rho / (mu - lambda); from empty the second packet waits lambda / (mu (lambda + mu))."""
-    printed = played(folder, "randomness", "warm_up.py").printed
+    printed = finished(folder, "randomness", "warm_up.py").printed
     (long_run_s,) = numbers(printed, "in the long run: # s")
     assert long_run_s == pytest.approx(2.0 / 3.2 / (3.2 - 2.0), abs=1e-4)
     for start, packet, verdict in (
@@ -721,7 +721,7 @@ def test_the_stationary_start_needs_no_warm_up(folder):
 
 def test_only_intervals_that_know_of_queues_cover(folder):
     """95 of 100 within what chance allows (99.9 %); the textbook's far below."""
-    printed = played(folder, "randomness", "too_narrow.py").printed
+    printed = finished(folder, "randomness", "too_narrow.py").printed
     few, most = stats.binom.ppf((0.0005, 0.9995), 100, 0.95)
     for name in ("regeneration cycles", "batch means"):
         (hits,) = numbers(printed, f"{name}: # of 100")
@@ -731,7 +731,7 @@ def test_only_intervals_that_know_of_queues_cover(folder):
 
 
 def test_rare_events_and_verdicts(folder):
-    printed = played(folder, "randomness", "rare.py").printed
+    printed = finished(folder, "randomness", "rare.py").printed
     for trials in (100, 10_000):
         (high,) = numbers(printed, rf"0 of {trials}: 0 \[0, #\]")
         assert high == pytest.approx(1.0 - 0.025 ** (1.0 / trials), rel=1e-3)
@@ -866,7 +866,7 @@ def test_the_example_of_a_traffic_table_can_be_read(folder):
 
 
 def test_a_station_works_on_its_own(folder):
-    printed = played(folder, "vhfl", "station.py").printed
+    printed = finished(folder, "vhfl", "station.py").printed
     sim = Simulation(seed=1)
     station = Station(
         sim,
@@ -889,7 +889,7 @@ def test_a_margin_mends_plans(folder):
     """The share that is lost is the normal tail beyond the margin over the error."""
     lost = [
         float(share)
-        for share in re.findall(r"dB: ([0-9.]+) lost", played(folder, "rawhfl", "margin.py").printed)
+        for share in re.findall(r"dB: ([0-9.]+) lost", finished(folder, "rawhfl", "margin.py").printed)
     ]
     assert lost == pytest.approx([NormalDist().cdf(-margin) for margin in (0.0, 1.0, 2.0)], abs=0.05)
 
@@ -899,7 +899,7 @@ def test_four_ways_to_train_take_what_closed_forms_say(folder):
     found = {
         (name, sharing): float(time_s)
         for name, sharing, time_s in re.findall(
-            r"(\w+), ([\w-]+): ([0-9.]+) s", played(folder, "aircomp", "four_ways.py").printed
+            r"(\w+), ([\w-]+): ([0-9.]+) s", finished(folder, "aircomp", "four_ways.py").printed
         )
     }
     for sharing in ("FixedShares", "OverTheAir"):

@@ -26,8 +26,8 @@ def pasted(code: str, tmp_path: Path, processes: warm.Processes) -> str:
     assert len(code.splitlines()) <= 15
     script = tmp_path / "my_scenario.py"
     script.write_text(code)
-    play = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
-    done = processes.start(play, [script], tmp_path)
+    program = "import runpy, sys; runpy.run_path(sys.argv[1], run_name='__main__')"
+    done = processes.start(program, [script], tmp_path)
     assert done.wait() == 0, done.err.read_text()
     return done.out.read_text()
 

@@ -168,7 +168,7 @@ def test_a_version_is_heard_of_once_with_its_evaluation():
 
 def test_a_protocol_that_returns_early_has_its_last_version_evaluated():
     class Short(cosim.HFedAvg):
-        def play(self, sim, cloud):
+        def run(self, sim, cloud):
             model = cloud.initial_model(sim)
             for number in (1, 2, 3):
                 start_s = sim.now_s

@@ -56,7 +56,7 @@ def ended(*words: str) -> int:
 def test_killed_in_its_first_instant_there_is_no_folder_or_a_whole_one(of, number, tmp_path, monkeypatch):
     """Killed when it writes its first file and when it puts the folder in its place; then it goes on."""
 
-    def play() -> None:
+    def hold() -> None:
         if of == "run":
             run(SYSTEM, out=tmp_path / "a")
         else:
@@ -65,9 +65,9 @@ def test_killed_in_its_first_instant_there_is_no_folder_or_a_whole_one(of, numbe
     with monkeypatch.context() as patch:
         patch.setattr(*((files, "replace"), (Path, "rename"))[number], killed)
         with pytest.raises(Killed):
-            play()
+            hold()
     assert list(tmp_path.iterdir()) == []
-    play()
+    hold()
     assert (tmp_path / "a").is_dir()
 
 

@@ -24,7 +24,7 @@ def first(rows, name: str) -> dict[str, float]:
     return lasts_s.groupby(rows[name]).first().to_dict()
 
 
-def played(costs: DeviceCosts, folder: Path) -> cosim.Result:
+def result_of(costs: DeviceCosts, folder: Path) -> cosim.Result:
     """Two clients that train three steps on ten samples, and send and receive 4,096 bits."""
     file = str(costs.save(folder / "phones.parquet"))
     rates = {way: Column(file=file, column=f"{way}_bps") for way in ("uplink", "downlink")}
@@ -43,7 +43,7 @@ def test_jobs_of_fedscales_clients_by_hand(tmp_path):
     """40 and 20 ms of inference for a sample, training 3 times that; 2 and 8 Mbit/s; 2.5 W."""
     (tmp_path / "client_device_capacity").write_bytes(pickle.dumps(CAPACITY))
     costs = fedscale_devices(tmp_path / "client_device_capacity", **POWERS)
-    result = played(costs, tmp_path)
+    result = result_of(costs, tmp_path)
     trains = result.spans[result.spans["activity"] == "train"]
     assert list(first(trains, "node").values()) == pytest.approx([30 * 0.12, 30 * 0.06], rel=1e-12)
     energy_j = trains.groupby("node")["energy_j"].first().tolist()
@@ -59,7 +59,7 @@ def test_jobs_of_a_benchmarks_phones_by_hand(tmp_path):
     (tmp_path / "ai.csv").write_text(CSV)
     options = {"time": "inference_ms", "name": "Model", "uplink": "ul_kbps", "downlink": "dl_kbps"}
     costs = benchmark_devices(tmp_path / "ai.csv", per="step", time_factor=2.0, **options, **POWERS)
-    result = played(costs, tmp_path)
+    result = result_of(costs, tmp_path)
     trains = result.spans[result.spans["activity"] == "train"]
     assert list(first(trains, "node").values()) == pytest.approx([3 * 0.066, 3 * 0.236], rel=1e-12)
     up = result.transfers[result.transfers["direction"] == "up"]

@@ -103,7 +103,7 @@ NO_UNIT = {
     "Options": {"fast_weights", "margin", "size", "success_rates", "target"},
     "PaperTable": {"multiple"},
     "Payload": {"num_values"},
-    "PlayedClock": {"size"},
+    "LawClock": {"size"},
     "PlannedUpload": {"outage_probability", "snr"},
     "Point": {"outage_probability"},
     "Problem": {"theta"},

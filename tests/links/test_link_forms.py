@@ -35,7 +35,7 @@ def same(one: cosim.Result, other: cosim.Result) -> None:
 
 @pytest.mark.parametrize("direction", ["up", "down"])
 @pytest.mark.parametrize("name", LINKS)
-def test_it_is_played_on_both_clocks_and_goes_on_where_it_was_stopped(name, direction, tmp_path):
+def test_it_is_run_on_both_clocks_and_goes_on_where_it_was_stopped(name, direction, tmp_path):
     system = system_of(name, direction)
     whole = cosim.run(system, clock="events")
     carried = whole.transfers[whole.transfers["direction"] == direction]

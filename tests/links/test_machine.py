@@ -60,10 +60,10 @@ def test_starts_of_an_instant_are_told_together_and_stops_at_the_last_one():
     """The first two end at 1 s before the others stop, in one call and in many."""
     begins_s, numbers = [0.0, 0.0, 0.5, 0.75], [0, 1, 2, 3]
     whole, steps = Slots(), Slots()
-    whole.play(begins_s, numbers, 1.25, (2, 3))
+    whole.advance(begins_s, numbers, 1.25, (2, 3))
     for begin_s, own in ((0.0, (0, 1)), (0.5, (2,)), (0.75, (3,)), (1.0, ())):
-        steps.play([begin_s] * len(own), own, begin_s)
-    steps.play((), (), 1.25, (2, 3))
+        steps.advance([begin_s] * len(own), own, begin_s)
+    steps.advance((), (), 1.25, (2, 3))
     assert whole.log == [
         (0.0, (0, 1), ()),
         (0.5, (2,), ()),
@@ -84,7 +84,7 @@ def test_a_machine_that_changes_for_ever_at_one_instant_is_refused(monkeypatch):
 
     monkeypatch.setattr("cosim.links.machine.MOST_CHANGES", 10)
     with pytest.raises(ConfigurationError, match=r"Restless.next_change_s = 1\.0 at 1\.0 s: must be later"):
-        Restless().play([1.0], [0], 2.0)
+        Restless().advance([1.0], [0], 2.0)
 
 
 def uploading(sim, way, name, number, start_s, cut_s, log):

@@ -258,7 +258,7 @@ def test_the_contracts(tmp_path):
 def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
     trace = RateTrace(file=written(tmp_path, steps(5, 50, 0.01)), past_end=RepeatTrace())
     system = attrs.evolve(
-        small_system(plays_rounds=not lacks_in(protocol, GLOBAL_ROUNDS)),
+        small_system(has_rounds=not lacks_in(protocol, GLOBAL_ROUNDS)),
         uplink=cosim.links.TracedLink(trace=trace),
         downlink=cosim.links.TracedLink(trace=trace),
         protocol=protocol,
@@ -274,7 +274,7 @@ def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
     ),
     st.sampled_from([RepeatTrace(), RefusePastEnd()]),
 )
-def test_what_is_played_on_arrays_is_what_is_played_by_events(tmp_path, seed, waiting, past_end):
+def test_what_runs_on_arrays_is_what_runs_by_events(tmp_path, seed, waiting, past_end):
     file = written(tmp_path, steps(5, 2000, 1e-3, seed), f"{seed}.csv")
     up = uplink(file, past_end=past_end)
     system = attrs.evolve(small_system(waiting), uplink=up, evaluation=Never())

@@ -68,7 +68,9 @@ UPLINKS = {
 }
 
 
-def play(uplink: Link, deadline_s: float | None) -> tuple[Simulation, dict[str, float], dict[str, float]]:
+def run_uploads(
+    uplink: Link, deadline_s: float | None
+) -> tuple[Simulation, dict[str, float], dict[str, float]]:
     """All send at once and are cut at the deadline; bits left at the end, and what `done` had become."""
     sim, left_bits, done = Simulation(1), {}, {}
     (link,) = ways_of(sim, uplink, [CELL], UP)
@@ -91,7 +93,7 @@ def play(uplink: Link, deadline_s: float | None) -> tuple[Simulation, dict[str, 
 
 @pytest.mark.parametrize("name", UPLINKS)
 def test_what_is_done_has_no_bits_left(name):
-    sim, left_bits, done = play(UPLINKS[name], None)
+    sim, left_bits, done = run_uploads(UPLINKS[name], None)
     assert left_bits == dict.fromkeys(CLIENTS, 0.0)
     assert all(done.values())
     assert 0.0 < sim.now_s < 1.0
@@ -100,8 +102,8 @@ def test_what_is_done_has_no_bits_left(name):
 @pytest.mark.parametrize("name", UPLINKS)
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_what_is_cut_keeps_its_bits_and_no_more(name, share):
-    whole_s = play(UPLINKS[name], None)[0].now_s
-    sim, left_bits, done = play(UPLINKS[name], share * whole_s)
+    whole_s = run_uploads(UPLINKS[name], None)[0].now_s
+    sim, left_bits, done = run_uploads(UPLINKS[name], share * whole_s)
     assert sim.now_s == pytest.approx(share * whole_s)
     for client in CLIENTS:
         assert 0.0 <= left_bits[client] <= BITS
@@ -112,21 +114,21 @@ def test_what_is_cut_keeps_its_bits_and_no_more(name, share):
 @pytest.mark.parametrize("name", ["fixed", "over the air"])
 def test_what_is_sent_at_one_rate_is_left_in_proportion(name):
     """All begin at once and alike, so after a quarter of the time a quarter has been sent."""
-    whole_s = play(UPLINKS[name], None)[0].now_s
-    left_bits = play(UPLINKS[name], 0.25 * whole_s)[1]
+    whole_s = run_uploads(UPLINKS[name], None)[0].now_s
+    left_bits = run_uploads(UPLINKS[name], 0.25 * whole_s)[1]
     assert left_bits == pytest.approx(dict.fromkeys(CLIENTS, 0.75 * BITS), rel=1e-9)
 
 
 def test_a_steady_upload_by_arithmetic():
     """5 ms of waiting, 32 ms of sending; 7 ms after the start 2 ms have been sent."""
-    assert play(Steady(), None)[0].now_s == pytest.approx(37e-3, rel=1e-12)
-    left_bits = play(Steady(), 7e-3)[1]
+    assert run_uploads(Steady(), None)[0].now_s == pytest.approx(37e-3, rel=1e-12)
+    left_bits = run_uploads(Steady(), 7e-3)[1]
     assert left_bits == pytest.approx(dict.fromkeys(CLIENTS, BITS - 2000.0), rel=1e-12)
-    assert play(Steady(), 4e-3)[1] == dict.fromkeys(CLIENTS, BITS)
+    assert run_uploads(Steady(), 4e-3)[1] == dict.fromkeys(CLIENTS, BITS)
 
 
 def test_at_a_rate_of_0_nothing_arrives():
-    sim, left_bits, done = play(Steady(rate_bps=0.0), 1.0)
+    sim, left_bits, done = run_uploads(Steady(rate_bps=0.0), 1.0)
     assert (sim.now_s, left_bits) == (1.0, dict.fromkeys(CLIENTS, BITS))
     assert not any(done.values())
     (band,) = FixedShares(bandwidth_hz=1e6).bands(Simulation(1), 1)
@@ -139,7 +141,7 @@ def test_what_is_known_beforehand_is_how_long_it_takes(name):
     sim = Simulation(1)
     known = UPLINKS[name].of_cells(sim, [CELL])[0].known_to("a test")
     payload = Uncompressed().payload(NUM_VALUES)
-    took_s = play(UPLINKS[name], None)[0].now_s
+    took_s = run_uploads(UPLINKS[name], None)[0].now_s
     assert known.num_at_once is None
     upload_s = known.upload_s(slice(None), payload, 3, Job(1, 0, 0))
     assert upload_s == pytest.approx([took_s] * 3, rel=1e-12)

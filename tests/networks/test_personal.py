@@ -67,10 +67,10 @@ def system(personal: tuple[str, ...], local: cosim.training.LocalTraining = SGD,
 class Loop:
     """A run by hand: clients that have trained, and updates that arrive, read off its tables."""
 
-    def __init__(self, played: cosim.System, network: nn.Module, first: dict, keeps: set[str]) -> None:
-        self.system, self.network, self.keeps = played, network, keeps
-        self.dataset = loaded(played.data)
-        self.held = played.data.held(Simulation(played.seed), self.dataset, played.sizes())
+    def __init__(self, case: cosim.System, network: nn.Module, first: dict, keeps: set[str]) -> None:
+        self.system, self.network, self.keeps = case, network, keeps
+        self.dataset = loaded(case.data)
+        self.held = case.data.held(Simulation(case.seed), self.dataset, case.sizes())
         self.first = {name: torch.tensor(values) for name, values in first.items()}
         self.own: dict[int, dict[str, torch.Tensor]] = {}
 
@@ -88,7 +88,7 @@ class Loop:
         self.own[n] = {name: found[name] for name in self.keeps}
         return found
 
-    def played(self, result: cosim.Result) -> dict[str, torch.Tensor]:
+    def weights_after(self, result: cosim.Result) -> dict[str, torch.Tensor]:
         """The global model at the end."""
         spans, fates = result.spans, result.fates
         whole = spans[(spans["activity"] == "train") & (spans["outcome"] == "done")]
@@ -135,12 +135,12 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, torch.Tensor]
 )
 def test_a_run_is_a_loop_that_keeps_them_by_hand(tmp_path, build, words, keeps):
     """The client whose upload is late goes on with its own; the one that never ends a training has none."""
-    played = system(words)
+    case = system(words)
     reports: list[VersionReport] = []
-    result = cosim.run(played, build(), out=tmp_path / "a", num_workers=1, listener=reports.append)
+    result = cosim.run(case, build(), out=tmp_path / "a", num_workers=1, listener=reports.append)
     first = {name: values.numpy() for name, values in reports[0].model.settled.items()}
-    loop = Loop(played, build(), first, keeps)
-    assert_close(result.weights, loop.played(result))
+    loop = Loop(case, build(), first, keeps)
+    assert_close(result.weights, loop.weights_after(result))
     assert set(loop.own) == {0, 2, 3, 4}
     kept = Checkpoint.load(tmp_path / "a")
     assert kept is not None
@@ -263,8 +263,8 @@ class Starts(cosim.training.LocalTraining):
 def test_a_rule_of_ones_own_starts_from_them():
     """`client.initial` is what its network holds: of its own, what its last training has left."""
     reports: list[VersionReport] = []
-    played = patient(protocol=cosim.HFedAvg(training=worlds.training(num_edge_rounds=1, local=Starts())))
-    cosim.run(played, num_workers=1, listener=reports.append)
+    case = patient(protocol=cosim.HFedAvg(training=worlds.training(num_edge_rounds=1, local=Starts())))
+    cosim.run(case, num_workers=1, listener=reports.append)
     states = reports[-1].states
     for n in range(3):
         kept, own = (states[name].settled for name in (client_name(n), personal_of(client_name(n))))
@@ -324,7 +324,7 @@ def test_scaffold_has_variates_of_what_travels_only():
 
 
 @pytest.mark.parametrize(
-    "played",
+    "case",
     [
         system(
             ("layers.1",), cosim.training.Momentum(batch_size=BATCH, learning_rate=RATE, keeps_state=True)
@@ -336,15 +336,15 @@ def test_scaffold_has_variates_of_what_travels_only():
     ],
     ids=["rounds", "versions"],
 )
-def test_a_resumed_run_keeps_the_same(tmp_path, played):
+def test_a_resumed_run_keeps_the_same(tmp_path, case):
     def stop(report: VersionReport) -> None:
         if report.version == 2:
             raise Stopped
 
-    whole = cosim.run(played, out=tmp_path / "whole", num_workers=1)
+    whole = cosim.run(case, out=tmp_path / "whole", num_workers=1)
     with pytest.raises(Stopped):
-        cosim.run(played, out=tmp_path / "stopped", num_workers=1, listener=stop)
-    resumed = cosim.run(played, out=tmp_path / "stopped", num_workers=2, resume=True)
+        cosim.run(case, out=tmp_path / "stopped", num_workers=1, listener=stop)
+    resumed = cosim.run(case, out=tmp_path / "stopped", num_workers=2, resume=True)
     assert resumed.evaluations.equals(whole.evaluations)
     found, wanted = (Checkpoint.load(tmp_path / name) for name in ("stopped", "whole"))
     assert found is not None
@@ -382,7 +382,7 @@ def test_words_that_name_nothing_or_everything_are_refused_before_a_folder_is_ma
 
 
 @pytest.mark.parametrize(
-    ("played", "why"),
+    ("case", "why"),
     [
         (
             system(("layers.1",), protocol=cosim.Hist(training=worlds.training()), model="relu-12-8-4"),
@@ -392,9 +392,9 @@ def test_words_that_name_nothing_or_everything_are_refused_before_a_folder_is_ma
     ],
     ids=["HIST", "VHFL"],
 )
-def test_protocols_that_cut_the_network_are_refused(played, why):
+def test_protocols_that_cut_the_network_are_refused(case, why):
     with pytest.raises(ConfigurationError, match=rf"System\.personal = .*clients keep it, but {why}"):
-        cosim.run(played)
+        cosim.run(case)
 
 
 class Tied(nn.Module):

@@ -144,7 +144,7 @@ def test_show_teaches_its_fields(folder, command):
 
 
 @pytest.mark.parametrize(("executor", "workers"), [("processes", "2"), ("dask", "1")])
-def test_a_study_plays_it_in_other_processes_and_a_report_shows_it(
+def test_a_study_runs_it_in_other_processes_and_a_report_shows_it(
     executor, workers, folder, command, at_both_rates
 ):
     words = ("--executor", executor, "--workers", workers, "--out", executor)

@@ -88,7 +88,7 @@ BY_EVENTS = {
     *((port, "events") for port in ("Waiting", "CellLink", "Band")),
     *(("Discipline", form) for form in ("in_order", "queue")),
 }
-OF_NO_SYSTEM = {("Machine", "change"), ("Machine", "play")}
+OF_NO_SYSTEM = {("Machine", "change"), ("Machine", "advance")}
 """They are held by tests/links/test_machine.py and tests/radio/sharing/test_division.py."""
 
 

@@ -1,6 +1,6 @@
 """Parts of a user's own go everywhere as themselves, or are refused by name before the clock starts.
 
-`own_parts` has one for each extension point that the documentation knows. Each is played in memory, and what
+`own_parts` has one for each extension point that the documentation knows. Each is run in memory, and what
 comes out is compared with what a file, a stopped run, a study in other processes and a report make of it.
 """
 
@@ -28,7 +28,7 @@ from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
 from cosim.networks.of_run import network_of
 from cosim.studies.study import Study
 from scenarios import command_line
-from scenarios.command_line import playing
+from scenarios.command_line import running
 from scenarios.papers.rawhfl import CommonSteps, RawHfl, ResourceAware
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +104,7 @@ SYSTEMS = {
 }
 """A system with the part, and one with its base."""
 PLANNED = ("policy", "solver")
-"""They play one global round."""
+"""They run one global round."""
 
 
 def run(system: cosim.System, **options) -> cosim.Result:
@@ -133,7 +133,7 @@ def test_a_part_of_ones_own_is_not_its_base(name, in_memory, of_the_base):
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, monkeypatch, capsys):
     system, _ = SYSTEMS[name]
-    monkeypatch.setattr(playing, "save_picture", lambda figure, path: None)
+    monkeypatch.setattr(running, "save_picture", lambda figure, path: None)
 
     def stop(report) -> None:
         if report.version == (0 if name in PLANNED else 1):
@@ -148,7 +148,7 @@ def test_it_is_itself_from_a_file_and_after_a_stop(name, in_memory, tmp_path, mo
         with pytest.raises(SystemExit) as ended:
             command_line.main(["run", *words, "--import", "own_parts"])
         assert ended.value.code == 0, capsys.readouterr().err
-        monkeypatch.setattr(playing, "overview", lambda result: None)  # the other one is of the same tables
+        monkeypatch.setattr(running, "overview", lambda result: None)  # the other one is of the same tables
     for folder in ("again", "stopped"):
         assert same(cosim.Result.load(tmp_path / folder), in_memory[name])
 
@@ -158,12 +158,12 @@ def test_it_is_itself_in_a_study_on_processes_and_in_a_report(in_memory, of_the_
     runs = Study({name: own for name, (own, _) in SYSTEMS.items()}, {}, seeds=1).run(tmp_path, num_workers=2)
     assert set(runs["status"]) == {"complete"}, runs["error"].tolist()
     assert runs["name"].tolist() == list(SYSTEMS)
-    played = [cosim.Result.load(tmp_path / folder) for folder in runs["folder"]]
-    for name, result in zip(SYSTEMS, played, strict=True):
+    found = [cosim.Result.load(tmp_path / folder) for folder in runs["folder"]]
+    for name, result in zip(SYSTEMS, found, strict=True):
         assert same(result, in_memory[name]), name
     results = []
     for name in ("selection", "queued link"):
-        results += [played[list(SYSTEMS).index(name)], of_the_base(SYSTEMS[name][1])]
+        results += [found[list(SYSTEMS).index(name)], of_the_base(SYSTEMS[name][1])]
     assert len(designs_of(results)) == 4
 
 
@@ -180,7 +180,7 @@ def test_kinds_are_a_field_of_a_study(in_memory, tmp_path):
         assert same(cosim.Result.load(tmp_path / "rules" / folder), expected)
 
 
-def test_a_new_process_asks_for_the_module_and_then_plays_the_part(in_memory, processes, tmp_path):
+def test_a_new_process_asks_for_the_module_and_then_runs_the_part(in_memory, processes, tmp_path):
     """Reading a file imports only what was asked for."""
     system, _ = SYSTEMS["selection"]
     run(system, out=tmp_path / "run")
@@ -313,7 +313,7 @@ def test_a_rule_that_chooses_nobody_stops_the_run_and_says_so(tmp_path):
 @pytest.mark.parametrize(
     ("cls", "method", "said"),
     [
-        (cosim.HFedAvg, "play", r"HFedAvg\.play"),
+        (cosim.HFedAvg, "run", r"HFedAvg\.run"),
         (cosim.HFedAvg, "global_round", "the function of a global round"),
         (cosim.WaitForAll, "wait", r"WaitForAll\.wait"),
     ],

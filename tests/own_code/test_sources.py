@@ -59,7 +59,7 @@ def samples(data_dir):
 
 
 def system():
-    """Timing only, so that nothing but the clock is played."""
+    """Timing only, so that nothing but the clock is run."""
     return cosim.System(
         num_cells=2,
         num_clients=4,

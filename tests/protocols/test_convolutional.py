@@ -47,7 +47,7 @@ RESNET = worlds.alike(
 )
 
 
-def play(system: System, **options) -> cosim.Result:
+def run_of(system: System, **options) -> cosim.Result:
     return cosim.run(system, num_workers=1, **options)
 
 
@@ -70,7 +70,7 @@ def half(name: str) -> tuple[int, int, int, int]:
 
 
 def test_uploads_hold_the_running_statistics_and_steps_cost_the_trained_parameters():
-    result = play(evolve(RESNET, evaluation=Never()))
+    result = run_of(evolve(RESNET, evaluation=Never()))
     parameters, values, whole_parameters, whole_values = half(RESNET.model)
     assert values - parameters == (whole_values - whole_parameters) - 2 * 2 * (2 + 4 + 8 + 16) // 2
     assert set(result.transfers["payload_bits"]) == {32 * values}
@@ -101,13 +101,13 @@ def resnet_flops(inner_share: float) -> float:
 def test_steps_cost_the_operations_where_the_user_asks_for_it():
     """Convolutions of early stages hold few parameters and compute much."""
     by_flops = evolve(RESNET, cycles=CyclesPerOperation(), evaluation=Never())
-    training = play(by_flops).spans.query("activity == 'train'")
+    training = run_of(by_flops).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(0.5) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
     parameters, _, whole_parameters, _ = half(RESNET.model)
     assert abs(resnet_flops(0.5) / resnet_flops(1.0) - parameters / whole_parameters) > 1e-3
     whole = evolve(by_flops, protocol=HFedAvg(training=TRAINING), end=AfterRounds(num_global_rounds=1))
-    training = play(whole).spans.query("activity == 'train'")
+    training = run_of(whole).spans.query("activity == 'train'")
     seconds = 2 * 0.125 * resnet_flops(1.0) * 10 / 1e9
     assert (training["end_s"] - training["start_s"]).to_numpy() == pytest.approx(seconds, rel=1e-9)
     sizes = evolve(RESNET.protocol, submodel_sizes=LatencyOptimal())
@@ -125,7 +125,7 @@ def test_with_a_deadline_late_clients_waste_what_they_spent(model):
         devices=worlds.processors(1e9, 1e9, 1e9, 1e7),
         protocol=evolve(RESNET.protocol, training=evolve(TRAINING, waiting=Deadline(deadline_s=0.05))),
     )
-    result = play(system)
+    result = run_of(system)
     late = result.spans[result.spans["outcome"] == "deadline"]
     assert set(late["node"]) == {"client-0003"}
     assert result.summary.num_dropped == 2 * 2
@@ -142,7 +142,7 @@ def test_over_the_air_statistics_arrive_with_the_noise_too():
         RESNET,
         uplink=evolve(RESNET.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(200.0,)))),
     )
-    result = play(air)
+    result = run_of(air)
     _, values, _, _ = half(RESNET.model)
     sending = result.spans[
         (result.spans["activity"] == "send") & (result.spans["node"].str.startswith("client"))
@@ -150,10 +150,10 @@ def test_over_the_air_statistics_arrive_with_the_noise_too():
     symbols = values / (air.uplink.sharing.bandwidth_hz / air.uplink.sharing.subcarrier_hz)
     airtime_s = symbols * air.uplink.sharing.symbol_s
     assert (sending["end_s"] - sending["start_s"]).to_numpy() == pytest.approx(airtime_s, rel=1e-9)
-    fixed = play(RESNET)
+    fixed = run_of(RESNET)
     learned, wanted = (run.evaluations["loss_nats"].iloc[:2] for run in (result, fixed))
     np.testing.assert_allclose(learned, wanted, rtol=1e-6)
-    noisy = play(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(-10.0,))))))
+    noisy = run_of(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(-10.0,))))))
     assert np.isfinite(noisy.evaluations["loss_nats"]).all()
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 1e-3
 
@@ -161,7 +161,7 @@ def test_over_the_air_statistics_arrive_with_the_noise_too():
 def test_lenet_goes_over_the_air_too():
     """A part of 60 of the 120 units in each of two cells, a symbol for each value."""
     radio = evolve(RESNET.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(20.0,))))
-    result = play(
+    result = run_of(
         evolve(
             RESNET,
             model="lenet5-10",
@@ -187,7 +187,7 @@ def test_batches_of_one_and_vertical_epochs_are_refused():
         (Vhfl(), "the epochs of VHFL do not update"),
     ):
         with pytest.raises(ConfigurationError, match=words):
-            play(evolve(RESNET, num_cells=1, protocol=protocol))
+            run_of(evolve(RESNET, num_cells=1, protocol=protocol))
 
 
 def test_a_stopped_run_goes_on_with_its_running_statistics(tmp_path: Path):
@@ -195,10 +195,10 @@ def test_a_stopped_run_goes_on_with_its_running_statistics(tmp_path: Path):
         if report.version == 1:
             raise Stopped
 
-    play(RESNET, out=tmp_path / "whole")
+    run_of(RESNET, out=tmp_path / "whole")
     with pytest.raises(Stopped):
-        play(RESNET, out=tmp_path / "stopped", listener=stop)
-    play(RESNET, out=tmp_path / "stopped", resume=True)
+        run_of(RESNET, out=tmp_path / "stopped", listener=stop)
+    run_of(RESNET, out=tmp_path / "stopped", resume=True)
     found, wanted = (Checkpoint.load(tmp_path / name) for name in ("stopped", "whole"))
     assert any(name.endswith("running_var") for name in wanted.weights)
     for name, values in wanted.weights.items():

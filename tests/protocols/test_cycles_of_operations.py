@@ -27,7 +27,7 @@ DEVICES = worlds.processors(FREQUENCY_HZ, capacitance_j_per_hz2=CAPACITANCE)
 BY_FLOPS, BY_PARAMETERS = CyclesPerOperation(), CyclesPerStep()
 
 
-def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fields: object) -> Recorder:
+def recorder_of(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fields: object) -> Recorder:
     """Two cells on pictures of 28 x 28 that are never looked at: only the clock runs."""
     rng = np.random.default_rng(1)
     dataset = Dataset(
@@ -50,7 +50,7 @@ def played(model: str, cycles: Cycles, protocol: HFedAvg | Hist | RawHfl, **fiel
     )
     system = evolve(usual, **fields)
     sim, _, cloud = worlds.built(system, dataset)
-    sim.run(system.protocol.play(sim, cloud))
+    sim.run(system.protocol.run(sim, cloud))
     return sim.recorder
 
 
@@ -90,7 +90,7 @@ BY_HAND = {
 @pytest.mark.parametrize("model", BY_HAND)
 @pytest.mark.parametrize("cycles_per_flop", [0.125, 0.25])
 def test_every_network_takes_what_its_operations_take(model, cycles_per_flop):
-    seconds, joules = training(played(model, evolve(BY_FLOPS, cycles_per_flop=cycles_per_flop), WHOLE))
+    seconds, joules = training(recorder_of(model, evolve(BY_FLOPS, cycles_per_flop=cycles_per_flop), WHOLE))
     cycles = STEPS * cycles_per_flop * BY_HAND[model] * BATCH
     assert seconds == pytest.approx(cycles / FREQUENCY_HZ, rel=1e-12)
     assert joules == pytest.approx(0.5 * CAPACITANCE * cycles * FREQUENCY_HZ**2, rel=1e-12)  # eq. 11
@@ -105,7 +105,7 @@ def test_a_step_takes_its_mini_batch():
     """Twice the samples take twice the time, where a fixed number of cycles takes what it takes."""
     double = evolve(WHOLE, training=evolve(TRAINING, local=Sgd(batch_size=2 * BATCH)))
     for cycles, factor in ((BY_FLOPS, 2.0), (BY_PARAMETERS, 1.0)):
-        seconds, twice = (training(played("relu-784-30-10", cycles, p))[0] for p in (WHOLE, double))
+        seconds, twice = (training(recorder_of("relu-784-30-10", cycles, p))[0] for p in (WHOLE, double))
         assert twice == pytest.approx(factor * seconds, rel=1e-12)
 
 
@@ -120,7 +120,7 @@ def test_a_step_takes_its_mini_batch():
 def test_a_part_takes_what_its_own_layers_take(model, operations):
     """Three quarters and one of the units of the first hidden dense layer; what is not cut costs both all."""
     hist = Hist(training=TRAINING, submodel_sizes=Fractions(values=(0.75, 0.25)))
-    trace = played(model, BY_FLOPS, hist)
+    trace = recorder_of(model, BY_FLOPS, hist)
     for edge, flops in zip(("edge-00", "edge-01"), operations, strict=True):
         seconds, _ = training(trace, edge)
         assert seconds == pytest.approx(STEPS * 0.125 * flops * BATCH / FREQUENCY_HZ, rel=1e-12)
@@ -129,7 +129,7 @@ def test_a_part_takes_what_its_own_layers_take(model, operations):
 def test_plans_count_operations_too():
     """RawHFL, M steps of 10 mini-batches: the span and the plan take what arithmetic says."""
     protocol = RawHfl(num_edge_rounds=1, max_local_rounds=4, policy=Unconstrained())
-    trace = played("relu-784-30-10", BY_FLOPS, evolve(protocol, local=Sgd(batch_size=BATCH)))
+    trace = recorder_of("relu-784-30-10", BY_FLOPS, evolve(protocol, local=Sgd(batch_size=BATCH)))
     seconds, _ = training(trace)
     assert seconds == pytest.approx(
         4 * 0.125 * BY_HAND["relu-784-30-10"] * 10 * BATCH / FREQUENCY_HZ, rel=1e-12
@@ -147,5 +147,5 @@ def test_what_the_papers_fix_no_network_changes():
         (CyclesPerBit(cycles_per_bit=(30.0,)), 30.0 * 1408 * BATCH),
     ):
         for model in BY_HAND:
-            seconds, _ = training(played(model, rule, WHOLE))
+            seconds, _ = training(recorder_of(model, rule, WHOLE))
             assert seconds == pytest.approx(STEPS * cycles / FREQUENCY_HZ, rel=1e-12)

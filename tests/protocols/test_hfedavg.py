@@ -33,10 +33,10 @@ def system(cell_sizes: tuple[int, ...] = (2, 3), num_edge_rounds: int = 2, batch
     )
 
 
-def play(system: System) -> tuple[Recorder, Learner, Cloud, Matrices]:
+def run_of(system: System) -> tuple[Recorder, Learner, Cloud, Matrices]:
     """The trace, the learner, the network and the global model's two matrices."""
     sim, learner, cloud = worlds.built(system, num_workers=2)
-    return sim.recorder, learner, cloud, matrices(learner.weights(sim.run(system.protocol.play(sim, cloud))))
+    return sim.recorder, learner, cloud, matrices(learner.weights(sim.run(system.protocol.run(sim, cloud))))
 
 
 def matrices(weights: dict[str, np.ndarray]) -> Matrices:
@@ -113,34 +113,34 @@ def assert_close(found: Matrices, expected: Matrices) -> None:
 def test_global_model_is_that_of_the_loop_by_hand(
     cell_sizes: tuple[int, ...], num_edge_rounds: int, batch_size: int
 ) -> None:
-    played = system(cell_sizes, num_edge_rounds, batch_size)
-    _, learner, cloud, found = play(played)
-    start = initial(learner, played.seed)
-    assert_close(found, by_hand(played, cloud, start))
+    case = system(cell_sizes, num_edge_rounds, batch_size)
+    _, learner, cloud, found = run_of(case)
+    start = initial(learner, case.seed)
+    assert_close(found, by_hand(case, cloud, start))
     moved = max(float(np.abs(a - b).max()) for a, b in zip(found, start, strict=True))
     assert moved > 0.05  # so that the tolerance tells a model that was trained from one that was not
 
 
 def test_cells_weigh_the_same_whatever_their_size() -> None:
     """The loop that weighs cells by their clients is another model."""
-    played = system((1, 4), num_edge_rounds=1, batch_size=240)
-    played = evolve(played, end=AfterRounds(num_global_rounds=1))
-    _, learner, cloud, found = play(played)
-    assert_close(found, by_hand(played, cloud, initial(learner, played.seed)))
-    flat = evolve(played, num_cells=1, cell_sizes=None)
-    by_clients = play(flat)[3]
+    case = system((1, 4), num_edge_rounds=1, batch_size=240)
+    case = evolve(case, end=AfterRounds(num_global_rounds=1))
+    _, learner, cloud, found = run_of(case)
+    assert_close(found, by_hand(case, cloud, initial(learner, case.seed)))
+    flat = evolve(case, num_cells=1, cell_sizes=None)
+    by_clients = run_of(flat)[3]
     assert max(float(np.abs(a - b).max()) for a, b in zip(found, by_clients, strict=True)) > 1e-3
 
 
 def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
     """Cell 0 has 1 GHz and is in time, cell 1 has 1 MHz and never is; the cloud takes the mean of both."""
-    played = evolve(system((2, 2), 1, 300), devices=worlds.processors(1e9, 1e9, 1e6, 1e6))
-    training = evolve(played.protocol.training, waiting=Deadline(deadline_s=1.0))
-    played = evolve(played, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
-    trace, learner, cloud, found = play(played)
+    case = evolve(system((2, 2), 1, 300), devices=worlds.processors(1e9, 1e9, 1e6, 1e6))
+    training = evolve(case.protocol.training, waiting=Deadline(deadline_s=1.0))
+    case = evolve(case, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
+    trace, learner, cloud, found = run_of(case)
     arrived = {row.node: row.num_arrived for row in trace.rounds if row.level == "edge"}
     assert arrived == {"edge-00": 2, "edge-01": 0}
-    start, dataset = initial(learner, played.seed), loaded(Synthetic())
+    start, dataset = initial(learner, case.seed), loaded(Synthetic())
     updates = []
     for client in cloud.edges[0].clients:
         local = start
@@ -153,7 +153,7 @@ def test_a_cell_of_which_nothing_arrived_sends_the_model_it_got() -> None:
 
 def test_global_round_lasts_as_long_as_its_slowest_cell() -> None:
     """3 ms of computing; 4096 bits at 2 bit/s/Hz of 1 MHz over the clients of the cell."""
-    trace = play(system((2, 3)))[0]
+    trace = run_of(system((2, 3)))[0]
     whole = [row.end_s for row in trace.rounds if row.level == "global"]
     slow_s = 2 * (3e-3 + BITS / (2e6 / 3))
     assert whole == [pytest.approx(slow_s, rel=1e-12), pytest.approx(2 * slow_s, rel=1e-12)]

@@ -40,10 +40,10 @@ def system(
     )
 
 
-def play(system: System) -> tuple[Recorder, Learner, Cloud, list[np.ndarray]]:
+def run_of(system: System) -> tuple[Recorder, Learner, Cloud, list[np.ndarray]]:
     """The trace, the learner, the network and the global model's matrices."""
     sim, learner, cloud = worlds.built(system, num_workers=2)
-    weights = learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    weights = learner.weights(sim.run(system.protocol.run(sim, cloud)))
     return sim.recorder, learner, cloud, list(weights.values())
 
 
@@ -111,10 +111,10 @@ def by_hand(system: System, cloud: Cloud, model: list[np.ndarray]) -> list[np.nd
 def test_global_model_is_that_of_masked_whole_networks(
     num_cells: int, model: str, submodel_sizes: SubmodelSizes
 ) -> None:
-    played = system(num_cells, model, submodel_sizes)
-    _, learner, cloud, found = play(played)
-    start = initial(learner, played.seed)
-    for values, wanted in zip(found, by_hand(played, cloud, start), strict=True):
+    case = system(num_cells, model, submodel_sizes)
+    _, learner, cloud, found = run_of(case)
+    start = initial(learner, case.seed)
+    for values, wanted in zip(found, by_hand(case, cloud, start), strict=True):
         np.testing.assert_allclose(values, wanted, rtol=1e-4, atol=2e-6)
     assert all(np.abs(values - before).max() > 0.01 for values, before in zip(found, start, strict=True))
 
@@ -124,7 +124,7 @@ def test_one_cell_is_hfedavg() -> None:
     whole = evolve(
         alone, protocol=HFedAvg(training=alone.protocol.training), end=AfterRounds(num_global_rounds=2)
     )
-    (trace, _, _, found), (whole_trace, _, _, wanted) = play(alone), play(whole)
+    (trace, _, _, found), (whole_trace, _, _, wanted) = run_of(alone), run_of(whole)
     for values, others in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(values, others)
     assert trace.spans == whole_trace.spans
@@ -138,7 +138,7 @@ def test_bits_computing_and_airtime_are_one_nth(num_cells: int) -> None:
     whole = evolve(
         part, protocol=HFedAvg(training=part.protocol.training), end=AfterRounds(num_global_rounds=2)
     )
-    (trace, _, _, _), (whole_trace, _, _, _) = play(part), play(whole)
+    (trace, _, _, _), (whole_trace, _, _, _) = run_of(part), run_of(whole)
     assert {row.payload_bits for row in trace.transfers} == {UNITS * BITS_PER_UNIT // num_cells}
     assert {row.payload_bits for row in whole_trace.transfers} == {UNITS * BITS_PER_UNIT}
     assert len(trace.transfers) == len(whole_trace.transfers) == 2 * 2 * 2 * num_cells
@@ -150,7 +150,7 @@ def test_bits_computing_and_airtime_are_one_nth(num_cells: int) -> None:
 
 
 def test_a_larger_part_sends_more_and_takes_longer() -> None:
-    trace = play(system(2, HIDDEN, Fractions(values=(0.75, 0.25))))[0]
+    trace = run_of(system(2, HIDDEN, Fractions(values=(0.75, 0.25))))[0]
     bits = {row.edge: row.payload_bits for row in trace.transfers}
     assert bits == {"edge-00": 9 * BITS_PER_UNIT, "edge-01": 3 * BITS_PER_UNIT}
     ends_s = {row.node: row.end_s for row in trace.rounds if row.global_round == 1 and row.edge_round == 1}
@@ -159,11 +159,11 @@ def test_a_larger_part_sends_more_and_takes_longer() -> None:
 
 
 def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
-    played = system()
-    cloud = play(played)[2]
+    case = system()
+    cloud = run_of(case)[2]
 
     def units(seed: int, global_round: int) -> list[list[int]]:
-        parts = played.protocol.parts(Simulation(seed), cloud, global_round)
+        parts = case.protocol.parts(Simulation(seed), cloud, global_round)
         return [part.units["hidden1"].tolist() for part in parts]
 
     assert units(9, 1) == units(9, 1)
@@ -173,23 +173,21 @@ def test_parts_are_drawn_anew_in_every_round_from_the_seed() -> None:
 
 def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
     """Cell 1 never meets the deadline: its part of the assembled model is that of the start."""
-    played = system(2, batch_size=300)
-    training = evolve(played.protocol.training, waiting=Deadline(deadline_s=0.5))
-    played = evolve(
-        played,
+    case = system(2, batch_size=300)
+    training = evolve(case.protocol.training, waiting=Deadline(deadline_s=0.5))
+    case = evolve(
+        case,
         devices=worlds.processors(1e9, 1e9, 1e6, 1e6),
-        protocol=evolve(played.protocol, training=training),
+        protocol=evolve(case.protocol, training=training),
         end=AfterRounds(num_global_rounds=1),
     )
-    trace, learner, cloud, (first, last) = play(played)
+    trace, learner, cloud, (first, last) = run_of(case)
     assert {(row.node, row.num_arrived) for row in trace.rounds if row.level == "edge"} == {
         ("edge-00", 2),
         ("edge-01", 0),
     }
-    trained, kept = (
-        part.units["hidden1"] for part in played.protocol.parts(Simulation(played.seed), cloud, 1)
-    )
-    first_before, last_before = initial(learner, played.seed)
+    trained, kept = (part.units["hidden1"] for part in case.protocol.parts(Simulation(case.seed), cloud, 1))
+    first_before, last_before = initial(learner, case.seed)
     np.testing.assert_array_equal(first[kept], first_before[kept])
     np.testing.assert_array_equal(last[:, kept], last_before[:, kept])
     assert (first[trained] != first_before[trained]).any(axis=1).all()
@@ -206,7 +204,7 @@ def test_a_cell_of_which_nothing_arrived_keeps_its_units() -> None:
 )
 def test_parts_that_do_not_fit_are_refused(wrong: System, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        play(wrong)
+        run_of(wrong)
 
 
 def whole():

@@ -73,9 +73,9 @@ def system(sharing: Sharing = FIXED, seed: int = 3, **protocol) -> System:
     )
 
 
-def play(system: System) -> tuple[Recorder, Cloud]:
+def run_of(system: System) -> tuple[Recorder, Cloud]:
     sim, _, cloud = worlds.built(system)
-    sim.run(system.protocol.play(sim, cloud))
+    sim.run(system.protocol.run(sim, cloud))
     return sim.recorder, cloud
 
 
@@ -121,62 +121,60 @@ def counts(system: System, cloud: Cloud, global_round: int) -> tuple[int, ...]:
 @pytest.mark.parametrize("largest", [1.5, 3.0])
 def test_no_sizes_give_a_shorter_round(sharing: Sharing, largest: float) -> None:
     """Every way to deal the units, by the closed form, round by round; the clock takes the shortest."""
-    played = system(sharing, submodel_sizes=LatencyOptimal(largest=largest))
-    trace, cloud = play(played)
+    case = system(sharing, submodel_sizes=LatencyOptimal(largest=largest))
+    trace, cloud = run_of(case)
     ways = [
         way
         for way in itertools.product(range(1, UNITS + 1), repeat=CELLS)
         if sum(way) == UNITS and max(way) <= largest * UNITS / CELLS
     ]
     for global_round, found_s in enumerate(durations_s(trace), start=1):
-        shortest_s = min(closed_form_s(played, cloud, global_round, way) for way in ways)
+        shortest_s = min(closed_form_s(case, cloud, global_round, way) for way in ways)
         assert found_s == pytest.approx(shortest_s, rel=1e-12)
-        assert counts(played, cloud, global_round) in ways
+        assert counts(case, cloud, global_round) in ways
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sharing", [FIXED, SUMS])
 def test_never_longer_than_equal_parts_and_shorter_where_cells_differ(sharing: Sharing, seed: int) -> None:
-    played = system(sharing, seed)
-    optimal = durations_s(play(played)[0])
-    equal = durations_s(
-        play(evolve(played, protocol=evolve(played.protocol, submodel_sizes=EqualSizes())))[0]
-    )
+    case = system(sharing, seed)
+    optimal = durations_s(run_of(case)[0])
+    equal = durations_s(run_of(evolve(case, protocol=evolve(case.protocol, submodel_sizes=EqualSizes())))[0])
     assert (optimal <= equal * (1.0 + 1e-12)).all()
     assert optimal.sum() < 0.9 * equal.sum()
 
 
 def test_sizes_follow_the_channels_of_each_round_and_of_no_other() -> None:
-    played = system()
-    cloud = play(played)[1]
-    sizes = [counts(played, cloud, global_round) for global_round in range(1, 30)]
+    case = system()
+    cloud = run_of(case)[1]
+    sizes = [counts(case, cloud, global_round) for global_round in range(1, 30)]
     assert len(set(sizes)) > 1
-    still = evolve(played, uplink=evolve(played.uplink, fading=NoFading()))
-    cloud = play(still)[1]
+    still = evolve(case, uplink=evolve(case.uplink, fading=NoFading()))
+    cloud = run_of(still)[1]
     assert len({counts(still, cloud, global_round) for global_round in range(1, 30)}) == 1
 
 
 def test_over_the_air_the_links_do_not_matter_but_the_airtime_does() -> None:
     """Processors of 1, 2 and 4 GHz: 1, 3, 6 of 10 units without airtime; a long one makes cells alike."""
     devices = worlds.processors(1e9, 1e9, 2e9, 2e9, 4e9, 4e9)
-    played = evolve(system(SUMS, submodel_sizes=LatencyOptimal(largest=3.0)), devices=devices)
+    case = evolve(system(SUMS, submodel_sizes=LatencyOptimal(largest=3.0)), devices=devices)
     for symbol_s, wanted in ((1e-12, (1, 3, 6)), (1.0, (3, 3, 4))):
-        slow = evolve(played, uplink=evolve(played.uplink, sharing=evolve(SUMS, symbol_s=symbol_s)))
-        assert counts(slow, play(slow)[1], 1) == wanted
+        slow = evolve(case, uplink=evolve(case.uplink, sharing=evolve(SUMS, symbol_s=symbol_s)))
+        assert counts(slow, run_of(slow)[1], 1) == wanted
 
 
 def test_a_slow_backhaul_counts() -> None:
     """If it takes all the time, no cell may hold more than another."""
-    played = system(submodel_sizes=LatencyOptimal(largest=3.0))
-    slow = evolve(played, topology=Disc(backhaul_rate_bps=1e2))
-    assert sorted(counts(slow, play(slow)[1], 1)) == [3, 3, 4]
-    assert sorted(counts(played, play(played)[1], 1)) != [3, 3, 4]
+    case = system(submodel_sizes=LatencyOptimal(largest=3.0))
+    slow = evolve(case, topology=Disc(backhaul_rate_bps=1e2))
+    assert sorted(counts(slow, run_of(slow)[1], 1)) == [3, 3, 4]
+    assert sorted(counts(case, run_of(case)[1], 1)) != [3, 3, 4]
 
 
 def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
     """Biases of the output: the closed form of an affine time, by brute force."""
-    played = evolve(system(submodel_sizes=LatencyOptimal(largest=3.0)), model=f"mlp-12-{UNITS}-4")
-    trace, cloud = play(played)
+    case = evolve(system(submodel_sizes=LatencyOptimal(largest=3.0)), model=f"mlp-12-{UNITS}-4")
+    trace, cloud = run_of(case)
     whole = UNITS * (12 + 1 + 4) + 4
 
     def round_s(sizes: tuple[int, ...]) -> float:
@@ -219,7 +217,7 @@ def test_what_no_group_cuts_is_a_cells_whatever_its_size() -> None:
 )
 def test_refused(change, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        play(change(system()))
+        run_of(change(system()))
 
 
 @pytest.mark.parametrize("protocol", [Vhfl, RawHfl])

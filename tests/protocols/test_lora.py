@@ -111,7 +111,7 @@ def texts(gpt2: None, folder: Path) -> Dataset:
 
 
 @pytest.fixture
-def play(lora: Gpt2Lora, folder: Path):
+def run_lora(lora: Gpt2Lora, folder: Path):
     return lambda system, **options: cosim.run(system, lora, data_dir=folder, num_workers=1, **options)
 
 
@@ -144,12 +144,12 @@ def test_parts_are_disjoint_and_what_they_add_to_a_token_adds_up(lora, num_cells
 # --- learning ---
 
 
-def played(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Recorder, Learner, Cloud, dict]:
+def run_of(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Recorder, Learner, Cloud, dict]:
     """The trace, the learner, the network of nodes and the global model."""
     ground, learner = ground_of(system), Learner(lora, texts, num_workers=1)
     sim = ground.sim
     cloud = nodes_of(system, ground, learner, lambda: texts, lambda report: None)
-    return sim.recorder, learner, cloud, learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    return sim.recorder, learner, cloud, learner.weights(sim.run(system.protocol.run(sim, cloud)))
 
 
 def masked_sgd(lora: Gpt2Lora, weights: dict, masks: dict, texts: Dataset, samples) -> dict:
@@ -207,7 +207,7 @@ def test_global_model_is_that_of_masked_whole_networks(lora, texts):
         devices=worlds.processors(1e9, 1e9, 1e9, 1e7),
         protocol=evolve(LORA.protocol, training=training),
     )
-    trace, learner, cloud, found = played(system, lora, texts)
+    trace, learner, cloud, found = run_of(system, lora, texts)
     assert {len(client.samples) for edge in cloud.edges for client in edge.clients} == {SAMPLES}
     first = learner.initial_model(Simulation(system.seed).key("cloud", "initial weights"))
     start = {name: torch.tensor(values) for name, values in learner.weights(first).items()}
@@ -236,9 +236,9 @@ def seconds_by_cell(result: cosim.Result) -> dict[str, float]:
     return lasting.mean().to_dict()
 
 
-def test_uploads_and_steps_follow_the_ranks(play):
+def test_uploads_and_steps_follow_the_ranks(run_lora):
     """All that is trained is cut, so a part of r of 5 ranks sends and computes r fifths."""
-    result = play(evolve(LORA, evaluation=Never()))
+    result = run_lora(evolve(LORA, evaluation=Never()))
     bits = result.transfers.groupby("edge")["payload_bits"].agg(["min", "max"])
     for edge, ranks in RANKS.items():
         assert set(bits.loc[edge]) == {32 * LAYERS * ranks * (WIDTH + 3 * WIDTH)}
@@ -246,7 +246,7 @@ def test_uploads_and_steps_follow_the_ranks(play):
         {edge: STEPS * 1e6 * ranks / RANK / 1e9 for edge, ranks in RANKS.items()}, rel=1e-9
     )
     hfedavg = HFedAvg(training=LORA.protocol.training)
-    whole = play(evolve(LORA, evaluation=Never(), protocol=hfedavg, end=AfterRounds(num_global_rounds=1)))
+    whole = run_lora(evolve(LORA, evaluation=Never(), protocol=hfedavg, end=AfterRounds(num_global_rounds=1)))
     assert set(whole.transfers["payload_bits"]) == {32 * LAYERS * RANK * (WIDTH + 3 * WIDTH)}
 
 
@@ -262,8 +262,8 @@ def training_flops(ranks: int) -> int:
     return 2 * total
 
 
-def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, texts, play):
-    result = play(evolve(LORA, evaluation=Never(), cycles=CyclesPerOperation()))
+def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, texts, run_lora):
+    result = run_lora(evolve(LORA, evaluation=Never(), cycles=CyclesPerOperation()))
     learner = Learner(lora, texts, num_workers=1)
     shape = learner.shape
     parts = draw_parts(shape.num_units, even_counts(shape.num_units, 2), np.random.default_rng(1))
@@ -279,35 +279,35 @@ def test_by_operations_the_frozen_layers_cost_every_cell_nearly_the_same(lora, t
 # --- deadlines, sums over the air, resuming ---
 
 
-def test_over_the_air_a_symbol_per_value_and_noise_on_adapters(play):
+def test_over_the_air_a_symbol_per_value_and_noise_on_adapters(run_lora):
     """Without noise worth the name it is what fixed shares learn."""
     air = evolve(
         LORA,
         uplink=evolve(LORA.uplink, sharing=OverTheAir(), link=GivenSnr(snr_db=PerGroup(values=(200.0,)))),
     )
-    result = play(air)
+    result = run_lora(air)
     settings_ = air.uplink.sharing
     sends = result.transfers.assign(seconds=result.transfers["end_s"] - result.transfers["start_s"])
     for edge, rows in sends.groupby("edge"):
         symbols = LAYERS * RANKS[edge] * 4 * WIDTH / (settings_.bandwidth_hz / settings_.subcarrier_hz)
         assert rows["seconds"].to_numpy() == pytest.approx(symbols * settings_.symbol_s, rel=1e-9)
-    fixed = play(LORA)
+    fixed = run_lora(LORA)
     np.testing.assert_allclose(result.evaluations["loss_nats"], fixed.evaluations["loss_nats"], rtol=1e-3)
-    noisy = play(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(0.0,))))))
+    noisy = run_lora(evolve(air, uplink=evolve(air.uplink, link=GivenSnr(snr_db=PerGroup(values=(0.0,))))))
     assert np.isfinite(noisy.evaluations["loss_nats"]).all()
     assert abs(noisy.evaluations["loss_nats"].iloc[-1] - fixed.evaluations["loss_nats"].iloc[-1]) > 0.01
 
 
-def test_a_stopped_run_goes_on_bit_for_bit_and_keeps_adapters_only(play, tmp_path):
+def test_a_stopped_run_goes_on_bit_for_bit_and_keeps_adapters_only(run_lora, tmp_path):
     def stop(report):
         if report.version == 1:
             raise Stopped
 
-    play(LORA, out=tmp_path / "whole")
+    run_lora(LORA, out=tmp_path / "whole")
     with pytest.raises(Stopped):
-        play(LORA, out=tmp_path / "stopped", listener=stop)
+        run_lora(LORA, out=tmp_path / "stopped", listener=stop)
     assert Checkpoint.load(tmp_path / "stopped").version == 1
-    play(LORA, out=tmp_path / "stopped", resume=True)
+    run_lora(LORA, out=tmp_path / "stopped", resume=True)
     found, wanted = (Checkpoint.load(tmp_path / name) for name in ("stopped", "whole"))
     assert wanted.weights.keys() == {f"adapters.{layer}.{n}" for layer in range(LAYERS) for n in "AB"}
     for name, values in wanted.weights.items():

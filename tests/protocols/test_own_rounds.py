@@ -1,4 +1,4 @@
-"""A cell training with a `play` of its own is played on arrays where it may be, with the same tables."""
+"""A cell training with a `run` of its own runs on arrays where it may, with the same tables."""
 
 import attrs
 import numpy as np
@@ -17,7 +17,7 @@ from cosim.values.combinations import mean
 class Once(EdgeTraining):
     """One edge round in a global round, in which clients differ in more than cycles."""
 
-    def play(self, sim, cloud, edge, model, part, global_round):
+    def run(self, sim, cloud, edge, model, part, global_round):
         load, clients = cloud.workload.of(part), edge.clients
         job, model = Job.of_round(global_round, 0, 1), cloud.sent_down(model)
         yield from edge.receive(sim, load.model.bits)
@@ -39,7 +39,7 @@ class Once(EdgeTraining):
         return {"cycles": cycles}
 
     def updates(self, sim, edge, clients, work, load):
-        _, updates = yield from edge.play(sim, clients, work, self.each(clients, load), self.waiting)
+        _, updates = yield from edge.run_round(sim, clients, work, self.each(clients, load), self.waiting)
         return updates
 
 
@@ -72,11 +72,11 @@ class ByHand(Once):
 
 @part
 class Later(EdgeTraining):
-    """Play as usual, after a while."""
+    """Run as usual, after a while."""
 
-    def play(self, sim, cloud, edge, model, part, global_round):
+    def run(self, sim, cloud, edge, model, part, global_round):
         yield from sim.spend(edge.name, "idle", 0.01)
-        return (yield from super().play(sim, cloud, edge, model, part, global_round))
+        return (yield from super().run(sim, cloud, edge, model, part, global_round))
 
 
 @pytest.mark.parametrize("kind", [AlikeButForCycles, OwnPowers, ByHand, Later])

@@ -29,7 +29,7 @@ from cosim.queues.station import Station
 from cosim.testing import BrokenLaw, check_arrivals, small_system
 from cosim.testing.laws.arriving import check_stream
 from cosim.waiting.deadlines import Deadline
-from scenarios.command_line.playing import summary_table
+from scenarios.command_line.running import summary_table
 
 pytestmark = pytest.mark.quick
 HALF = Deterministic(duration_s=0.5)
@@ -49,7 +49,7 @@ class Given(Arrivals):
         return iter(self.gaps)
 
 
-def played(arrivals: Arrivals, until_s: float = 20.0, service=HALF, **station) -> Station:
+def station_after(arrivals: Arrivals, until_s: float = 20.0, service=HALF, **station) -> Station:
     sim = Simulation(seed=1)
     built = Station(sim, "path", arrivals, service, NoWork(), keep_packets=True, **station)
     sim.run(sim.spend("observer", "watch", until_s))
@@ -72,14 +72,14 @@ def trace(tmp_path):
 
 
 def test_packets_come_after_their_gaps_two_of_them_at_once():
-    station = played(Given(gaps=(1.0, 0.0, 2.5)))
+    station = station_after(Given(gaps=(1.0, 0.0, 2.5)))
     assert [packet.arrival_s for packet in station.packets] == [1.0, 1.0, 3.5]
     assert [packet.departure_s for packet in station.packets] == [1.5, 2.0, 4.0]
 
 
 def test_a_buffer_loses_what_finds_no_room():
     """One is in service and two wait; the fourth is lost, the fifth finds the room of the second."""
-    station = played(Given(gaps=(1.0, 0.1, 0.1, 0.1, 0.3)), discipline=FiniteBuffer(num_waiting=2))
+    station = station_after(Given(gaps=(1.0, 0.1, 0.1, 0.1, 0.3)), discipline=FiniteBuffer(num_waiting=2))
     assert [packet.arrival_s for packet in station.packets] == pytest.approx([1.0, 1.1, 1.2, 1.6])
     assert [packet.arrival_s for packet in station.lost] == pytest.approx([1.3])
     row = station.row(20.0)
@@ -92,14 +92,16 @@ def test_a_buffer_loses_what_finds_no_room():
 
 
 def test_without_a_place_to_wait_only_free_servers_take_packets():
-    station = played(Given(gaps=(1.0, 0.1, 0.1)), discipline=FiniteBuffer(num_waiting=0), num_servers=2)
+    station = station_after(
+        Given(gaps=(1.0, 0.1, 0.1)), discipline=FiniteBuffer(num_waiting=0), num_servers=2
+    )
     assert (len(station.packets), len(station.lost)) == (2, 1)
 
 
 def test_patience_and_room_are_both_counted():
     """The third has waited for 0.8 s when it could be served; the fourth has found two that wait."""
     discipline = FiniteBuffer(num_waiting=2, order=Impatient(patience_s=0.6))
-    station = played(Given(gaps=(1.0, 0.1, 0.1, 0.1)), discipline=discipline)
+    station = station_after(Given(gaps=(1.0, 0.1, 0.1, 0.1)), discipline=discipline)
     assert [packet.arrival_s for packet in station.packets] == pytest.approx([1.0, 1.1])
     assert sorted(packet.arrival_s for packet in station.lost) == pytest.approx([1.2, 1.3])
 
@@ -123,7 +125,7 @@ def test_a_message_that_loses_a_packet_is_never_done_and_its_packets_are_counted
 
 def test_gaps_that_are_none_are_refused():
     with pytest.raises(ConfigurationError, match=r"Given\.gaps_s: gives -1\.0: a gap must be 0 s .*Use"):
-        played(Given(gaps=(1.0, -1.0)))
+        station_after(Given(gaps=(1.0, -1.0)))
 
 
 # --- Laws -------------------------------------------------------------------------------------------------
@@ -133,7 +135,7 @@ def test_gaps_that_are_none_are_refused():
 @settings(max_examples=60, deadline=None)
 def test_packets_are_served_lost_or_there(gaps, room, servers):
     """A loss system by brute force: a packet is lost if all places are taken when it comes."""
-    station = played(
+    station = station_after(
         Given(gaps=tuple(gaps)), 200.0, discipline=FiniteBuffer(num_waiting=room), num_servers=servers
     )
     assert len(station.packets) + len(station.lost) == len(gaps)
@@ -172,11 +174,11 @@ def test_bursts_without_a_difference_are_poisson():
 # --- A trace ----------------------------------------------------------------------------------------------
 
 
-def test_a_trace_is_played_and_repeats(trace):
+def test_a_trace_is_run_and_repeats(trace):
     file = trace(0.5, 0.5, 2.0)
-    once = played(TraceArrivals(file=file), 20.0)
+    once = station_after(TraceArrivals(file=file), 20.0)
     assert [packet.arrival_s for packet in once.packets] == [0.5, 0.5, 2.0]
-    again = played(TraceArrivals(file=file, period_s=4.0), 7.0)
+    again = station_after(TraceArrivals(file=file, period_s=4.0), 7.0)
     assert [packet.arrival_s for packet in again.packets] == [0.5, 0.5, 2.0, 4.5, 4.5, 6.0]
     assert TraceArrivals(file=file, period_s=4.0).mean_rate_per_s == 0.75
     assert TraceArrivals(file=file).mean_rate_per_s == 1.5

@@ -34,7 +34,7 @@ HALF = Deterministic(duration_s=0.5)
 ORDERS = (FirstComeFirstServed(), MessagesFirst(), PublicFirst())
 
 
-def play(service=HALF, sendings=(), until_s=100.0, seed=1, **station):
+def run_station(service=HALF, sendings=(), until_s=100.0, seed=1, **station):
     """Packets of a station by departure, and the messages that senders put into it at times."""
     sim = Simulation(seed)
     station = {"arrivals": NONE, "initial_work": NoWork(), "keep_packets": True} | station
@@ -67,7 +67,7 @@ class LastComeFirstServed(Discipline):
 )
 def test_who_is_served_next_is_the_disciplines(discipline, senders):
     sendings = [(0.0, "a", 1), (0.125, "b", 1), (0.25, "c", 1)]
-    packets, _ = play(sendings=sendings, discipline=discipline)
+    packets, _ = run_station(sendings=sendings, discipline=discipline)
     assert [packet.sender for packet in packets] == [*senders]
 
 
@@ -75,7 +75,7 @@ def test_who_is_served_next_is_the_disciplines(discipline, senders):
     ("num_servers", "ends_s"), [(1, [0.5, 1.0, 1.5, 2.0]), (2, [0.5, 0.5, 1.0, 1.0]), (5, [0.5] * 4)]
 )
 def test_several_servers_work_side_by_side(num_servers, ends_s):
-    packets, (message,) = play(sendings=[(0.0, "a", 4)], num_servers=num_servers)
+    packets, (message,) = run_station(sendings=[(0.0, "a", 4)], num_servers=num_servers)
     assert [packet.departure_s for packet in packets] == ends_s
     assert message.done.processed
 
@@ -83,7 +83,7 @@ def test_several_servers_work_side_by_side(num_servers, ends_s):
 def test_a_packet_that_has_waited_too_long_leaves_and_its_message_is_never_done():
     """The third of a has waited for 1 s when the server is free, b for 0.9 s, c for 0.6 s."""
     sendings = [(0.0, "a", 3), (0.1, "b", 1), (0.4, "c", 1)]
-    packets, messages = play(sendings=sendings, discipline=Impatient(patience_s=0.75))
+    packets, messages = run_station(sendings=sendings, discipline=Impatient(patience_s=0.75))
     assert [(packet.sender, packet.departure_s) for packet in packets] == [("a", 0.5), ("a", 1.0), ("c", 1.5)]
     assert [message.num_served for message in messages] == [2, 0, 1]
     assert [message.done.triggered for message in messages] == [False, False, True]
@@ -92,14 +92,14 @@ def test_a_packet_that_has_waited_too_long_leaves_and_its_message_is_never_done(
 @pytest.mark.parametrize(("patience_s", "num_served"), [(0.25, 2), (0.2499, 1)])
 def test_who_has_waited_for_exactly_its_patience_is_served(patience_s, num_served):
     sendings = [(0.0, "a", 1), (0.25, "b", 1)]
-    packets, _ = play(sendings=sendings, discipline=Impatient(patience_s=patience_s))
+    packets, _ = run_station(sendings=sendings, discipline=Impatient(patience_s=patience_s))
     assert len(packets) == num_served
 
 
 def test_patience_keeps_the_order_of_who_has_not_left():
     sendings = [(0.0, "a", 1), (0.125, "b", 1), (0.25, "c", 1)]
     discipline = Impatient(patience_s=0.5, order=LastComeFirstServed())
-    packets, _ = play(sendings=sendings, discipline=discipline)
+    packets, _ = run_station(sendings=sendings, discipline=discipline)
     assert [packet.sender for packet in packets] == ["a", "c"]
 
 
@@ -110,10 +110,11 @@ def test_messages_and_the_public_in_their_orders():
         "service": Deterministic(duration_s=2.0),
         "until_s": 60.0,
     }
-    begins_s = play(**public)[0][0].arrival_s
+    begins_s = run_station(**public)[0][0].arrival_s
     sendings = [(begins_s + 0.5, "m", 1), (begins_s + 1.0, "n", 1)]
     orders = {
-        type(order).__name__: play(sendings=sendings, discipline=order, **public)[0] for order in ORDERS
+        type(order).__name__: run_station(sendings=sendings, discipline=order, **public)[0]
+        for order in ORDERS
     }
     for packets in orders.values():  # within a class by arrival
         for own in ([p for p in packets if p.sender], [p for p in packets if not p.sender]):
@@ -133,7 +134,9 @@ def test_messages_and_the_public_in_their_orders():
 
 def test_messages_have_services_of_their_own_law():
     own = Deterministic(duration_s=0.125)
-    packets, _ = play(sendings=[(1.0, "a", 3)], arrivals=PoissonArrivals(rate_per_s=1.0), message_service=own)
+    packets, _ = run_station(
+        sendings=[(1.0, "a", 3)], arrivals=PoissonArrivals(rate_per_s=1.0), message_service=own
+    )
     lengths = {(packet.sender != "", packet.service_s) for packet in packets}
     assert lengths == {(False, 0.5), (True, 0.125)}
 
@@ -159,7 +162,7 @@ def test_no_order_moves_the_instants_at_which_the_server_rests(sendings, seed, o
     """Services are drawn on arrival, so the same work comes, and no server rests while a packet waits."""
     of_orders = [
         idle_from_s(
-            play(
+            run_station(
                 HyperExponential(),
                 sendings,
                 60.0,
@@ -180,7 +183,7 @@ def test_no_order_moves_the_instants_at_which_the_server_rests(sendings, seed, o
 def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_servers):
     """In the order of arrivals each packet goes to the server that is free first."""
     law, load = Exponential(rate_per_s=1.0), 0.8
-    packets, _ = play(
+    packets, _ = run_station(
         law,
         sendings,
         80.0,
@@ -213,13 +216,13 @@ def test_a_stationary_start_is_that_of_one_server_in_order_alone(change):
     with pytest.raises(ConfigurationError, match=f"QueuedLink: .*{message}"):
         System(uplink=QueuedLink(**change), protocol=HFedAvg(training=waits))
     with pytest.raises(ConfigurationError, match=f"Station 'path': .*{message}"):
-        play(initial_work=StationaryWork(), **change)
+        run_station(initial_work=StationaryWork(), **change)
     System(uplink=QueuedLink(initial_work=NoWork(), **change), protocol=HFedAvg(training=waits))
 
 
 def test_less_than_one_server_is_refused():
     with refused("Station.num_servers"):
-        play(num_servers=0)
+        run_station(num_servers=0)
 
 
 def test_a_network_that_loses_packets_needs_somebody_who_gives_up():

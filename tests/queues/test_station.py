@@ -36,7 +36,7 @@ class Sending(NamedTuple):
     num_packets: int
 
 
-def play(
+def run_station(
     law: Any,
     arrivals_per_s: float,
     sendings: Sequence[Sending],
@@ -71,7 +71,7 @@ def packets_of(station: Station) -> list[Packet]:
 
 def test_packets_leave_one_after_the_other():
     sendings = [Sending(1.0, "a", 2), Sending(1.25, "b", 1), Sending(4.0, "a", 1)]
-    station, (first, second, third) = play(Deterministic(duration_s=0.5), 0.0, sendings, 10.0)
+    station, (first, second, third) = run_station(Deterministic(duration_s=0.5), 0.0, sendings, 10.0)
     assert packets_of(station) == [
         Packet(1.0, 0.5, 1.5, "a"),
         Packet(1.0, 0.5, 2.0, "a"),
@@ -130,7 +130,9 @@ def test_what_its_sender_gives_up_stays_and_takes_its_service():
 
 
 def test_work_at_the_start_is_served_first():
-    station, (message,) = play(H2, 0.5, [Sending(0.0, "a", 1)], 60.0, seed=10, initial_work=StationaryWork())
+    station, (message,) = run_station(
+        H2, 0.5, [Sending(0.0, "a", 1)], 60.0, seed=10, initial_work=StationaryWork()
+    )
     assert station.initial_work_s > 0.0
     (own,) = (packet for packet in packets_of(station) if packet.sender == "a")
     assert message.num_served == 1
@@ -180,7 +182,9 @@ def test_station_and_arrays_agree(measured, law, load, seed, stationary, sending
     """The packets that the station has served, its messages among them, have the arrays' sojourn times."""
     law = law or Empirical(path=measured)
     initial_work = StationaryWork() if stationary and load < 0.99 else NoWork()
-    station, messages = play(law, load / law.mean_s, sendings, 20.0, seed=seed, initial_work=initial_work)
+    station, messages = run_station(
+        law, load / law.mean_s, sendings, 20.0, seed=seed, initial_work=initial_work
+    )
     packets = packets_of(station)
     arrival_s, service_s, departure_s = np.array([p[:3] for p in packets]).reshape(-1, 3).T
     expected_s = sojourn_s(arrival_s, service_s, station.initial_work_s)
@@ -197,7 +201,7 @@ def test_station_and_arrays_agree(measured, law, load, seed, stationary, sending
 @settings(max_examples=40, deadline=None)
 def test_messages_move_none_of_the_publics_draws(load, seed, sendings):
     quiet, busy = (
-        play(H2, load / H2.mean_s, sent, 30.0, seed=seed, initial_work=StationaryWork())[0]
+        run_station(H2, load / H2.mean_s, sent, 30.0, seed=seed, initial_work=StationaryWork())[0]
         for sent in ([], sendings)
     )
     assert quiet.initial_work_s == busy.initial_work_s
@@ -207,7 +211,7 @@ def test_messages_move_none_of_the_publics_draws(load, seed, sendings):
 
 def test_the_publics_packets_are_its_streams_draws():
     num_packets = 2 * BLOCK_SIZE + 100
-    station, _ = play(H2, 2.0, [Sending(3.0, "a", 5)], 0.6 * num_packets, seed=4)
+    station, _ = run_station(H2, 2.0, [Sending(3.0, "a", 5)], 0.6 * num_packets, seed=4)
     sim = Simulation(seed=4)
     gaps_s = sim.stream("path", "arrivals").standard_exponential(num_packets) / 2.0
     services = sim.stream("path", "service")
@@ -226,7 +230,7 @@ def test_the_publics_packets_are_its_streams_draws():
 def test_messages_of_one_instant_queue_by_the_names_of_their_senders(tie_order, senders):
     """Each draws its own services, so the names decide which has which."""
     sendings = [Sending(2.0, sender, 2) for sender in senders]
-    station, _ = play(Exponential(rate_per_s=4.0), 0.0, sendings, 20.0, tie_order=tie_order)
+    station, _ = run_station(Exponential(rate_per_s=4.0), 0.0, sendings, 20.0, tie_order=tie_order)
     packets = packets_of(station)
     assert [p.sender for p in packets] == [*"aabbcc"]
     services_s = Simulation(1).stream("path", "message service").standard_exponential(6) / 4.0
@@ -275,7 +279,7 @@ def test_no_order_of_simultaneous_events_changes_a_packet(sendings, seed, law):
     outcomes = []
     for tie_order in (None, 0, 1, 2):
         for given_sendings in (sendings, sendings[::-1]):
-            station, messages = play(law, 0.5, given_sendings, 11.3, seed=seed, tie_order=tie_order)
+            station, messages = run_station(law, 0.5, given_sendings, 11.3, seed=seed, tie_order=tie_order)
             outcomes.append(
                 (station.packets, sorted((m.sender, m.num_packets, m.num_served) for m in messages))
             )

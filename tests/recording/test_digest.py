@@ -1,4 +1,4 @@
-"""A digest of rows: the same however they are played and grouped, another where one bit is another."""
+"""A digest of rows: the same however they are made and grouped, another where one bit is another."""
 
 import math
 
@@ -13,10 +13,10 @@ from random_systems import systems
 import cosim
 from cosim import ConfigurationError
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.run.clock import HowPlayed
+from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import Ground, ground_of
 from cosim.engine.run.nodes import nodes_of
-from cosim.engine.run.run import _played
+from cosim.engine.run.run import _until_over
 from cosim.engine.store.row_groups import RowGroups
 from cosim.networks.of_run import network_of
 from cosim.recording.digest import Digest
@@ -37,7 +37,7 @@ def digests(
 ) -> dict[int, dict[str, str]]:
     """Version -> digest of the rows up to it, where nothing is learned."""
     system, found = timed(system), {}
-    ground = ground_of(system, HowPlayed(clock), shuffle_ties)
+    ground = ground_of(system, ClockChoice(clock), shuffle_ties)
     digest = Digest(ground.sim.recorder)
     groups = RowGroups(ground.sim.recorder, system.num_clients, group_rows=group_rows, digest=digest)
 
@@ -45,15 +45,15 @@ def digests(
         groups.gather()
         found[report.version] = digest.at(report.moment)
 
-    played(system, ground, heard, clock)
+    run_on(system, ground, heard, clock)
     return found
 
 
-def played(system: cosim.System, ground: Ground, heard, clock: str = "events") -> None:
+def run_on(system: cosim.System, ground: Ground, heard, clock: str = "events") -> None:
     outline = system.data.outline or loaded(system.data)
     learner = NothingLearned(network_of(system), outline, system.task)
-    cloud = nodes_of(system, ground, learner, lambda: loaded(system.data), heard, HowPlayed(clock))
-    ground.sim.run(_played(ground.sim, system, cloud))
+    cloud = nodes_of(system, ground, learner, lambda: loaded(system.data), heard, ClockChoice(clock))
+    ground.sim.run(_until_over(ground.sim, system, cloud))
 
 
 @pytest.mark.parametrize("system", [*WORLDS.values(), *RESTING.values()], ids=[*WORLDS, *RESTING])
@@ -129,6 +129,6 @@ def test_a_marked_moment_is_known_when_later_rows_were_forgotten(system):
             digest.mark(report.moment)
             marked.append(report)
 
-    played(timed(system), ground, heard)
+    run_on(timed(system), ground, heard)
     assert found == {version: usual[version] for version in found}
     assert found[1]

@@ -19,7 +19,7 @@ from cosim import Never, Result, Simulation, System, evolve, run
 from cosim.configuration import lacks_in
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.run.clock import HowPlayed
+from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.store.row_groups import RowGroups
@@ -129,7 +129,7 @@ def check_order(result: Result, versions_s: list[float]) -> None:
             assert table["global_round"].is_monotonic_increasing, name
 
 
-def played(system: System, out: Path | None = None, **options: Any) -> tuple[Result, list[float]]:
+def run_of(system: System, out: Path | None = None, **options: Any) -> tuple[Result, list[float]]:
     """A run, and when its versions were made."""
     versions_s: list[float] = []
     result = run(
@@ -142,13 +142,13 @@ def played(system: System, out: Path | None = None, **options: Any) -> tuple[Res
 def test_rows_are_in_order_and_hang_on_no_group_clock_or_tie(name: str, tmp_path: Path) -> None:
     """One order in both clocks, in memory and in files, whatever the size of a group."""
     system = evolve(SYSTEMS[name], evaluation=Never())
-    usual, versions_s = played(system, clock="events")
+    usual, versions_s = run_of(system, clock="events")
     check_order(usual, versions_s)
     assert len(usual.spans) > 15
     for clock in CLOCKS[name]:
         for number, group_rows in enumerate((1, 7, 60)):
             out = None if number == 1 else tmp_path / f"{clock}-{number}"
-            other, _ = played(system, out, clock=clock, group_rows=group_rows, shuffle_ties=number)
+            other, _ = run_of(system, out, clock=clock, group_rows=group_rows, shuffle_ties=number)
             same_tables("groups", usual, other, "rows that are handed over too early or too late")
             assert other.summary == usual.summary
             assert other.updates.equals(usual.updates)
@@ -162,7 +162,7 @@ def test_rows_are_in_order_and_hang_on_no_group_clock_or_tie(name: str, tmp_path
 @pytest.mark.parametrize("records", ["all", "rounds"])
 def test_evaluations_know_what_was_spent_by_then_whatever_the_groups(records: str) -> None:
     for group_rows in (1, 10**6):
-        result, versions_s = played(LATE, group_rows=group_rows, records=records)
+        result, versions_s = run_of(LATE, group_rows=group_rows, records=records)
         check_order(result, versions_s)
         for row in rows_of(result.evaluations):
             energy_j = [
@@ -179,7 +179,7 @@ def test_an_update_has_cost_what_its_jobs_took_whatever_the_groups(name: str) ->
     """Added up row by row; of a cell those jobs of its turn that had ended."""
     system = evolve(SYSTEMS[name], evaluation=Never())
     for group_rows in (1, 10**6):
-        result, _ = played(system, group_rows=group_rows)
+        result, _ = run_of(system, group_rows=group_rows)
         assert len(result.updates) > 10
         for row in rows_of(result.updates):
             jobs = result.fates[result.fates["client"] == row.client]
@@ -211,7 +211,7 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         rounds = not lacks_in(SYSTEMS[name].protocol, GLOBAL_ROUNDS)
         end = cosim.AfterRounds(num_global_rounds=num) if rounds else cosim.AfterVersions(num_versions=num)
         system, counts = evolve(SYSTEMS[name], evaluation=Never(), end=end), list[int]()
-        how = HowPlayed(clock)
+        how = ClockChoice(clock)
         ground = ground_of(system, how)
         sim, groups = ground.sim, RowGroups(ground.sim.recorder, system.num_clients, group_rows=30)
         learner = NothingLearned(models.build(system.model), system.data.load(sim, None), None)
@@ -223,7 +223,7 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
             groups.gather()
 
         cloud = nodes_of(system, ground, learner, partial(system.data.load, sim, None), count, how)
-        sim.run(system.protocol.play(sim, cloud))
+        sim.run(system.protocol.run(sim, cloud))
         most[num] = max(counts)
         assert len(counts) == num + 1
     assert 30 < most[20] <= most[200] < 1.3 * most[20]
@@ -242,7 +242,7 @@ def test_groups_are_as_large_as_asked_where_devices_rest_and_receive(
         evaluation=Never(),
         end=cosim.AfterRounds(num_global_rounds=100),
     )
-    result, _ = played(system, tmp_path / "run", clock=clock, group_rows=1000)
+    result, _ = run_of(system, tmp_path / "run", clock=clock, group_rows=1000)
     assert {"idle", "receive"} <= {*result.spans["activity"]}
     files = [pyarrow.parquet.ParquetFile(tmp_path / "run" / f"{name}.parquet").metadata for name in MANY_ROWS]
     groups = range(files[0].num_row_groups)
@@ -257,7 +257,7 @@ def test_an_interrupt_while_rows_are_handed_over_neither_loses_nor_doubles_any(
 ) -> None:
     """It is heard when all tables have their rows; the resumed run ends like one that was never stopped."""
     system = evolve(LATE, evaluation=Never())
-    usual, _ = played(system, tmp_path / "usual", group_rows=60)
+    usual, _ = run_of(system, tmp_path / "usual", group_rows=60)
     append, num_appended = TableFile.append, 0
 
     def interrupted(file: TableFile, rows: pd.DataFrame) -> None:
@@ -272,7 +272,7 @@ def test_an_interrupt_while_rows_are_handed_over_neither_loses_nor_doubles_any(
         with monkeypatch.context() as patch:
             patch.setattr(TableFile, "append", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                played(system, tmp_path / "stopped", group_rows=60)
+                run_of(system, tmp_path / "stopped", group_rows=60)
     finally:
         signal.signal(signal.SIGINT, before)
     stopped = Result.load(tmp_path / "stopped")
@@ -282,7 +282,7 @@ def test_an_interrupt_while_rows_are_handed_over_neither_loses_nor_doubles_any(
         whole = getattr(usual, name)
         assert 0 < len(rows) < len(whole)
         assert rows.equals(whole.iloc[: len(rows)])
-    played(system, tmp_path / "stopped", group_rows=60, resume=True)
+    run_of(system, tmp_path / "stopped", group_rows=60, resume=True)
     for name in TABLES:
         one, other = (tmp_path / which / f"{name}.parquet" for which in ("usual", "stopped"))
         assert one.read_bytes() == other.read_bytes(), name
@@ -322,7 +322,7 @@ def test_rows_that_cannot_be_written_leave_what_was_saved_before(
 
     monkeypatch.setattr(TableFile, "append", fails)
     with pytest.raises(cosim.ConfigurationError, match="no room"):
-        played(evolve(LATE, evaluation=Never()), tmp_path / "run", group_rows=60)
+        run_of(evolve(LATE, evaluation=Never()), tmp_path / "run", group_rows=60)
     assert {path.name for path in (tmp_path / "run").iterdir()} == {LOCK, "config.json", "provenance.json"}
 
 

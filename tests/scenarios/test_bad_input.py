@@ -136,7 +136,7 @@ def damage(rng: np.random.Generator, values: dict[str, Any]) -> str:
 
 
 def outcome(path: Path) -> str:
-    """Play a config.json as `cosim run --config` does; "refused", "complete" or "long"."""
+    """Run a config.json as `cosim run --config` does; "refused", "complete" or "long"."""
     try:
         _, system, _ = read_config(path, "--config", [])
         if isinstance(system.data, FashionMnist) or system.end.num_global_rounds > 10:

@@ -165,7 +165,7 @@ def test_seeds_that_no_table_can_hold_are_refused(tmp_path):
 
 
 def with_a_seed_too_large(file: Path) -> None:
-    """Give it a seed that an earlier cosim has played."""
+    """Give it a seed of which an earlier cosim has made the run."""
     file.write_text(re.sub(r'("seed": )\d+', rf"\g<1>{2**63}", file.read_text()))
 
 

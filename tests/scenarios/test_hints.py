@@ -12,7 +12,7 @@ from cosim.files.on_disk import checksum
 from cosim.records.tables import TABLES
 from cosim.results.summary import Summary
 from scenarios import command_line
-from scenarios.command_line.playing import diverged
+from scenarios.command_line.running import diverged
 
 pytestmark = pytest.mark.quick
 
@@ -86,7 +86,7 @@ def test_options_by_words_of_other_programs(option, hint, capsys):
         ("--over num_cells=1,2 --out small.py/s", "small.py/s: cannot be written"),
     ],
 )
-def test_a_study_with_a_mistake_plays_nothing(study, message, here, capsys):
+def test_a_study_with_a_mistake_runs_nothing(study, message, here, capsys):
     assert call("study", "small.py", *study.split()) == 2
     said = capsys.readouterr().err
     assert message in said

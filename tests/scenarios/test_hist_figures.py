@@ -7,10 +7,10 @@ from functools import cache
 import attrs
 import pandas as pd
 import pytest
-from played_here import Captured, each_seed, played_here
+from run_here import Captured, each_seed, run_here
 
 import cosim
-from scenarios.reproduce.figures import play_all
+from scenarios.reproduce.figures import run_all
 from scenarios.reproduce.hist import figures as hist_figures
 from scenarios.reproduce.hist.figures import Options, hist_system, uploads
 
@@ -54,7 +54,7 @@ def once(system):
 def test_a_reproduction_writes_its_table_its_picture_and_its_claims(name, tmp_path, monkeypatch, capsys):
     figure = FIGURES[name]
     shrink(monkeypatch, tiny)
-    monkeypatch.setattr(figure, "play_all", each_seed(lambda label, system: once(system)))
+    monkeypatch.setattr(figure, "run_all", each_seed(lambda label, system: once(system)))
     options = Options(quick=True, out=tmp_path, seed=4, seeds=2)
     figure.main(options)
     table = pd.read_csv(tmp_path / f"hist-{name}.csv")
@@ -80,7 +80,7 @@ def asked(monkeypatch):
         raise Captured
 
     for figure in FIGURES.values():
-        monkeypatch.setattr(figure, "play_all", capture)
+        monkeypatch.setattr(figure, "run_all", capture)
     return systems_of
 
 
@@ -133,15 +133,15 @@ def test_uploads_count_what_the_rounds_have_sent():
 def test_the_required_claims_can_fail(name, tmp_path, monkeypatch):
     swapped = lambda options, **settings: tiny(options, swap=True, **settings)  # noqa: E731
     shrink(monkeypatch, swapped)
-    monkeypatch.setattr(FIGURES[name], "play_all", each_seed(lambda label, system: once(system)))
+    monkeypatch.setattr(FIGURES[name], "run_all", each_seed(lambda label, system: once(system)))
     assert FIGURES[name].main(Options(quick=True, out=tmp_path, seed=4, seeds=2)) == 1
 
 
-def test_a_reproduction_plays_what_is_missing_and_nothing_else(tmp_path):
+def test_a_reproduction_runs_what_is_missing_and_nothing_else(tmp_path):
     """Other seeds and designs later; a run that was stopped goes on; another configuration is refused."""
     options = Options(out=tmp_path, seeds=1, workers=1)
     systems = {f"N={n}": tiny(options, num_cells=n, split="cell-iid", num_global_rounds=2) for n in (2, 3)}
-    first = play_all("f", {"N=2": systems["N=2"]}, options)["N=2"][0]
+    first = run_all("f", {"N=2": systems["N=2"]}, options)["N=2"][0]
     stopped = tmp_path / "runs" / "N3" / "seed-1"
 
     class Stop(Exception):
@@ -154,7 +154,7 @@ def test_a_reproduction_plays_what_is_missing_and_nothing_else(tmp_path):
     with pytest.raises(Stop):
         cosim.run(systems["N=3"], out=stopped, scenario="f", num_workers=1, listener=stop)
     before = (tmp_path / "runs" / "N2" / "seed-1" / "summary.json").stat().st_mtime_ns
-    runs = play_all("f", systems, attrs.evolve(options, seeds=2))
+    runs = run_all("f", systems, attrs.evolve(options, seeds=2))
     assert (tmp_path / "runs" / "N2" / "seed-1" / "summary.json").stat().st_mtime_ns == before
     assert "resumed" in json.loads((stopped / "provenance.json").read_text())
     assert [result.config["system"]["seed"] for result in runs["N=3"]] == [1, 2]
@@ -167,7 +167,7 @@ def test_a_reproduction_plays_what_is_missing_and_nothing_else(tmp_path):
     assert all(cost_s > 0.0 for cost_s in costs.values())
     other = tiny(options, num_cells=2, split="shards", num_global_rounds=2)
     with pytest.raises(cosim.ConfigurationError, match="another configuration"):
-        play_all("f", {"N=2": other}, options)
+        run_all("f", {"N=2": other}, options)
 
 
 def test_forms(tmp_path):
@@ -194,7 +194,7 @@ def test_hist_reaches_72_percent_with_less_upload_than_hfedavg(fashion_mnist, tm
         "HIST": hist_system(options, num_cells=4, split="shards", num_global_rounds=4),
         "HFedAvg": hist_system(options, num_cells=4, split="shards", num_global_rounds=1, whole_model=True),
     }
-    (hist,), (hfedavg,) = played_here()("f", systems, options).values()
+    (hist,), (hfedavg,) = run_here()("f", systems, options).values()
     assert uploads(hist).iloc[-1] == pytest.approx(5.0, rel=1e-12)
     assert uploads(hfedavg).iloc[-1] == pytest.approx(5.0, rel=1e-12)
     assert (hist.evaluations["accuracy"] >= 0.72).any()

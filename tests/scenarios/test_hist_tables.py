@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import torch
 from fixtures.fixes import has_fix
-from played_here import exit_code_of
+from run_here import exit_code_of
 from transformers import GPT2TokenizerFast
 
 import cosim
@@ -197,7 +197,7 @@ def test_claims_compare_and_required_ones_decide(
     results = {"HIST": [sending(hist)] * 2, "HFedAvg": [sending(hfedavg)] * 2}
     is_required = name == "hist-table1"
     monkeypatch.setattr(
-        hist_tables, "play_all", lambda figure, systems, options: {k: results[k.split()[0]] for k in systems}
+        hist_tables, "run_all", lambda figure, systems, options: {k: results[k.split()[0]] for k in systems}
     )
     quick = table.setting
     monkeypatch.setattr(table, "setting", lambda options: attrs.evolve(quick(options), accuracies=(0.7,)))
@@ -220,13 +220,13 @@ def test_claims_compare_and_required_ones_decide(
     [([0.1, 0.7, 0.7], "comes out"), ([0.1, 0.1, 0.1, 0.7, 0.7], "does not show"), (NEVER, "too noisy")],
 )
 def test_table_1_in_full_asks_whether_the_advantage_grows(hist, verdict, tmp_path, monkeypatch):
-    """With N = 2 HFedAvg takes as much as HIST; the default form has no N = 2, so it is not played."""
+    """With N = 2 HFedAvg takes as much as HIST; the default form has no N = 2, so it is not run."""
     options = TABLES["hist-table1"].Options(paper_scale=True, seeds=2, out=tmp_path)
     taken = {"HIST N=2": LATE, "HFedAvg N=2": LATE, "HIST N=4": hist, "HFedAvg N=4": LATE}
     runs = lambda figure, systems, options: {k: [sending(taken[k.split(",")[0]])] * 2 for k in systems}  # noqa: E731
-    monkeypatch.setattr(hist_tables, "play_all", runs)
+    monkeypatch.setattr(hist_tables, "run_all", runs)
     whole, default = TABLES["hist-table1"].setting, attrs.evolve(options, paper_scale=False)
-    for form, expected in ((options, [verdict] * 2), (default, ["not played"] * 4)):
+    for form, expected in ((options, [verdict] * 2), (default, ["not run"] * 4)):
         setting = attrs.evolve(whole(form), accuracies=(0.7,))
         monkeypatch.setattr(TABLES["hist-table1"], "setting", lambda options, setting=setting: setting)
         TABLES["hist-table1"].main(form)
@@ -278,11 +278,11 @@ def test_table_1_is_judged_by_its_entries_and_by_the_gap_between_splits(changes,
         assert f"{name} needs {gap:.3g} times as much" in claim.paper
 
 
-def test_what_table_1_lacks_stands_as_not_played():
+def test_what_table_1_lacks_stands_as_not_run():
     """Twelve of 16 entries and four comparisons, in the default form only."""
     table = TABLES["hist-table1"]
     rows = pd.read_csv(ROOT / "docs" / "results" / "hist-table1.csv")
-    missing = [claim for claim in table.claims_in(rows, table.Options()) if claim.verdict == "not played"]
+    missing = [claim for claim in table.claims_in(rows, table.Options()) if claim.verdict == "not run"]
     assert [claim.paper.partition(":")[0] for claim in missing[:3]] == [
         "N = 2, to 70 %",
         "N = 2, to 80 %",
@@ -306,7 +306,7 @@ def systems_of(name: str, monkeypatch: Patch, options: Options) -> dict[str, cos
         seen.update(systems)
         raise Seen
 
-    monkeypatch.setattr(hist_tables, "play_all", look)
+    monkeypatch.setattr(hist_tables, "run_all", look)
     with pytest.raises(Seen):
         TABLES[name].main(options)
     return seen
@@ -388,14 +388,14 @@ def test_every_upload_counts_what_it_holds(name, tmp_path, monkeypatch, request)
     }[name]
     whole = {"hist-table1": 44_426, "hist-table2": resnet_values(8, 1.0), "hist-table3": 2 * 16 * 256}[name]
     for title, system in systems.items():
-        played = cosim.run(
+        result = cosim.run(
             cosim.evolve(system, evaluation=cosim.Never(), end=cosim.AfterRounds(num_global_rounds=1)),
             models.build(system.model),
             data_dir=tmp_path / "stand-in" if name == "hist-table3" else None,
         )
         values = hist[system.num_cells] if title.startswith("HIST") else whole
-        assert set(played.transfers["payload_bits"]) == {32 * values}, title
-        assert played.summary.bits_per_client == pytest.approx(5 * 32 * values, rel=1e-12)
+        assert set(result.transfers["payload_bits"]) == {32 * values}, title
+        assert result.summary.bits_per_client == pytest.approx(5 * 32 * values, rel=1e-12)
 
 
 # --- a whole reproduction ---
@@ -443,13 +443,13 @@ def test_a_reproduction_leaves_table_picture_and_claims(name, reproduce, monkeyp
     shrink(name, monkeypatch)
     kept: dict[str, list[cosim.Result]] = {}
 
-    def play(figure, systems, options):
+    def run(figure, systems, options):
         for name, system in systems.items():
             of_seeds = [cosim.evolve(system, seed=seed) for seed in options.every_seed]
             kept[name] = [cosim.run(one, num_workers=1, data_dir=options.data_dir) for one in of_seeds]
         return kept
 
-    monkeypatch.setattr(hist_tables, "play_all", play)
+    monkeypatch.setattr(hist_tables, "run_all", run)
     out = tmp_path / "out"
     code, printed, _ = reproduce(name, "--quick", "--seeds", 2, "--out", out)
     table, unit = pd.read_csv(out / f"{name}.csv"), "GB" if name == "hist-table2" else "MB"

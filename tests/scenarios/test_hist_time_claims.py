@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from played_here import NO, NOISY, UNPLAYED, YES, claimed, each_seed, ends, verdicts
+from run_here import MISSING, NO, NOISY, YES, claimed, each_seed, ends, verdicts
 
 import cosim
 from analysis.closed_forms.over_the_air import AirDistortion
@@ -58,7 +58,7 @@ def makes_up(monkeypatch, evaluations):
     def result(label, made):
         return SimpleNamespace(evaluations=evaluations(label.rpartition(", K=")[0], made.seed), folder=None)
 
-    monkeypatch.setattr(time_figures, "play_all", each_seed(result))
+    monkeypatch.setattr(time_figures, "run_all", each_seed(result))
 
 
 def judged(name, options):
@@ -305,7 +305,7 @@ def test_fig9b_claims(changes, wrong, two, monkeypatch):
 def test_fig9b_in_full_requires_speed_from_0_db_on(changes, code, wrong, two, monkeypatch):
     times_over_snr(monkeypatch, changes)
     options = FIGURES["fig9b"].Options(**two)
-    assert judged("fig9b", options) == (code, [*(wrong.get(n, YES) for n in range(18)), UNPLAYED])
+    assert judged("fig9b", options) == (code, [*(wrong.get(n, YES) for n in range(18)), MISSING])
 
 
 def test_fig9b_asks_the_paper_from_0_db_on_and_the_rest_of_itself(two, monkeypatch):
@@ -433,19 +433,19 @@ def test_fig9c_in_full_asks_how_the_time_goes_with_clients(changes, wrong, two, 
 @pytest.mark.parametrize(
     ("learned", "changes", "said"),
     [
-        ((20, 10, 15, 10), {}, [YES] * 3 + [UNPLAYED, YES, UNPLAYED, UNPLAYED]),
+        ((20, 10, 15, 10), {}, [YES] * 3 + [MISSING, YES, MISSING, MISSING]),
         (
             (20, 10, 15),
             {"AirComp-HIST, n_j=10": 100.1},
-            [YES] * 3 + [UNPLAYED, NO, UNPLAYED, UNPLAYED],
+            [YES] * 3 + [MISSING, NO, MISSING, MISSING],
         ),
-        ((30, 10), {"OMA-HIST, n_j=30": 189.0}, [YES] * 2 + [NO, *[UNPLAYED] * 3]),
-        ((25, 30), {"AirComp-HIST, n_j=25": 101.0}, [YES] * 2 + [UNPLAYED, UNPLAYED, NO, UNPLAYED]),
-        ((10, 15, 20, 30), {}, [YES] * 6 + [UNPLAYED, UNPLAYED]),
+        ((30, 10), {"OMA-HIST, n_j=30": 189.0}, [YES] * 2 + [NO, *[MISSING] * 3]),
+        ((25, 30), {"AirComp-HIST, n_j=25": 101.0}, [YES] * 2 + [MISSING, MISSING, NO, MISSING]),
+        ((10, 15, 20, 30), {}, [YES] * 6 + [MISSING, MISSING]),
     ],
 )
 def test_fig9c_with_some_clients_tells_what_they_show(learned, changes, said, two, monkeypatch):
-    """The fastest with each, trends that they span, the others as not played, and all that sending shows."""
+    """The fastest with each, trends that they span, the others as not run, and all that sending shows."""
     times_over_clients(monkeypatch, changes, {})
     options = FIGURES["fig9c"].Options(num_clients_per_cell=learned, **two)
     assert judged("fig9c", options) == (0, [*said, *[YES] * 3])
@@ -453,7 +453,7 @@ def test_fig9c_with_some_clients_tells_what_they_show(learned, changes, said, tw
     words = " ".join(map(str, learned))
     assert options.command("hist-fig9c").endswith(f" --num-clients-per-cell {words}")
     for claim in claimed(two["out"], "hist-fig9c"):
-        is_there = claim["verdict"] != UNPLAYED
+        is_there = claim["verdict"] != MISSING
         assert bool(claim["quantities"]) == is_there
         assert is_there or (claim["command"], claim["core_hours"]) == ("cosim reproduce hist-fig9c", 8.0)
 

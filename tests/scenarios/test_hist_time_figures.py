@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from played_here import NO, YES, Captured, claimed, exit_code_of, played_here
+from run_here import NO, YES, Captured, claimed, exit_code_of, run_here
 
 import cosim
 from cosim.configuration import to_dict
@@ -57,7 +57,7 @@ def shrink(monkeypatch, make=tiny):
     for module in FIGURES.values():
         if hasattr(module, "system"):
             monkeypatch.setattr(module, "system", make)
-    monkeypatch.setattr(time_figures, "play_all", played_here())
+    monkeypatch.setattr(time_figures, "run_all", run_here())
 
 
 # --- Systems ------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_one_folder_has_one_name_for_each_system_and_no_other_under_it(monkeypat
         asked[folder] = systems
         raise Captured
 
-    monkeypatch.setattr(time_figures, "play_all", capture)
+    monkeypatch.setattr(time_figures, "run_all", capture)
     known, names, of_8 = {}, {}, []
     forms = ({}, {"quick": True}, {"num_global_rounds": 9})
     for form, (name, figure) in itertools.product(forms, FIGURES.items()):
@@ -252,7 +252,7 @@ def test_fig9b_clocks_oma_for_as_many_rounds_as_it_learns(tmp_path, monkeypatch)
     """At every SNR; over the air fewer where noise keeps HIST from the target, whose runs are Fig. 9a's."""
     asked, clocked = {}, {}
 
-    def play(folder, systems, options):
+    def run(folder, systems, options):
         asked.setdefault(folder, []).append(
             {label.rpartition(", K=")[0]: made for label, made in systems.items()}
         )
@@ -267,7 +267,7 @@ def test_fig9b_clocks_oma_for_as_many_rounds_as_it_learns(tmp_path, monkeypatch)
             clocked.setdefault(name, set()).add(made.end.num_global_rounds)
         return learned
 
-    monkeypatch.setattr(time_figures, "play_all", play)
+    monkeypatch.setattr(time_figures, "run_all", run)
     monkeypatch.setattr(FIGURES["fig9b"], "at_other_times", at_other_times)
     monkeypatch.setattr(FIGURES["fig9b"], "tell", lambda *told, **others: 0)
     with pytest.raises(InterruptedError):

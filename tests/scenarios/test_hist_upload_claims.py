@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from played_here import NO, NOISY, UNPLAYED, YES, Captured, claimed, each_seed, verdicts
+from run_here import MISSING, NO, NOISY, YES, Captured, claimed, each_seed, verdicts
 
 import models
 from cosim.configuration import to_dict
@@ -35,8 +35,8 @@ def as_the_paper(table, changes):
     return number
 
 
-def played(accuracy, hist_share=lambda num_cells: 1 / num_cells, *, of_hist=False):
-    """In place of `play_all`: evaluations with the accuracy of a label and a system after some uploads.
+def evaluated(accuracy, hist_share=lambda num_cells: 1 / num_cells, *, of_hist=False):
+    """In place of `run_all`: evaluations with the accuracy of a label and a system after some uploads.
 
     Args:
         of_hist: True if all labels are of HIST.
@@ -60,9 +60,9 @@ def played(accuracy, hist_share=lambda num_cells: 1 / num_cells, *, of_hist=Fals
     return each_seed(result)
 
 
-def judged(figure, folder, monkeypatch, play):
+def judged(figure, folder, monkeypatch, run):
     """Exit code and verdicts over two seeds, in the full form."""
-    monkeypatch.setattr(figure, "play_all", play)
+    monkeypatch.setattr(figure, "run_all", run)
     code = figure.main(figure.Options(seeds=2, out=folder))
     return code, verdicts(folder, figure.FIGURE)
 
@@ -82,9 +82,9 @@ FIG2 = {
 def test_fig2_compares_accuracies_at_equal_upload(case, tmp_path, monkeypatch):
     changes, wrong = FIG2[case]
     number = as_the_paper(ACCURACIES, changes)
-    play = played(lambda label, system, at: number(label, system))
+    run = evaluated(lambda label, system, at: number(label, system))
     expected = [wrong.get(claim, YES) for claim in range(2 * OF_A_SPLIT)]
-    assert judged(fig2, tmp_path, monkeypatch, play) == (0, expected)
+    assert judged(fig2, tmp_path, monkeypatch, run) == (0, expected)
 
 
 def test_fig2_wants_hist_ahead_at_the_end_too(tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ def test_fig2_wants_hist_ahead_at_the_end_too(tmp_path, monkeypatch):
     def accuracy(label, system, at):
         return 0.5 if label == "HIST N=3, shards" and at > 55 else number(label, system)
 
-    _, found = judged(fig2, tmp_path, monkeypatch, played(accuracy))
+    _, found = judged(fig2, tmp_path, monkeypatch, evaluated(accuracy))
     assert found[1] == NO
     mean, end = claimed(tmp_path, fig2.FIGURE)[1]["quantities"]
     assert mean["estimate"] == pytest.approx((11 * 8.0 + 0.5 * 100 - 73.0) / 12, rel=1e-9)
@@ -102,8 +102,8 @@ def test_fig2_wants_hist_ahead_at_the_end_too(tmp_path, monkeypatch):
 
 def test_fig2_wants_a_cells_share_of_the_uploads(tmp_path, monkeypatch):
     number = as_the_paper(ACCURACIES, {})
-    play = played(lambda label, system, at: number(label, system), lambda num_cells: 1.01 / num_cells)
-    code, found = judged(fig2, tmp_path, monkeypatch, play)
+    run = evaluated(lambda label, system, at: number(label, system), lambda num_cells: 1.01 / num_cells)
+    code, found = judged(fig2, tmp_path, monkeypatch, run)
     assert (code, found[4], found[4 + OF_A_SPLIT]) == (1, NO, NO)
 
 
@@ -129,9 +129,9 @@ FIG3 = {
 def test_fig3_compares_uploads_to_75_percent(case, tmp_path, monkeypatch):
     changes, wrong = FIG3[case]
     number = as_the_paper(UPLOADS, changes)
-    play = played(lambda label, system, at: 0.75 if at >= number(label, system) else 0.7)
+    run = evaluated(lambda label, system, at: 0.75 if at >= number(label, system) else 0.7)
     expected = [wrong.get(claim, YES) for claim in range(6)]
-    assert judged(fig3, tmp_path, monkeypatch, play) == (0, expected)
+    assert judged(fig3, tmp_path, monkeypatch, run) == (0, expected)
     table = pd.read_csv(tmp_path / f"{fig3.FIGURE}.csv").set_index(["curve", "seed"])["uploads_per_client"]
     if not changes:
         assert table["HIST N=2, shards", 1] == pytest.approx(20.0, rel=1e-12)
@@ -158,8 +158,8 @@ FIG4 = {
 def test_fig4_compares_accuracies_at_equal_upload(case, tmp_path, monkeypatch):
     changes, wrong = FIG4[case]
     number = as_the_paper(JOURNAL_ACCURACIES, changes)
-    play = played(lambda label, system, at: number(label, system))
-    code, found = judged(fig4, tmp_path, monkeypatch, play)
+    run = evaluated(lambda label, system, at: number(label, system))
+    code, found = judged(fig4, tmp_path, monkeypatch, run)
     assert (code, found) == (int(2 in wrong), [wrong.get(claim, YES) for claim in range(8 + 7)])
     told = read_json(tmp_path / f"{fig4.FIGURE}.json")["claims"]
     assert [number for number, claim in enumerate(told) if claim["is_ours"]] == [14]
@@ -181,9 +181,9 @@ FIG5 = {
 def test_fig5_compares_uploads_to_80_percent(case, tmp_path, monkeypatch):
     changes, wrong = FIG5[case]
     number = as_the_paper(JOURNAL_UPLOADS, changes)
-    play = played(lambda label, system, at: 0.8 if at >= number(label, system) else 0.75)
-    expected = [*(wrong.get(claim, YES) for claim in range(5 + 4)), UNPLAYED]
-    assert judged(fig5, tmp_path, monkeypatch, play) == (0, expected)
+    run = evaluated(lambda label, system, at: 0.8 if at >= number(label, system) else 0.75)
+    expected = [*(wrong.get(claim, YES) for claim in range(5 + 4)), MISSING]
+    assert judged(fig5, tmp_path, monkeypatch, run) == (0, expected)
 
 
 DROPOUT = {
@@ -207,9 +207,9 @@ def test_fig5_with_dropout_compares_accuracies_at_7_5_to_15_uploads(case, tmp_pa
         own = changes.get(label, usual)
         return (own[system.seed - 1] if isinstance(own, tuple) else own) if at > 7.49 else 0.3
 
-    play = played(accuracy, lambda num_cells: 1 / num_cells, of_hist=True)
+    run = evaluated(accuracy, lambda num_cells: 1 / num_cells, of_hist=True)
     expected = [wrong.get(claim, YES) for claim in range(6)]
-    assert judged(fig5_dropout, tmp_path, monkeypatch, play) == (0, expected)
+    assert judged(fig5_dropout, tmp_path, monkeypatch, run) == (0, expected)
 
 
 def test_a_run_with_dropout_counts_by_its_mean_from_half_of_the_upload_on():
@@ -225,7 +225,7 @@ def test_fig5_with_dropout_has_the_network_of_the_code(monkeypatch):
         asked.update(systems)
         raise Captured
 
-    monkeypatch.setattr(fig5_dropout, "play_all", capture)
+    monkeypatch.setattr(fig5_dropout, "run_all", capture)
     with pytest.raises(Captured):
         fig5_dropout.main(fig5_dropout.Options(quick=True))
     assert [num_rounds(system) for system in asked.values()] == [12, 16]

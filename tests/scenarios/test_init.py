@@ -38,7 +38,7 @@ def typed(*words: str) -> int:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder that `cosim init` has made, in which the tests of this file are played."""
+    """A folder that `cosim init` has made, in which the tests of this file are run."""
     before = Path.cwd()
     os.chdir(tmp_path_factory.mktemp("init"))
     assert typed("init", "my_study") == 0

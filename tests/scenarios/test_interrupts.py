@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: what plays ends at once, says how it goes on, leaves no process and no traceback."""
+"""Ctrl-C and SIGTERM: what runs ends at once, says how it goes on, leaves no process and no traceback."""
 
 import os
 import signal

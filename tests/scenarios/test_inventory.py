@@ -128,18 +128,17 @@ def test_a_sentence_is_judged_by_the_claims_that_it_names():
 @pytest.mark.parametrize(
     ("figures", "said"),
     [
-        ([], "not played: `cosim reproduce vhfl-fig4`"),
-        ([told("vhfl-fig4", command="x --quick")], "not played: `cosim reproduce vhfl-fig4`"),
+        ([], "not run: `cosim reproduce vhfl-fig4`"),
+        ([told("vhfl-fig4", command="x --quick")], "not run: `cosim reproduce vhfl-fig4`"),
         (
             [told("vhfl-fig4-printed", ("a", "comes out"))],
-            "not played: `cosim reproduce vhfl-fig4`; "
-            "vhfl-fig4-printed has taken 0.5 core-hours with 2 seeds",
+            "not run: `cosim reproduce vhfl-fig4`; vhfl-fig4-printed has taken 0.5 core-hours with 2 seeds",
         ),
     ],
 )
-def test_a_form_that_was_not_played_has_its_command(figures, said):
+def test_a_form_that_was_not_run_has_its_command(figures, said):
     last = lines_of("vhfl-fig4", *figures)[-1]
-    assert last[2:] == (said, "not played")
+    assert last[2:] == (said, "not run")
 
 
 def test_a_reproduction_that_no_row_names_stands_at_the_end(monkeypatch):

@@ -11,7 +11,7 @@ import pytest
 from own_commands import called
 
 from scenarios.validate.delay_laws import of_own
-from scenarios.validate.played import APART, PlayedClock
+from scenarios.validate.law_clock import APART, LawClock
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "own-laws.md").read_text(encoding="utf-8")
@@ -153,8 +153,8 @@ def test_runs_of_a_validation_have_seeds_of_their_own(monkeypatch):
 
     seeds = list[int]()
     monkeypatch.setattr(package, "run", lambda system: seeds.append(system.seed))
-    clock = PlayedClock(seed=3, size=0.5)
+    clock = LawClock(seed=3, size=0.5)
     for number in range(3):
-        clock.play(package.System(seed=9), number)
+        clock.run(package.System(seed=9), number)
     assert seeds == [3, 3 + APART, 3 + 2 * APART]
     assert (clock.num(1000), clock.num(1)) == (500, 1)

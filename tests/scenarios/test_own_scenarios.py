@@ -13,7 +13,7 @@ from analysis.studies import load
 from cosim import Result
 from cosim.engine.run.run import run
 from cosim.records.tables import TABLES
-from scenarios.command_line import playing
+from scenarios.command_line import running
 
 MINE = '''"""Patience: what does a rest before every edge round cost?"""
 
@@ -201,7 +201,7 @@ def test_a_stopped_run_says_how_it_goes_on_and_remembers_its_options(cosim, monk
         return run(*arguments, listener=heard, **options)
 
     with monkeypatch.context() as patch:
-        patch.setattr(playing, "run", stops)
+        patch.setattr(running, "run", stops)
         Path("data").mkdir()
         words = ("--workers", "1", "--checkpoint-every", "1", "--data-dir", "data", "--quiet")
         code, _, errors = cosim("run", "mine.py", "--import", "json", "--out", "a", *words)
@@ -239,7 +239,7 @@ def test_a_run_that_goes_on_keeps_its_fields(option, cosim, tmp_path):
     )
 
 
-def test_a_study_of_it_plays_in_other_processes(cosim):
+def test_a_study_of_it_runs_in_other_processes(cosim):
     words = ("--over", "rest-s=1,2", "--seeds", "2", "--workers", "2", "--out", "s")
     code, output, errors = cosim("study", "mine.py:system", *words)
     assert code == 0, errors

@@ -1,6 +1,6 @@
 """Own parts by options: the command line builds what the documentation's programs build in Python.
 
-Programs are imported with contracts that only note the system which they would play. The words that make that
+Programs are imported with contracts that only note the system which they would run. The words that make that
 system of the small one are given to `main`, in this process: `show`, `run` and `study`.
 """
 
@@ -30,8 +30,8 @@ from cosim.configuration import (
 from cosim.configuration.going_together import EVERY_UPDATE, GLOBAL_ROUNDS
 from cosim.testing import small_system
 from scenarios import command_line
-from scenarios.command_line import playing
-from scenarios.command_line.study import playing as study_playing
+from scenarios.command_line import running
+from scenarios.command_line.study import running as study_running
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PROGRAM = re.compile(r"^```python\n(# (\w+)\.py\n.*?)^```", re.DOTALL | re.MULTILINE)
@@ -54,7 +54,7 @@ def system():
 
 
 def in_place(name: str, part: Any, system: System | None = None) -> System:
-    """The system that a contract plays, in one round and without learning, where the part allows that."""
+    """The system that a contract runs, in one round and without learning, where the part allows that."""
     system = system or (part if isinstance(part, System) else BASE)
     name = name.removeprefix("check_").removesuffix("_training")
     name = {"network": "model", "link": "uplink"}.get(name, name)
@@ -105,12 +105,12 @@ def exit_code(*words: str) -> int:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a small scenario; no pictures are drawn, and a study is asked for and not played."""
+    """A folder with a small scenario; no pictures are drawn, and a study is asked for and not run."""
     (tmp_path / "base.py").write_text(SCENARIO)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(playing, "overview", lambda result: None)
-    monkeypatch.setattr(playing, "save_picture", lambda figure, path: None)
+    monkeypatch.setattr(running, "overview", lambda result: None)
+    monkeypatch.setattr(running, "save_picture", lambda figure, path: None)
     before = {*sys.modules}
     yield tmp_path
     for name in {*sys.modules} - before:
@@ -123,11 +123,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The designs of the studies that are asked for."""
     found: list[Any] = []
 
-    def play(scenario: str, base: System, options: Any, **_: Any) -> int:
-        found.extend(study_playing.asked(base, options).designs)
+    def run_and_show(scenario: str, base: System, options: Any, **_: Any) -> int:
+        found.extend(study_running.asked(base, options).designs)
         return 0
 
-    monkeypatch.setattr(study_playing, "play", play)
+    monkeypatch.setattr(study_running, "run_and_show", run_and_show)
     return found
 
 

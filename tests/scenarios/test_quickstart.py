@@ -8,8 +8,8 @@ import pytest
 
 from cosim import AfterRounds, Deadline, Never, Result, evolve
 from cosim.records.rows import DONE
-from scenarios.command_line.playing import play
 from scenarios.command_line.run import Options
+from scenarios.command_line.running import run_and_show
 from scenarios.quickstart import system
 
 README = Path(__file__).resolve().parents[2] / "README.md"
@@ -47,7 +47,7 @@ def assert_consistent(result: Result, output: str) -> None:
 
 
 def test_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = play("quickstart", system(), Options(out=tmp_path / "a"))
+    result = run_and_show("quickstart", system(), Options(out=tmp_path / "a"))
     output = capsys.readouterr()
     assert_consistent(Result.load(tmp_path / "a"), output.out)
     assert output.err.count("\n") == 11  # before the first round and at every tenth
@@ -70,7 +70,7 @@ def test_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = system()
     small = evolve(whole, num_cells=2, num_clients=6, end=AfterRounds(num_global_rounds=2))
-    play("quickstart", small, Options(out=tmp_path / "a", quiet=True))
+    run_and_show("quickstart", small, Options(out=tmp_path / "a", quiet=True))
     output = capsys.readouterr()
     assert output.err == ""
     assert_consistent(Result.load(tmp_path / "a"), output.out)
@@ -85,7 +85,7 @@ def test_where_nothing_arrives_the_fix_is_named(
         system(), num_cells=2, num_clients=6, evaluation=Never(), end=AfterRounds(num_global_rounds=1)
     )
     training = evolve(small.protocol.training, waiting=Deadline(deadline_s=deadline_s))
-    play(
+    run_and_show(
         "quickstart",
         evolve(small, protocol=evolve(small.protocol, training=training)),
         Options(out=tmp_path / "a"),

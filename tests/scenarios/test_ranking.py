@@ -49,7 +49,7 @@ def test_step_sizes_of_a_grid_are_those_that_reach_the_target_first(monkeypatch,
         runs.attrs["targets"] = ["0.85_held_2"]
         return runs
 
-    monkeypatch.setattr(ranking, "played", made_up)
+    monkeypatch.setattr(ranking, "run_designs", made_up)
     found = tuned(Options(seed=4), tmp_path)
     assert len(found) == 3 * 3
     for setting in SETTINGS:
@@ -58,7 +58,7 @@ def test_step_sizes_of_a_grid_are_those_that_reach_the_target_first(monkeypatch,
 
 
 def test_small(monkeypatch, tmp_path, capsys):
-    """Tuned and ranked on other seeds; what is written is what the runs say; nothing is played twice."""
+    """Tuned and ranked on other seeds; what is written is what the runs say; nothing is run twice."""
     monkeypatch.setattr(ranking, "ALGORITHMS", FEW)
     monkeypatch.setattr(ranking, "SETTINGS", ONE)
     options = Options(quick=True, num_rounds=10, target=0.25, out=tmp_path / "all")

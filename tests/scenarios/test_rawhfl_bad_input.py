@@ -1,4 +1,4 @@
-"""RawHFL: what cannot be played is refused in one message, and what is short of able clients goes on."""
+"""RawHFL: what cannot be run is refused in one message, and what is short of able clients goes on."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -271,7 +271,7 @@ def test_bad_requests_in_python(requests: dict[str, object], message: str) -> No
     assert "\n" not in str(refused.value)
 
 
-# What is played, and says that clients were short.
+# What is run, and says that clients were short.
 
 
 def short(command: Call, *arguments: str) -> tuple[Result, str]:
@@ -313,7 +313,7 @@ def test_cells_short_of_able_clients_take_those_they_have(command: Call, solver:
     assert f"│ {num_short} of 16" in output
 
 
-def test_a_deadline_that_some_can_meet_is_played(command: Call) -> None:
+def test_a_deadline_that_some_can_meet_is_run(command: Call) -> None:
     """A local round takes from 320 x 1408 x 25 / 2e9 = 5.6 ms to 15 ms; refused if none can."""
     tight = ("--protocol.deadline-s", "0.009", "--codec.bits-per-parameter", "1")
     result, _ = short(command, *tight, "--evaluation.kind", "Never")

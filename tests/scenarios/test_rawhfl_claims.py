@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from played_here import NO, NOISY, YES, claimed, each_seed, ends, played_here, verdicts, wrong
+from run_here import NO, NOISY, YES, claimed, each_seed, ends, run_here, verdicts, wrong
 
 import cosim
 from cosim.results.summary import Summary
@@ -119,7 +119,7 @@ def makes_up(
             tables={"plans": pd.DataFrame(rows, columns=columns), "evaluations": pd.DataFrame(numbers)},
         )
 
-    monkeypatch.setattr(figures, "play_all", each_seed(result))
+    monkeypatch.setattr(figures, "run_all", each_seed(result))
 
 
 def of(values: dict[str, Any], other: float = 0.5) -> Measure:
@@ -662,7 +662,7 @@ def made_up_table(monkeypatch: Patch, ends: dict[str, Any], spent: dict[str, Any
 
 def with_backhaul(monkeypatch: Patch) -> None:
     """Lets tables take bits over the backhaul for measured: s, and of FedAvg-UB 12 s."""
-    monkeypatch.setattr(backhaul, "play_all", each_seed(lambda label, system: label))
+    monkeypatch.setattr(backhaul, "run_all", each_seed(lambda label, system: label))
     monkeypatch.setattr(
         backhaul, "backhaul_bits", lambda label: S * (12 if label.startswith("FedAvg") else 1)
     )
@@ -773,15 +773,13 @@ def test_tables_have_the_papers_numbers_beside(
     """All algorithms in the full form. Energies: Section V-C, divided by 400 or, for FedAvg-UB, by 100."""
     monkeypatch.setenv("COLUMNS", "200")
     made_up_table(monkeypatch, {}, {})
-    asked, made_up = set(), figures.play_all
+    asked, made_up = set(), figures.run_all
 
-    def play(
-        folder: str, systems: dict[str, cosim.System], options: Options
-    ) -> dict[str, list[cosim.Result]]:
+    def run(folder: str, systems: dict[str, cosim.System], options: Options) -> dict[str, list[cosim.Result]]:
         asked.update(system.data.similar_probability for system in systems.values())
         return made_up(folder, systems, options)
 
-    monkeypatch.setattr(figures, "play_all", play)
+    monkeypatch.setattr(figures, "run_all", run)
     FIGURES[name].main(Options(seeds=2, out=tmp_path))
     assert asked == {v}
     by_seed = pd.read_csv(tmp_path / f"rawhfl-{name}.csv")
@@ -819,7 +817,7 @@ def test_tables_have_the_papers_numbers_beside(
 
 def test_bits_over_the_backhaul_of_a_table_are_counted_on_the_clock(monkeypatch: Patch) -> None:
     """In every row of its algorithm and seed; what is in one place sends none."""
-    monkeypatch.setattr(backhaul, "play_all", played_here())
+    monkeypatch.setattr(backhaul, "run_all", run_here())
     algorithms = ["H-FedAvg-UB", "FedAvg-UB", "Top-Popular"]
     table = pd.DataFrame({"algorithm": algorithms, "seed": 1, "accuracy": [0.3, 0.2, 0.1]})
     completed = tables.completed(table, Options(seeds=1))

@@ -130,7 +130,7 @@ def test_readings_differ_in_one_part_each() -> None:
         "printed": set(attrs.asdict(PRINTED)),
         "no-gain": {"antenna_gain_db", "noise_figure_db"},
         "planned-power": {"plans_power"},
-        "equal-start": {"start"},
+        "equal-shares": {"initial_selection"},
         "common-steps": {"own_steps"},
     }
     assert (TABLES.gain_db, PRINTED.gain_db) == (3.0, 0.0)

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 from matplotlib.figure import Figure
-from played_here import claimed, exit_code_of, played_here, verdicts
+from run_here import claimed, exit_code_of, run_here, verdicts
 
 import cosim
 from cosim import Simulation
@@ -118,7 +118,7 @@ def test_every_algorithm_is_the_papers(reading: readings.Reading) -> None:
     }
     is_printed = reading is PRINTED
     start = EqualShares() if is_printed else RandomSelection()
-    paper = ResourceAware(solver=Algorithm2(start=start), plans_power=is_printed)
+    paper = ResourceAware(solver=Algorithm2(initial_selection=start), plans_power=is_printed)
     optimum = ResourceAware(plans_power=is_printed)
     assert found == {
         **{f"RawHFL, Z={z}": (paper, z, 0.0) for z in (2, 4, 6)},
@@ -264,14 +264,12 @@ def test_label_ranks_are_those_of_a_forward_pass(tmp_path: Path) -> None:
 def test_runs_are_those_of_every_seed_and_energies_those_of_their_spans(monkeypatch: Patch) -> None:
     asked: dict[str, cosim.System] = {}
 
-    def play(
-        folder: str, systems: dict[str, cosim.System], options: Options
-    ) -> dict[str, list[cosim.Result]]:
+    def run(folder: str, systems: dict[str, cosim.System], options: Options) -> dict[str, list[cosim.Result]]:
         assert folder == "rawhfl"
         asked.update(systems)
-        return played_here()(folder, systems, options)
+        return run_here()(folder, systems, options)
 
-    monkeypatch.setattr(rawhfl_figures, "play_all", play)
+    monkeypatch.setattr(rawhfl_figures, "run_all", run)
     options = Options(quick=True, seed=2, seeds=2, num_global_rounds=2)
     names = ["exact, Z=2", "FedAvg-UB"]
     runs = Runs(options, names, (0.3,))
@@ -302,13 +300,11 @@ def test_runs_are_those_of_every_seed_and_energies_those_of_their_spans(monkeypa
 def test_runs_of_other_options_have_other_labels(monkeypatch: Patch) -> None:
     labels: list[str] = []
 
-    def play(
-        folder: str, systems: dict[str, cosim.System], options: Options
-    ) -> dict[str, list[cosim.Result]]:
+    def run(folder: str, systems: dict[str, cosim.System], options: Options) -> dict[str, list[cosim.Result]]:
         labels.extend(systems)
         return {label: [] for label in systems}
 
-    monkeypatch.setattr(rawhfl_figures, "play_all", play)
+    monkeypatch.setattr(rawhfl_figures, "run_all", run)
     one, two = (Options(quick=True, num_global_rounds=number) for number in (1, 2))
     for v, learns, options in (
         (V_RANGE, True, one),
@@ -438,7 +434,7 @@ def test_a_reproduction_writes_what_its_runs_say(
     assert {path.name for path in shared.iterdir()} == {"figures"}
 
 
-def test_figures_play_only_what_is_missing(
+def test_figures_run_only_what_is_missing(
     shared: Path, reproduced: Callable[[str], tuple[int, Figure, str]], monkeypatch: Patch
 ) -> None:
     """Fig. 8 looks at the runs of Fig. 7."""
@@ -448,7 +444,7 @@ def test_figures_play_only_what_is_missing(
         assert not wanted
         return []
 
-    monkeypatch.setattr(figures, "played", none_wanted)
+    monkeypatch.setattr(figures, "outcomes", none_wanted)
     reproduced("fig8")
     folder = shared / "figures" / "rawhfl-quick"
     check_fig8(shared, pd.read_csv(folder / "rawhfl-fig8.csv"))

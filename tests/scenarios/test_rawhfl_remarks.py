@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from played_here import NO, YES
+from run_here import NO, YES
 
 import cosim
 from scenarios.reproduce.rawhfl import backhaul, complexity, figures, speed_up

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from played_here import Captured
 from rich.table import Table
+from run_here import Captured
 
 from cosim import AfterRounds, HFedAvg, Never, Result, Simulation, System, evolve, run
 from cosim.configuration import to_dict
@@ -22,7 +22,7 @@ from cosim.radio import EveryEdgeRound, NoFading, ResourceBlocks
 from cosim.topology.graph import graph_of
 from cosim.training.local_steps import SameSteps
 from scenarios import rawhfl
-from scenarios.command_line import main, playing
+from scenarios.command_line import main, running
 from scenarios.papers.rawhfl import (
     Algorithm2,
     CommonSteps,
@@ -66,7 +66,7 @@ def tiny(num_global_rounds: int = 2, policy: Any = None, **protocol: Any) -> Sys
     )
 
 
-def play(system: System, out: Path | None = None) -> Result:
+def run_of(system: System, out: Path | None = None) -> Result:
     return run(system, out=out, num_workers=1)
 
 
@@ -79,7 +79,7 @@ def rows(result: Result) -> dict[str, str]:
 
 
 def with_requests(result: Result, **requests: Any) -> Result:
-    """The same tables, as if other requests had been played."""
+    """The same tables, as if of other requests."""
     system = tiny()
     data = VideoRequests(**requests)
     return attrs.evolve(result, config=result.config | {"system": to_dict(evolve(system, data=data))})
@@ -88,7 +88,7 @@ def with_requests(result: Result, **requests: Any) -> Result:
 @pytest.fixture(scope="module")
 def timed() -> Result:
     """One global round without learning."""
-    return play(evolve(tiny(1), evaluation=Never()))
+    return run_of(evolve(tiny(1), evaluation=Never()))
 
 
 # Its configuration.
@@ -115,7 +115,7 @@ def test_the_model_and_its_upload_are_the_papers() -> None:
         end=AfterRounds(num_global_rounds=1),
         evaluation=Never(),
     )
-    uploads = play(timing).transfers
+    uploads = run_of(timing).transfers
     assert set(uploads["payload_bits"]) == {PARAMETERS * (32 + 1)} == {7_248_384}
     assert len(uploads) == 4 * 4
 
@@ -190,7 +190,7 @@ def test_the_command_line_has_both_sizes(
     def capture(name: str, system: System, options: object, **others: object) -> Result:
         raise Captured(name, system)
 
-    monkeypatch.setattr(playing, "play", capture)
+    monkeypatch.setattr(running, "run_and_show", capture)
     with pytest.raises(Captured) as caught:
         main(["run", "rawhfl", *arguments, "--seed", "3"])
     name, system = caught.value.args
@@ -258,7 +258,7 @@ def test_who_takes_the_most_steps_is_said_so() -> None:
     cloud = built(system)
     clients, load = [client for edge in cloud.edges for client in edge.clients], cloud.workload.of()
     bits = (43 * 8 + 8 + 8 * 256 + 256) * 33
-    result = play(system)
+    result = run_of(system)
     train_j = 3 * math.fsum(
         load.cycles(c, 7, 320) * 0.5 * 2e-28 * c.device.frequency_hz**2  # eq. 11
         for c in clients
@@ -367,6 +367,6 @@ def without_requests() -> System:
 
 @pytest.mark.parametrize("make", [without_plans, without_requests])
 def test_one_line_where_there_is_nothing_to_report(make: Any) -> None:
-    assert isinstance(rawhfl.report(play(evolve(tiny(1, CommonSteps()), evaluation=Never()))), Table)
-    said = rawhfl.report(play(evolve(make(), evaluation=Never())))
+    assert isinstance(rawhfl.report(run_of(evolve(tiny(1, CommonSteps()), evaluation=Never()))), Table)
+    said = rawhfl.report(run_of(evolve(make(), evaluation=Never())))
     assert said == "No plans, or no video requests: nothing to compare."

@@ -16,7 +16,7 @@ from scenarios import quickstart
 from scenarios.command_line import main, reproductions
 from scenarios.reproduce import figures, kept
 from scenarios.reproduce.claims import Claim, Quantity
-from scenarios.reproduce.figures import Options, play_all
+from scenarios.reproduce.figures import Options, run_all
 from scenarios.reproduce.shown import tell
 
 pytestmark = pytest.mark.usefixtures("unwritten_pictures")
@@ -99,17 +99,17 @@ def test_runs_go_to_a_cluster(tmp_path, monkeypatch):
     """Two workers; the runs are the same as of any other executor, and their cost is known."""
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         options = Options(seeds=2, out=tmp_path, executor=f"dask={cluster.scheduler_address}")
-        runs = play_all("f", {"it": TINY}, options)
+        runs = run_all("f", {"it": TINY}, options)
     assert [run.config["system"]["seed"] for run in runs["it"]] == [1, 2]
     assert sorted(figures.known_costs(tmp_path)) == ["runs/it/seed-1", "runs/it/seed-2"]
     monkeypatch.setattr(figures, "pool", None)  # runs that are there need no executor
-    again = play_all("f", {"it": TINY}, attrs.evolve(options, executor="processes"))
+    again = run_all("f", {"it": TINY}, attrs.evolve(options, executor="processes"))
     assert [run.summary for run in again["it"]] == [run.summary for run in runs["it"]]
 
 
 def test_an_executor_that_is_none_is_refused(tmp_path):
     with pytest.raises(cosim.ConfigurationError, match="--executor slurm: must be processes, dask or"):
-        play_all("f", {"it": TINY}, Options(out=tmp_path, executor="slurm"))
+        run_all("f", {"it": TINY}, Options(out=tmp_path, executor="slurm"))
 
 
 # All of them.
@@ -134,11 +134,11 @@ def few(monkeypatch, tmp_path):
     here = Here()
 
     def figure(name, values):
-        def play(options):
-            runs = play_all(name, {"it": TINY}, options)
+        def run(options):
+            runs = run_all(name, {"it": TINY}, options)
             return told(name, options, claim(values, is_required=True), runs=runs["it"])
 
-        return SimpleNamespace(main=play, Options=Options)
+        return SimpleNamespace(main=run, Options=Options)
 
     def fails(options):
         raise RuntimeError("out of luck")
@@ -167,7 +167,7 @@ def called(capsys):
     }
 
 
-def test_a_figure_that_fails_does_not_keep_the_others_from_being_played(few, capsys):
+def test_a_figure_that_fails_does_not_keep_the_others_from_being_run(few, capsys):
     here, known = few
     code, rows = called(capsys)
     assert (code, here.num) == (2, 2)
@@ -214,9 +214,9 @@ def test_figures_get_the_options_that_they_have(few):
     known["b"] = known["c"] = SimpleNamespace(
         main=lambda options: asked.append(options) or 0, Options=Options
     )
-    assert reproductions.play_every(["--quick", "--workers", "3"]) == 0
+    assert reproductions.run_every(["--quick", "--workers", "3"]) == 0
     assert asked == [Own(quick=True), *[Options(quick=True, workers=3)] * 2]
     with pytest.raises(
         cosim.ConfigurationError, match=r"--out x: each figure has a folder .* Leave --out out"
     ):
-        reproductions.play_every(["--out", "x"])
+        reproductions.run_every(["--out", "x"])

@@ -171,12 +171,12 @@ def test_bars_in_a_claim_are_no_edges_of_its_cells(table_kept):
     assert row.startswith(r"| sends s \|U\| bits | it: 2")
 
 
-def test_a_claim_that_is_not_played_has_its_command(table_kept):
+def test_a_claim_that_is_not_run_has_its_command(table_kept):
     table_kept(pd.DataFrame({"x": range(99), "seed": 0}))
     how = {"command": "cosim reproduce hist-fig4 --paper-scale", "core_hours": 12.34}
-    claim = {"paper": "later", "verdict": "not played", "is_ours": False, "quantities": []} | how
+    claim = {"paper": "later", "verdict": "not run", "is_ours": False, "quantities": []} | how
     figure = told([claimed("now"), claim])
-    row = "| later | `cosim reproduce hist-fig4 --paper-scale`: about 12 core-hours | not played |"
+    row = "| later | `cosim reproduce hist-fig4 --paper-scale`: about 12 core-hours | not run |"
     assert row in list(results.section(figure))
     (line,) = (line for line in results.index({"hist": [figure]}).splitlines() if "hist-fig4]" in line)
     assert [cell.strip() for cell in line.strip("|").split("|")][1:6] == ["2", "1", "", "", "1"]

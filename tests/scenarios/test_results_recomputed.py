@@ -668,7 +668,7 @@ def test_every_figure_is_computed_again():
 
 @pytest.mark.parametrize("name", sorted(FIGURES))
 def test_claims_follow_from_the_table(name):
-    """Every calculation is of some quantity; where less than the figure was played, one of them is."""
+    """Every calculation is of some quantity; where less than the figure was run, one of them is."""
     table = pd.read_csv(results.FOLDER / f"{name}.csv", dtype={"v": str})
     told, is_used = FIGURES[name], dict.fromkeys(CALCULATIONS[name], False)
     for claim in told["claims"]:

@@ -180,7 +180,7 @@ PROTOCOLS = (
 
 
 def test_protocols_with_rounds_and_without_are_told_the_end_that_they_share(tmp_path, capsys):
-    """The words that are said are then enough, and nothing has been played before."""
+    """The words that are said are then enough, and nothing has been run before."""
     assert call(*PROTOCOLS, "--out", "s") == 2
     error = " ".join(capsys.readouterr().err.split())
     assert "FedBuff, FedAsync: they have no global rounds, which AfterRounds counts. Use an end" in error

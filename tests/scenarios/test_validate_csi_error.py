@@ -30,7 +30,7 @@ BUDGET = Point(csi_error_db=6.0, margin_db=0.0, static_power_w=0.02, energy_budg
 POINTS = (OUTAGE, BUDGET, Point(csi_error_db=6.0, margin_db=6.0))
 Patch = pytest.MonkeyPatch
 once = functools.cache(validation.simulate)
-"""A network that a test has played is not played again; networks that a test makes wrong are."""
+"""A network that one test has simulated is not simulated again; networks that a test makes wrong are."""
 
 
 @pytest.fixture

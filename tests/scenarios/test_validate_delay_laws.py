@@ -1,4 +1,4 @@
-"""Laws of delays on the clock: all agree, what is wrong turns them red, and the page says what was played."""
+"""Laws of delays on the clock: all agree, what is wrong turns them red, and the page says what was run."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from scenarios.validate.delays.laws import LAWS
 from scenarios.validate.delays.packets import Packets
 from scenarios.validate.delays.page import page, save_page
 from scenarios.validate.delays.paths import mean_ages_s
-from scenarios.validate.played import PlayedClock
+from scenarios.validate.law_clock import LawClock
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 POINTS = DOCS / "laws.csv"
@@ -37,7 +37,7 @@ Breaking = Callable[[pytest.MonkeyPatch], None]
 
 def red(name: str, size: float) -> set[str]:
     """Numbers of a law with which the clock disagrees, in a shorter run."""
-    points = pd.DataFrame(rows(name, LAWS[name], PlayedClock(seed=1, size=size), CRITERION))
+    points = pd.DataFrame(rows(name, LAWS[name], LawClock(seed=1, size=size), CRITERION))
     right = points[points["theory"] == CLOSED_FORM]
     return {*right.loc[right["verdict"] == "disagrees", "quantity"]}
 
@@ -261,8 +261,8 @@ def test_the_pages_theories_are_the_laws(points):
 
 
 @pytest.mark.parametrize("name", ["together", "age"])
-def test_the_pages_clock_is_what_is_played(name, points):
-    """The rows of a law, played again in full."""
+def test_the_pages_clock_is_what_is_run(name, points):
+    """The rows of a law, run again in full."""
     again = validation.compared({name: LAWS[name]}, validation.Options())
     shown = points[points["law"] == name].reset_index(drop=True)
     own, others = (frame.drop(columns="remark") for frame in (again, shown))  # which is empty

@@ -10,7 +10,7 @@ from scenarios.validate import slotted_aloha
 from scenarios.validate.slotted_aloha import Options, main
 
 SMALL = Options(num_replications=150, margin=0.13)
-PLAYED = cache(slotted_aloha.simulate)
+SIMULATED = cache(slotted_aloha.simulate)
 """Of the clock as it is, which two theories are compared with."""
 
 
@@ -20,13 +20,13 @@ def _two_sizes(monkeypatch):
 
 
 def test_it_agrees_and_catches_the_wrong_theories(capsys, monkeypatch):
-    monkeypatch.setattr(slotted_aloha, "simulate", PLAYED)
+    monkeypatch.setattr(slotted_aloha, "simulate", SIMULATED)
     assert main(SMALL) == 0
     assert "disagrees │ 0 of" not in capsys.readouterr().out
 
 
 def test_another_theory_fails(monkeypatch):
-    monkeypatch.setattr(slotted_aloha, "simulate", PLAYED)
+    monkeypatch.setattr(slotted_aloha, "simulate", SIMULATED)
     wrong = property(lambda law: 0.7 * law.num_clients * law.transmit_probability)
     monkeypatch.setattr(SlottedAlohaLaw, "mean_successes", wrong)
     assert main(SMALL) == 1

@@ -32,14 +32,14 @@ def red(part: Part) -> set[str]:
     return {check.law for check in part(SMALL) if check.interval(LEVEL).verdict(check.theory) == "disagrees"}
 
 
-once = cache(Fleet.play)
-"""A fleet that a test has played is not played again; a clock that a test makes wrong plays its own."""
+once = cache(Fleet.run)
+"""A fleet that one test has run is not run again; a clock that a test makes wrong has its own."""
 
 
 def test_clock_and_closed_forms_agree(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Fleet, "play", once)
+    monkeypatch.setattr(Fleet, "run", once)
     monkeypatch.setenv("COLUMNS", "200")  # else rows wrap
     small = validation.Options(laws=("deterministic", "exponential"), num_updates=6000)
     assert validation.main(small) == 0
@@ -132,7 +132,7 @@ def test_a_wrong_theory_that_nothing_catches_is_exit_code_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Theory whose wrong one is the right one."""
-    monkeypatch.setattr(Fleet, "play", once)
+    monkeypatch.setattr(Fleet, "run", once)
     monkeypatch.setattr(JobsInFlight, "untruncated", property(lambda self: self.probabilities))
     monkeypatch.setattr(validation, "PARTS", (laws.poisson_starts,))
     assert validation.main(validation.Options(laws=("exponential",), num_updates=6000)) == 1
@@ -153,8 +153,8 @@ def test_too_few_updates_are_too_noisy_and_fail(
 def test_shares_of_time_by_hand() -> None:
     """Jobs from 0 to 3 and from 1 to 2, and one of its own from 3 to 4, in two slices."""
 
-    class Played:
+    class Outcome:
         fates = pd.DataFrame({"start_s": [0.0, 1.0, 3.0], "end_s": [3.0, 2.0, 4.0]})
 
-    result: Result = Played()  # type: ignore[assignment]
+    result: Result = Outcome()  # type: ignore[assignment]
     np.testing.assert_allclose(shares_of_time(result, 2, 2), [[0, 0.5, 0.5], [0, 1, 0]], atol=1e-12)

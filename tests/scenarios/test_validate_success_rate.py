@@ -41,11 +41,11 @@ def points(tmp_path: Path, monkeypatch: Patch) -> Callable[..., tuple[int, pd.Da
     monkeypatch.setattr(validation, "drawn", lambda *arguments: None)
     monkeypatch.setattr(validation, "save_picture", lambda *arguments: None)
 
-    def play(options: Options = SMALL) -> tuple[int, pd.DataFrame]:
+    def validate(options: Options = SMALL) -> tuple[int, pd.DataFrame]:
         code = validation.main(attrs.evolve(options, out=str(tmp_path)))
         return code, pd.read_csv(tmp_path / "success-rate.csv")
 
-    return play
+    return validate
 
 
 def cells(line: str) -> list[str]:

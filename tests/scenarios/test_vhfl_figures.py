@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
-from played_here import (
+from run_here import (
     NO,
     NOISY,
     YES,
@@ -21,7 +21,7 @@ from played_here import (
     each_seed,
     ends,
     exit_code_of,
-    played_here,
+    run_here,
     verdicts,
 )
 from scipy import stats
@@ -64,7 +64,7 @@ def systems_of(name: str, options: Options, monkeypatch: Patch) -> dict[str, cos
         caught.update(systems)
         raise Captured
 
-    monkeypatch.setattr(FIGURES[name], "play_all", capture)
+    monkeypatch.setattr(FIGURES[name], "run_all", capture)
     with pytest.raises(Captured):
         FIGURES[name].main(options)
     return caught
@@ -237,18 +237,18 @@ def tiny(system: cosim.System) -> cosim.System:
 
 @pytest.mark.parametrize("name", CURVES)
 def test_a_reproduction_writes_the_tables_of_its_runs(name: str, tmp_path: Path, monkeypatch: Patch) -> None:
-    played: Runs = {}
+    runs: Runs = {}
 
-    def play_tiny(figure: str, systems: dict[str, cosim.System], options: Options) -> Runs:
-        played.update(played_here(tiny)(figure, systems, options))
-        return played
+    def run_tiny(figure: str, systems: dict[str, cosim.System], options: Options) -> Runs:
+        runs.update(run_here(tiny)(figure, systems, options))
+        return runs
 
-    monkeypatch.setattr(FIGURES[name], "play_all", play_tiny)
+    monkeypatch.setattr(FIGURES[name], "run_all", run_tiny)
     code = FIGURES[name].main(Options(quick=True, seeds=2, out=tmp_path))
     table = pd.read_csv(tmp_path / f"vhfl-{name}.csv")
-    assert list(played) == CURVES[name]
-    assert len(table) == len(played) * 2 * 3
-    for curve, results in played.items():
+    assert list(runs) == CURVES[name]
+    assert len(table) == len(runs) * 2 * 3
+    for curve, results in runs.items():
         for seed, result in zip((1, 2), results, strict=True):
             own = table[(table["curve"] == curve) & (table["seed"] == seed)].drop(columns=["curve", "seed"])
             wanted = result.evaluations[["version", *vhfl_figures.MEASURES]]
@@ -298,7 +298,7 @@ def made_up(courses: dict[str, Course], monkeypatch: Patch, name: str) -> dict[s
         taken[label].append(values)
         return of_values(name, system, tuple(values))
 
-    monkeypatch.setattr(FIGURES[name], "play_all", each_seed(result))
+    monkeypatch.setattr(FIGURES[name], "run_all", each_seed(result))
     return taken
 
 

@@ -63,7 +63,7 @@ def timing_only(num_global_rounds: int, step_cycles: float = FAST, seed: int = 1
     )
 
 
-def play(system: System) -> Result:
+def run_of(system: System) -> Result:
     return run(system)
 
 
@@ -141,7 +141,7 @@ def test_updates_that_arrive_are_those_of_the_table_of_rounds(
 
 def test_the_interval_is_over_paths() -> None:
     """16 shares of independent paths, Student's t with 15 degrees of freedom, times the 12 senders."""
-    result = play(timing_only(40))
+    result = run_of(timing_only(40))
     uploads = result.transfers
     shares = np.array(
         [
@@ -163,7 +163,7 @@ def test_the_interval_is_over_paths() -> None:
 
 def test_long_rounds_agree_with_the_closed_form_and_not_with_that_of_another_network() -> None:
     system = timing_only(200, SLOW)
-    result = play(system)
+    result = run_of(system)
     assert float(np.diff(result.rounds["end_s"].unique()).min()) > 10.0
     shown = row(result)
     assert shown["verdict"] == "agrees"
@@ -175,14 +175,14 @@ def test_long_rounds_agree_with_the_closed_form_and_not_with_that_of_another_net
 
 def test_messages_that_queue_behind_each_other_disagree() -> None:
     """A path's message has 12 / 16 of a chance to follow after a T_p: the load is not the public's alone."""
-    shown = row(play(timing_only(400)))
+    shown = row(run_of(timing_only(400)))
     assert shown["verdict"] == "disagrees"
     assert arrived(shown)[2] < 9.8
 
 
 @pytest.mark.parametrize("knobs", [{}, {"num_senders": 1, "num_needed": 1}])
 def test_few_rounds_have_no_interval(knobs: dict[str, int]) -> None:
-    shown = row(play(timing_only(5, **knobs)))
+    shown = row(run_of(timing_only(5, **knobs)))
     wanted = f"no interval: {vhfl.MIN_PATHS} paths of {vhfl.MIN_UPLOADS} uploads needed"
     assert (shown["arrived"], shown["verdict"]) == (wanted, "too noisy")
 
@@ -201,7 +201,7 @@ def test_verdicts_on_paths_of_60_uploads(num_arrived: tuple[int, ...], verdict: 
     clients = np.repeat([f"client-{number:04d}" for number in range(len(num_arrived))], 60)
     arrivals = np.concatenate([np.arange(60) < number for number in num_arrived])
     uploads = pd.DataFrame({"client": clients, "arrived": arrivals, "direction": "up"})
-    shown = row(play(timing_only(1)).with_tables(transfers=uploads))
+    shown = row(run_of(timing_only(1)).with_tables(transfers=uploads))
     if verdict == "no interval":
         assert shown["arrived"].startswith(verdict)
         verdict = "too noisy"
@@ -265,8 +265,8 @@ def another_protocol(system: System) -> System:
 )
 def test_no_closed_form(change: Callable[[System], System]) -> None:
     system = timing_only(2)
-    assert isinstance(vhfl.report(play(system)), Table)
-    said = vhfl.report(play(change(system)))
+    assert isinstance(vhfl.report(run_of(system)), Table)
+    said = vhfl.report(run_of(change(system)))
     assert isinstance(said, str)
     assert said.startswith("No closed form says how many updates arrive")
 
@@ -291,7 +291,7 @@ def test_no_closed_form(change: Callable[[System], System]) -> None:
         (("--uplink.arrivals.rate-per-s", "3.2"), "rho = 1"),
     ],
 )
-def test_what_cannot_be_played_is_refused_in_one_line(
+def test_what_cannot_be_run_is_refused_in_one_line(
     knobs: tuple[str, ...],
     words: str,
     tmp_path: Path,

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from played_here import NO, YES, claimed, ends, verdicts
+from run_here import NO, YES, claimed, ends, verdicts
 
 import cosim
 from scenarios.reproduce.vhfl import fig7

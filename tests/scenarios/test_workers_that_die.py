@@ -11,7 +11,7 @@ from cosim import AfterRounds, ConfigurationError, evolve
 from cosim.data import Synthetic
 from cosim.studies.executors import MOST_ATTEMPTS
 from scenarios import quickstart
-from scenarios.reproduce.figures import Options, play_all
+from scenarios.reproduce.figures import Options, run_all
 
 
 def dies():
@@ -27,4 +27,4 @@ def test_it_ends_with_the_run_and_what_to_do(tmp_path):
     )
     died = rf"a_b/seed-1 failed with: its worker died, {MOST_ATTEMPTS} times\. Use the same command"
     with pytest.raises(ConfigurationError, match=died):
-        play_all("hist-fig4", {"a b": system}, Options(seeds=1, workers=1, out=tmp_path / "f"))
+        run_all("hist-fig4", {"a b": system}, Options(seeds=1, workers=1, out=tmp_path / "f"))

@@ -223,7 +223,7 @@ def test_vertical_training_has_both_rates_of_its_round():
 def test_an_asynchronous_step_has_the_rate_of_its_version(protocol: type, name: str):
     """The first version that another rate makes is the one in its round."""
 
-    def played(rate, num_versions: int):
+    def weights_of(rate, num_versions: int):
         training = cosim.ClientTraining(num_local_steps=2, local=cosim.Sgd(batch_size=10))
         rule = protocol(training=training, **{name: rate})
         if protocol is cosim.FedBuff:
@@ -232,10 +232,10 @@ def test_an_asynchronous_step_has_the_rate_of_its_version(protocol: type, name: 
         return worlds.one_cell(1e9, 2e9, 3e9, protocol=rule, end=end)
 
     halved = ByRound(values=(0.5, 0.25), first_rounds=(1, 3))
-    assert same_weights(played(halved, 2), played(0.5, 2))
-    assert not same_weights(played(halved, 3), played(0.5, 3))
-    weights = run(played(halved, 4)).updates
-    share = weights["weight"] / run(played(1.0, 4)).updates["weight"]
+    assert same_weights(weights_of(halved, 2), weights_of(0.5, 2))
+    assert not same_weights(weights_of(halved, 3), weights_of(0.5, 3))
+    weights = run(weights_of(halved, 4)).updates
+    share = weights["weight"] / run(weights_of(1.0, 4)).updates["weight"]
     assert set(share[weights["made_version"] <= 2]) == {0.5}
     assert set(share[weights["made_version"] > 2]) == {0.25}
 

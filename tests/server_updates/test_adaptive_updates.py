@@ -62,7 +62,7 @@ def one_weight(value: float) -> StoredModel:
     return StoredModel({name: torch.full(shape, value) for name, shape in shapes.items()})
 
 
-def played(learner: Learner, rule: ServerUpdate) -> float:
+def weight_after(learner: Learner, rule: ServerUpdate) -> float:
     model, state = one_weight(X), None
     for round_, sent in enumerate(UPDATES):
         model, state = rule.moved(model, one_weight(sum(sent) / 2), state, round_)
@@ -81,7 +81,7 @@ def played(learner: Learner, rule: ServerUpdate) -> float:
     ],
 )
 def test_two_rounds_by_hand(learner, rule):
-    assert played(learner, rule) == pytest.approx(by_hand(rule), rel=1e-6)
+    assert weight_after(learner, rule) == pytest.approx(by_hand(rule), rel=1e-6)
 
 
 def test_the_adaptive_rules_are_three():
@@ -95,7 +95,7 @@ def test_momentum_by_hand(learner):
     first = 0.4 - X
     x = X + 0.5 * first
     x += 0.5 * (0.5 * first + (1.1 - x))
-    assert played(learner, rule) == pytest.approx(x, rel=1e-6)
+    assert weight_after(learner, rule) == pytest.approx(x, rel=1e-6)
 
 
 def system(server: ServerUpdate, **changes) -> cosim.System:

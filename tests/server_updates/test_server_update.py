@@ -6,7 +6,7 @@ import torch
 import worlds
 from data_sets import loaded
 from equal import assert_same_bits
-from here import Stopped, play
+from here import Stopped, run_here
 
 import cosim
 import models
@@ -148,16 +148,16 @@ def system(server: ServerUpdate, **changes) -> cosim.System:
 
 @pytest.mark.parametrize("evaluate_every", [1, 2])
 def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, evaluate_every):
-    played = system(ServerMomentum(), evaluation=EveryVersions(num_versions=evaluate_every))
-    play(played, out=tmp_path / "whole", num_workers=2)
+    case = system(ServerMomentum(), evaluation=EveryVersions(num_versions=evaluate_every))
+    run_here(case, out=tmp_path / "whole", num_workers=2)
 
     def listener(report):
         if report.version == 3:
             raise Stopped
 
     with pytest.raises(Stopped):
-        play(played, out=tmp_path / "stopped", listener=listener)
-    play(played, out=tmp_path / "stopped", resume=True)
+        run_here(case, out=tmp_path / "stopped", listener=listener)
+    run_here(case, out=tmp_path / "stopped", resume=True)
     found, wanted = (Checkpoint.load(tmp_path / name) for name in ("stopped", "whole"))
     assert found is not None
     assert wanted is not None
@@ -170,9 +170,9 @@ def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, evalua
 
 def test_runs_with_other_rules_are_other_runs():
     rules = (Mean(), MeanBySamples(), ServerMomentum(), ServerMomentum(momentum=0.0), Noisy())
-    ends = {tuple(play(system(rule)).evaluations["loss_nats"]) for rule in rules}
+    ends = {tuple(run_here(system(rule)).evaluations["loss_nats"]) for rule in rules}
     assert len(ends) == 4, "five clients with as many samples each: by samples is equal"
-    assert play(system(Noisy())).evaluations.equals(play(system(Noisy()), num_workers=3).evaluations)
+    assert run_here(system(Noisy())).evaluations.equals(run_here(system(Noisy()), num_workers=3).evaluations)
 
 
 def test_the_rule_of_the_cloud_is_that_of_an_edge_server_that_stands_alone(tmp_path):
@@ -185,7 +185,7 @@ def test_the_rule_of_the_cloud_is_that_of_an_edge_server_that_stands_alone(tmp_p
         "none": cosim.HFedAvg(training=training),
     }
     weights = {
-        name: play(cosim.evolve(usual, num_cells=1, protocol=protocol), out=tmp_path / name).weights
+        name: run_here(cosim.evolve(usual, num_cells=1, protocol=protocol), out=tmp_path / name).weights
         for name, protocol in protocols.items()
     }
     assert_same_bits(weights["edge"], weights["cloud"])
@@ -203,12 +203,12 @@ def test_a_rule_of_the_cloud_that_weighs_updates_is_refused():
 def test_over_the_air_all_weigh_the_same():
     air = cosim.Radio(sharing=cosim.radio.OverTheAir())
     with pytest.raises(ConfigurationError, match=r"OverTheAir: .*\.server = MeanBySamples needs them"):
-        play(system(MeanBySamples(), uplink=air))
-    assert len(play(system(ServerMomentum(), uplink=air)).evaluations) == 6
+        run_here(system(MeanBySamples(), uplink=air))
+    assert len(run_here(system(ServerMomentum(), uplink=air)).evaluations) == 6
 
 
 def test_submodels_of_other_units_in_every_round_keep_no_state():
-    played = system(ServerMomentum())
-    hist = cosim.Hist(training=played.protocol.training)
+    case = system(ServerMomentum())
+    hist = cosim.Hist(training=case.protocol.training)
     with pytest.raises(ConfigurationError, match=r"EdgeTraining\.server = .* keeps a state"):
-        play(cosim.evolve(played, protocol=hist))
+        run_here(cosim.evolve(case, protocol=hist))

@@ -29,10 +29,10 @@ class Elsewhere(Executor):
     def __init__(self, **other: object) -> None:
         self._other, self._here = other, Here()
 
-    def submit(self, fn, /, play, packed):
+    def submit(self, fn, /, run, packed):
         asked = pickle.loads(packed)
         asked = attrs.evolve(asked, asker=attrs.evolve(asked.asker, **self._other))
-        return self._here.submit(fn, play, pickle.dumps(asked))
+        return self._here.submit(fn, run, pickle.dumps(asked))
 
 
 OTHER_DISK = Elsewhere(words="process 1 of another machine")
@@ -77,7 +77,7 @@ def test_it_takes_the_place_of_a_run_that_was_stopped(tmp_path):
 
 
 def test_a_run_that_fails_on_another_disk_is_a_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(order, "_played", lambda *_: 1 / 0)
+    monkeypatch.setattr(order, "_result_of", lambda *_: 1 / 0)
     (row,) = Study(TIMED, seeds=1).run(tmp_path / "s", executor=OTHER_DISK).itertuples()
     assert (row.status, row.error) == ("failed", "ZeroDivisionError: division by zero")
     assert not list((tmp_path / "s" / "runs").iterdir())

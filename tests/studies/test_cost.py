@@ -25,7 +25,7 @@ def turned(monkeypatch):
     """
     clock = [100.0]
 
-    def played(system, *, listener, data_dir, num_workers):
+    def noted(system, *, listener, data_dir, num_workers):
         if system.seed == 13:
             raise RuntimeError("cannot begin")
         learns, updates = system.evaluation.learns, 0 if system.seed == LOSES_ALL else system.num_clients
@@ -34,7 +34,7 @@ def turned(monkeypatch):
             listener(VersionReport(Progress(number, number, number * updates, float(number)), None, None, {}))
             clock[0] += EVENTS_S + ((LEARNING_S * updates or EVALUATING_S) if learns else 0.0)
 
-    monkeypatch.setattr(cost, "run", played)
+    monkeypatch.setattr(cost, "run", noted)
     monkeypatch.setattr(cost.time, "monotonic", lambda: clock[0])
 
 

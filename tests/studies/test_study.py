@@ -118,7 +118,7 @@ def test_a_grid_that_cannot_be_is_refused_before_anything_is_written(grid, messa
 
 
 def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
-    """Common random numbers: each run is the one that cosim.run plays with that configuration and seed."""
+    """Common random numbers: each run is the one that cosim.run makes with that configuration and seed."""
     runs = Study(BASE, GRID, 2, targets=(0.5,)).run(tmp_path / "s", executor=Here())
     assert list(runs["design"]) == [0, 0, 1, 1, 2, 2, 3, 3]
     assert list(runs["seed"]) == [4, 5] * 4
@@ -228,11 +228,11 @@ def test_runs_of_a_network_of_ones_own_are_known_by_the_index(tmp_path, monkeypa
     """No run is read again, as long as the function builds the same network."""
     study = Study(evolve(BASE, model=f"{__name__}:own"), {"num_cells": (1, 2)}, 2)
     first = study.run(tmp_path / "s", executor=Here())
-    monkeypatch.setattr("cosim.studies.study.play", None)
+    monkeypatch.setattr("cosim.studies.study.run_order", None)
     pd.testing.assert_frame_equal(study.run(tmp_path / "s", executor=Here()), first)
     monkeypatch.setattr(sys.modules[__name__], "own", lambda: models.build("relu-12-16-4"))
     asked_again = study.run(tmp_path / "s", executor=Here())
-    assert set(asked_again["status"]) == {"failed"}  # of a play that is None
+    assert set(asked_again["status"]) == {"failed"}  # of run_order, which is None
 
 
 def test_a_network_of_ones_own_reaches_other_processes(tmp_path):

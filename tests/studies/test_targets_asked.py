@@ -1,4 +1,4 @@
-"""Targets of what has not been played: refused where the headline cannot have them, whatever tells it."""
+"""Targets of what has not been run: refused where the headline cannot have them, whatever tells it."""
 
 import attrs
 import pytest

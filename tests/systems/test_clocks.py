@@ -1,4 +1,4 @@
-"""Two clocks, one truth: what is played on arrays is what runs by events, all tables, bit for bit.
+"""Two clocks, one truth: what runs on arrays is what runs by events, all tables, bit for bit.
 
 `COSIM_SYSTEMS=1000 pytest tests/systems/test_clocks.py` runs that many random systems; usually they are
 fewer.
@@ -203,7 +203,7 @@ HOURLY = cosim.Rayleigh(redrawn=Hourly())
         (cosim.System(protocol=RawHfl()), r"System\.protocol = RawHfl"),
     ],
 )
-def test_what_needs_events_says_so_and_is_played_by_events(system, part, all_are_large):
+def test_what_needs_events_says_so_and_runs_by_events(system, part, all_are_large):
     if not isinstance(system.protocol, RawHfl):
         by_events, usual = cosim.run(system, clock="events"), cosim.run(system)
         assert_same(by_events, usual)
@@ -288,7 +288,7 @@ def test_the_same_steps_for_all_and_each_its_own_cannot_be_said_at_once():
 
 
 @pytest.mark.parametrize(
-    ("system", "clock", "played", "why"),
+    ("system", "clock", "expected", "why"),
     [
         (small_system(), "auto", "events", "30 client-rounds, at most 100,000"),
         (small_system(), "events", "events", "asked for by clock = 'events'"),
@@ -302,10 +302,10 @@ def test_the_same_steps_for_all_and_each_its_own_cannot_be_said_at_once():
         ),
     ],
 )
-def test_provenance_says_which_clock_a_run_had_and_why(system, clock, played, why, tmp_path):
+def test_provenance_says_which_clock_a_run_had_and_why(system, clock, expected, why, tmp_path):
     cosim.run(attrs.evolve(system, evaluation=Never()), out=tmp_path / "run", clock=clock)
     told = json.loads((tmp_path / "run" / "provenance.json").read_text())
-    assert (told["clock"], told["clock_why"]) == (played, why)
+    assert (told["clock"], told["clock_why"]) == (expected, why)
     assert told["started_with"]["clock"] == clock
 
 
@@ -322,7 +322,7 @@ def sized(num_clients: int, end: cosim.ends.End, **training) -> cosim.System:
 
 
 @pytest.mark.parametrize(
-    ("system", "played", "why"),
+    ("system", "expected", "why"),
     [
         (
             sized(100, rounds(200)),
@@ -357,31 +357,31 @@ def sized(num_clients: int, end: cosim.ends.End, **training) -> cosim.System:
         ),
     ],
 )
-def test_one_rule_of_size_says_what_plays_a_run(system, played, why):
+def test_one_rule_of_size_says_which_clock_runs_it(system, expected, why):
     found, because = clock_by_size(system)
-    assert found == played
+    assert found == expected
     assert because.startswith(why)
 
 
-def test_a_large_run_is_played_on_arrays(monkeypatch):
+def test_a_large_run_runs_on_arrays(monkeypatch):
     monkeypatch.setattr("cosim.system.needs.MOST_BY_EVENTS", 29)
     system = attrs.evolve(small_system(), evaluation=Never())
-    played = Counter()
+    expected = Counter()
     init = RoundTimes.__init__
 
     def counted(self, *times):
-        played.update(rounds=1)
+        expected.update(rounds=1)
         init(self, *times)
 
     monkeypatch.setattr(RoundTimes, "__init__", counted)
     cosim.run(system)
-    assert played["rounds"] > 0
-    played.clear()
+    assert expected["rounds"] > 0
+    expected.clear()
     monkeypatch.setattr("cosim.system.needs.MOST_BY_EVENTS", 30)
     cosim.run(system)
-    assert not played
+    assert not expected
     cosim.run(system, records="rounds")
-    assert played["rounds"] > 0
+    assert expected["rounds"] > 0
 
 
 def test_rates_of_one_and_of_many_are_the_same_bits():
@@ -416,7 +416,7 @@ class CableLink(cosim.CellLink):
 
 
 @pytest.mark.parametrize("deadline_s", [0.0325, 9.0])
-def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(deadline_s):
+def test_a_link_of_ones_own_that_offers_its_recurrence_runs_on_arrays(deadline_s):
     system = attrs.evolve(
         small_system(cosim.Deadline(deadline_s=deadline_s)), uplink=Cable(), evaluation=Never()
     )
@@ -426,7 +426,7 @@ def test_a_link_of_ones_own_that_offers_its_recurrence_is_played_on_arrays(deadl
     assert by_events.transfers["arrived"].all() == (deadline_s == 9.0)
 
 
-def test_who_rests_until_all_have_received_is_played_by_events():
+def test_who_rests_until_all_have_received_runs_by_events():
     devices = cosim.DrawnDevices(idle_w=0.3)
     first = {"downlink": cosim.radio.Unicast(), "downloads_count": False}
     system = attrs.evolve(small_system(), **first, devices=devices, evaluation=Never())
@@ -435,7 +435,7 @@ def test_who_rests_until_all_have_received_is_played_by_events():
     assert set(cosim.run(system).spans["activity"]) >= {"receive", "idle", "train", "send"}
 
 
-def test_who_has_received_together_with_all_others_does_not_rest_and_is_played_on_arrays():
+def test_who_has_received_together_with_all_others_does_not_rest_and_runs_on_arrays():
     devices = cosim.DrawnDevices(idle_w=0.3)
     first = {"downlink": cosim.radio.Broadcast(bandwidth_hz=1e6), "downloads_count": False}
     system = attrs.evolve(small_system(), **first, devices=devices, evaluation=Never())

@@ -45,7 +45,7 @@ def tied(
     )
 
 
-def played(system: cosim.System) -> cosim.Result:
+def result_of(system: cosim.System) -> cosim.Result:
     """By events, after a look at the arrays."""
     by_events, on_arrays = both(system)
     assert_same(by_events, on_arrays)
@@ -64,19 +64,19 @@ DECIMALS = [(0.1, 0.2, 0.3), (0.7, 0.1, 0.8), (1.1, 2.2, 3.3), (1.0 / 3.0, 2.0 /
 @pytest.mark.parametrize("sharing", [cosim.FixedShares, cosim.radio.RedividedShares])
 def test_a_deadline_that_is_exactly_long_enough(train_s, send_s, deadline_s, num_clients, sharing):
     system = partial(tied, train_s, send_s, num_clients, sharing=sharing)
-    in_time = played(system(waiting=cosim.Deadline(deadline_s=deadline_s)))
+    in_time = result_of(system(waiting=cosim.Deadline(deadline_s=deadline_s)))
     assert num_in_time(in_time) == NUM_ROUNDS * num_clients
     assert in_time.summary.time_s == pytest.approx(NUM_ROUNDS * deadline_s, rel=1e-14)
-    late = played(system(waiting=cosim.Deadline(deadline_s=deadline_s - 1e-9)))
+    late = result_of(system(waiting=cosim.Deadline(deadline_s=deadline_s - 1e-9)))
     assert num_in_time(late) == 0
-    one_step = played(system(waiting=cosim.Deadline(deadline_s=deadline_s - 1e-14)))
+    one_step = result_of(system(waiting=cosim.Deadline(deadline_s=deadline_s - 1e-14)))
     assert one_step.fates["outcome"].iloc[0] == "deadline"
 
 
 @pytest.mark.parametrize(("train_s", "send_s", "deadline_s"), DECIMALS)
 def test_an_end_at_exactly_so_many_rounds(train_s, send_s, deadline_s):
     end = cosim.AfterSeconds(duration_s=NUM_ROUNDS * deadline_s)
-    result = played(tied(train_s, send_s, 2, end=end))
+    result = result_of(tied(train_s, send_s, 2, end=end))
     assert result.summary.num_global_rounds == NUM_ROUNDS
     assert num_in_time(result) == 2 * NUM_ROUNDS
 
@@ -85,7 +85,7 @@ def test_an_end_at_exactly_so_many_rounds(train_s, send_s, deadline_s):
 def test_an_upload_deadline_that_is_exactly_long_enough(train_s, send_s, deadline_s):
     for more_s, num in ((0.0, NUM_ROUNDS), (-1e-9, 0)):
         waiting = cosim.waiting.UploadDeadline(upload_deadline_s=send_s + more_s)
-        assert num_in_time(played(tied(train_s, send_s, waiting=waiting))) == num
+        assert num_in_time(result_of(tied(train_s, send_s, waiting=waiting))) == num
 
 
 def test_a_training_that_ends_with_the_round_leaves_what_it_keeps(monkeypatch):
@@ -158,7 +158,7 @@ def test_an_energy_budget_that_is_exactly_enough(monkeypatch, train_s, send_s, d
 def test_who_is_planned_to_be_in_time_takes_part(selection, train_s, send_s, deadline_s):
     system = partial(tied, train_s, send_s, 2, end=cosim.AfterRounds(num_global_rounds=3))
     for more_s, num_participants in ((0.0, 2), (-1e-9, 1)):
-        result = played(system(selection=selection(deadline_s=deadline_s + more_s)))
+        result = result_of(system(selection=selection(deadline_s=deadline_s + more_s)))
         rounds = result.rounds[result.rounds["level"] == "edge"]
         assert rounds["num_participants"].tolist() == [num_participants] * 3
 
@@ -199,4 +199,4 @@ def test_decimals_are_in_time_at_any_start_up_to_1e6_s(delay, a, b, num_clients,
             topology=attrs.evolve(system.topology, backhaul_delay_s=float(delay)),
             end=cosim.AfterRounds(num_global_rounds=1),
         )
-        assert num_in_time(played(system)) == num_clients * arrives
+        assert num_in_time(result_of(system)) == num_clients * arrives

@@ -35,7 +35,7 @@ def system(local: cosim.training.LocalTraining = SGD, **changes) -> cosim.System
     return worlds.some_late(**(usual | changes))
 
 
-def played(of: cosim.System, **options) -> tuple[cosim.Result, list[VersionReport]]:
+def run_of(of: cosim.System, **options) -> tuple[cosim.Result, list[VersionReport]]:
     reports: list[VersionReport] = []
     return cosim.run(of, **({"num_workers": 1, "listener": reports.append} | options)), reports
 
@@ -55,7 +55,7 @@ def own_model(report: VersionReport, number: int) -> dict[str, torch.Tensor]:
 
 def test_each_client_is_scored_by_its_own_model_on_its_own_share():
     of = system()
-    result, reports = played(of)
+    result, reports = run_of(of)
     dataset = loaded(of.data)
     owners = of.data.test_owners(Simulation(of.seed), dataset, of.sizes())
     for report, row in zip(reports[:4], result.evaluations.itertuples(), strict=True):
@@ -170,7 +170,7 @@ def test_a_rule_that_chooses_by_losses_is_told_those_of_own_models(changes):
     more = {"model": "mlp-12-8-4", "personal": personal, "protocol": cosim.HFedAvg(training=training)}
     of = worlds.one_cell(1e9, 1e9, 1e9, end=cosim.AfterRounds(num_global_rounds=3), **more)
     LOSSES.clear()
-    _, reports = played(of)
+    _, reports = run_of(of)
     sim, dataset = Simulation(of.seed), loaded(of.data)
     held = of.data.held(sim, dataset, of.sizes())
     for report, losses in zip(reports[:3], LOSSES, strict=True):
@@ -206,7 +206,7 @@ def test_tensors_that_no_network_has_are_refused():
 
 
 def test_the_best_model_is_kept_by_personal_accuracy():
-    result, reports = played(system(), keep="personal_accuracy")
+    result, reports = run_of(system(), keep="personal_accuracy")
     best = int(result.evaluations["personal_accuracy"].to_numpy().argmax())
     assert result.summary.kept_version == best
     for name, values in reports[best].model.settled.items():

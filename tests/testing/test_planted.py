@@ -315,15 +315,15 @@ class Halving:
     def __getattr__(self, name):
         return getattr(self.edge, name)
 
-    def play(self, sim, participants, work, *given):
+    def run_round(self, sim, participants, work, *given):
         payload = work.payload._replace(bits=work.payload.bits // 2)
-        return self.edge.play(sim, participants, attrs.evolve(work, payload=payload), *given)
+        return self.edge.run_round(sim, participants, attrs.evolve(work, payload=payload), *given)
 
 
 @part
 class HalfPayload(cosim.EdgeTraining):
-    def play(self, sim, cloud, edge, model, part, global_round):
-        return super().play(sim, cloud, Halving(edge), model, part, global_round)
+    def run(self, sim, cloud, edge, model, part, global_round):
+        return super().run(sim, cloud, Halving(edge), model, part, global_round)
 
 
 def test_clients_that_carry_other_bits_than_the_codec_has_are_caught():
@@ -401,13 +401,13 @@ def test_weights_that_are_no_numbers_are_caught(rule):
 
 @part
 class OneCell(cosim.Protocol):
-    """Plays the first cell, and forgets the others."""
+    """Runs the first cell only."""
 
     training: cosim.EdgeTraining = TRAINING
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         def one_round(model, number):
-            return self.training.play(sim, cloud, cloud.edges[0], model, None, number)
+            return self.training.run(sim, cloud, cloud.edges[0], model, None, number)
 
         return cloud.global_rounds(sim, one_round)
 
@@ -420,12 +420,12 @@ def test_a_cell_that_never_trains_is_caught():
 
 
 class Lottery(OneCell):
-    """Plays one cell in each round, by a draw: with this seed always the same."""
+    """Runs one cell in each round, by a draw: with this seed always the same."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         def one_round(model, number):
             edge = cloud.edges[int(sim.stream("cloud", "cell", number).integers(2))]
-            return self.training.play(sim, cloud, edge, model, None, number)
+            return self.training.run(sim, cloud, edge, model, None, number)
 
         return cloud.global_rounds(sim, one_round)
 
@@ -441,9 +441,9 @@ def test_a_cell_that_one_seed_leaves_out_is_no_finding():
 class Working(cosim.HFedAvg):
     """A client is at work beside its jobs, at a power of its own."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         yield from sim.spend(cloud.edges[0].clients[0].name, "train", 1.0, power_w=1e6)
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 def test_a_power_that_a_device_has_not_is_caught():
@@ -605,9 +605,9 @@ class Chosen(cosim.selection.SomeClients):
 class WithoutAsking(cosim.EdgeTraining):
     """Lets everyone take part, whatever the rule."""
 
-    def play(self, sim, cloud, edge, model, part, global_round):
+    def run(self, sim, cloud, edge, model, part, global_round):
         everyone = attrs.evolve(self, selection=cosim.selection.Everyone())
-        return cosim.EdgeTraining.play(everyone, sim, cloud, edge, model, part, global_round)
+        return cosim.EdgeTraining.run(everyone, sim, cloud, edge, model, part, global_round)
 
 
 TRAINING_OF_ITS_OWN = WithoutAsking(local=cosim.Sgd(batch_size=10), selection=Chosen(num_participants=1))

@@ -118,33 +118,33 @@ def test_our_codec_and_our_local_training_keep_the_laws() -> None:
 class AtOnce(cosim.HFedAvg):
     """Lets one client do two things at once."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         client = cloud.edges[0].clients[0]
         yield from sim.together([sim.spend(client.name, what, 1.0) for what in ("sing", "dance")])
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 class Gaining(cosim.HFedAvg):
     """Wins energy by working."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         yield from sim.spend(cloud.name, "work", 1.0, power_w=-1.0)
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 class PayingToWait(cosim.HFedAvg):
     """Waits at full power."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         yield from sim.spend(cloud.name, "wait", 1.0, power_w=1.0)
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 class Miscounting(cosim.HFedAvg):
     """Counts one update too few."""
 
-    def play(self, sim, cloud):
-        model = yield from super().play(sim, cloud)
+    def run(self, sim, cloud):
+        model = yield from super().run(sim, cloud)
         rows = sim.recorder.rounds
         rows[0] = rows[0]._replace(num_arrived=rows[0].num_participants - 1)
         return model
@@ -153,8 +153,8 @@ class Miscounting(cosim.HFedAvg):
 class Backdating(cosim.HFedAvg):
     """Closes an edge round before its last upload has arrived."""
 
-    def play(self, sim, cloud):
-        model = yield from super().play(sim, cloud)
+    def run(self, sim, cloud):
+        model = yield from super().run(sim, cloud)
         rows = sim.recorder.rounds
         rows[0] = rows[0]._replace(end_s=rows[0].start_s)
         return model
@@ -163,8 +163,8 @@ class Backdating(cosim.HFedAvg):
 class AlwaysTheFirst(cosim.EdgeTraining):
     """Calls every job of a client the first."""
 
-    def play(self, sim, cloud, edge, model, part, global_round):
-        model = yield from super().play(sim, cloud, edge, model, part, global_round)
+    def run(self, sim, cloud, edge, model, part, global_round):
+        model = yield from super().run(sim, cloud, edge, model, part, global_round)
         sim.recorder.fates[:] = [row._replace(job=0) for row in sim.recorder.fates]
         return model
 
@@ -172,8 +172,8 @@ class AlwaysTheFirst(cosim.EdgeTraining):
 class Overlapping(cosim.HFedAvg):
     """Writes a round that begins within the last one."""
 
-    def play(self, sim, cloud):
-        model = yield from super().play(sim, cloud)
+    def run(self, sim, cloud):
+        model = yield from super().run(sim, cloud)
         last = next(row for row in reversed(sim.recorder.rounds) if row.level == "global")
         sim.recorder.record(Round(*last[:2], last.global_round + 1, *last[3:]))
         return model
@@ -182,15 +182,15 @@ class Overlapping(cosim.HFedAvg):
 class Drawing(cosim.HFedAvg):
     """Draws from a generator without a seed."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         yield from sim.spend(cloud.name, "idle", np.random.default_rng().random())
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 class FirstCome(cosim.HFedAvg):
     """Lets the client that happens to be served first wait for the others."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         came = []
 
         def comes(client):
@@ -199,23 +199,23 @@ class FirstCome(cosim.HFedAvg):
             yield from sim.spend(client.name, "rest", float(len(came)))
 
         yield from sim.together([comes(client) for client in cloud.edges[0].clients])
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 class Hasty(cosim.HFedAvg):
     """Takes no time for what it does where nothing is learned."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         yield from sim.spend(cloud.name, "idle", 1.0 if cloud.evaluation.learns else 0.0)
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 class Forgetful(cosim.HFedAvg):
     """Does something else when it goes on."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         yield from sim.spend(cloud.name, "idle", 2.0 if cloud.resumed else 1.0)
-        return (yield from super().play(sim, cloud))
+        return (yield from super().run(sim, cloud))
 
 
 @part

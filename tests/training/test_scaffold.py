@@ -66,21 +66,21 @@ def corrected(
     return y, {name: own[name] - server[name] + (x[name] - y[name]) / lasted for name in x}
 
 
-def looped(played: cosim.System, fates, num_rounds: int):
+def looped(case: cosim.System, fates, num_rounds: int):
     """Model, server variate and clients' variates of a run, arrivals read off its fates."""
-    sim, dataset = Simulation(played.seed), loaded(played.data)
-    held = played.data.held(sim, dataset, played.sizes())
-    _, learner, _ = worlds.built(played)
-    first = learner.weights(learner.initial_model(Simulation(played.seed).key("cloud", "initial weights")))
+    sim, dataset = Simulation(case.seed), loaded(case.data)
+    held = case.data.held(sim, dataset, case.sizes())
+    _, learner, _ = worlds.built(case)
+    first = learner.weights(learner.initial_model(Simulation(case.seed).key("cloud", "initial weights")))
     model = {name: torch.tensor(values, dtype=torch.float64) for name, values in first.items()}
     zero = {name: torch.zeros_like(values) for name, values in model.items()}
-    server, own = zero, dict.fromkeys(range(played.num_clients), zero)
+    server, own = zero, dict.fromkeys(range(case.num_clients), zero)
     done = fates[fates["outcome"] == "done"]
-    firsts = np.cumsum([0, *played.sizes()])
-    num_edge_rounds = played.protocol.training.num_edge_rounds
+    firsts = np.cumsum([0, *case.sizes()])
+    num_edge_rounds = case.protocol.training.num_edge_rounds
     for global_round in range(1, num_rounds + 1):
         cells = []
-        for first_client, size in zip(firsts, played.sizes(), strict=False):
+        for first_client, size in zip(firsts, case.sizes(), strict=False):
             x, c = model, server
             for edge_round in range(num_edge_rounds):
                 job = (global_round - 1) * num_edge_rounds + edge_round
@@ -110,10 +110,10 @@ def assert_close(found: dict[str, np.ndarray], expected: dict[str, torch.Tensor]
 def test_a_run_with_cells_and_late_clients_is_the_papers_loop(tmp_path):
     """Two cells of different size, E = 2; a late client's variate stays, and the server's stays with it."""
     num_rounds = 3
-    played = system(end=cosim.AfterRounds(num_global_rounds=num_rounds))
-    result = cosim.run(played, out=tmp_path / "run", num_workers=1)
+    case = system(end=cosim.AfterRounds(num_global_rounds=num_rounds))
+    result = cosim.run(case, out=tmp_path / "run", num_workers=1)
     assert {"done", "deadline"} <= set(result.fates["outcome"]), "somebody is late"
-    model, server, own = looped(played, result.fates, num_rounds)
+    model, server, own = looped(case, result.fates, num_rounds)
     kept = Checkpoint.load(tmp_path / "run")
     assert kept is not None
     assert_close(kept.weights, model)
@@ -216,8 +216,8 @@ def test_a_server_that_steps_moves_the_model_and_takes_the_variate_as_it_comes()
     usual = patient(RULE)
     training = cosim.evolve(usual.protocol.training, server=Still())
     reports: list[VersionReport] = []
-    for played in (usual, cosim.evolve(usual, protocol=HFedAvg(training=training))):
-        cosim.run(played, num_workers=1, listener=reports.append)
+    for case in (usual, cosim.evolve(usual, protocol=HFedAvg(training=training))):
+        cosim.run(case, num_workers=1, listener=reports.append)
     usual_model, still_model = reports[1].model.settled, reports[-1].model.settled
     first = reports[0].model.settled
     for name, values in still_model.items():
@@ -304,7 +304,7 @@ def losses(
     training = cosim.EdgeTraining(
         num_edge_rounds=1, steps=cosim.SameSteps(num_local_steps=num_steps), local=local
     )
-    played = cosim.System(
+    case = cosim.System(
         seed=seed,
         num_cells=1,
         num_clients=10,
@@ -314,7 +314,7 @@ def losses(
         end=cosim.AfterRounds(num_global_rounds=num_rounds),
         evaluation=cosim.ends.EveryVersions(num_versions=num_rounds),
     )
-    return cosim.run(played, num_workers=1).evaluations["loss_nats"].to_numpy()
+    return cosim.run(case, num_workers=1).evaluations["loss_nats"].to_numpy()
 
 
 def test_it_beats_plain_sgd_per_round_where_clients_differ_and_take_many_steps():

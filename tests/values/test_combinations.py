@@ -1,8 +1,8 @@
-"""Local training, server update, codec and way to play in turns: laws hold, or a part refuses in a sentence.
+"""Local training, server update, codec and protocol in turns: laws hold, or a part refuses in a sentence.
 
-Every rule of local training meets every way to play, with server updates and codecs that take turns. What is
+Every rule of local training meets every protocol, with server updates and codecs that take turns. What is
 refused is refused before the clock starts, and then tried with less: without the codec, without the server
-update, without both. At last it plays, unless `APART` says why rule and way never go together.
+update, without both. At last it runs, unless `APART` says why rule and protocol never go together.
 """
 
 import re
@@ -99,21 +99,23 @@ def clients(local: LocalTraining) -> ClientTraining:
     return ClientTraining(num_local_steps=3, local=local)
 
 
-def played(protocol: cosim.Protocol, codec: Codec, **changes: object) -> System:
+def system_of(protocol: cosim.Protocol, codec: Codec, **changes: object) -> System:
     return cosim.evolve(small_system(), protocol=protocol, codec=codec, **changes)
 
 
 def ended(protocol: cosim.Protocol, codec: Codec) -> System:
-    return played(protocol, codec, end=AfterVersions(num_versions=4))
+    return system_of(protocol, codec, end=AfterVersions(num_versions=4))
 
 
 AIR = Radio(sharing=OverTheAir(bandwidth_hz=worlds.BANDWIDTH_HZ))
 WAYS: dict[str, Callable[[LocalTraining, ServerUpdate, Codec], System]] = {
-    "HFedAvg": lambda local, server, codec: played(HFedAvg(training=edge(local, server)), codec),
-    "cloud": lambda local, server, codec: played(HFedAvg(training=edge(local), server=server), codec),
-    "HIST": lambda local, server, codec: played(Hist(training=edge(local, server)), codec),
-    "air": lambda local, server, codec: played(HFedAvg(training=edge(local, server)), codec, uplink=AIR),
-    "HIST, air": lambda local, server, codec: played(Hist(training=edge(local, server)), codec, uplink=AIR),
+    "HFedAvg": lambda local, server, codec: system_of(HFedAvg(training=edge(local, server)), codec),
+    "cloud": lambda local, server, codec: system_of(HFedAvg(training=edge(local), server=server), codec),
+    "HIST": lambda local, server, codec: system_of(Hist(training=edge(local, server)), codec),
+    "air": lambda local, server, codec: system_of(HFedAvg(training=edge(local, server)), codec, uplink=AIR),
+    "HIST, air": lambda local, server, codec: system_of(
+        Hist(training=edge(local, server)), codec, uplink=AIR
+    ),
     "deadline": lambda local, server, codec: worlds.some_late(
         protocol=HFedAvg(training=edge(local, server, waiting=worlds.DEADLINE)), codec=codec
     ),
@@ -125,7 +127,7 @@ WAYS: dict[str, Callable[[LocalTraining, ServerUpdate, Codec], System]] = {
     "FedAsync, cells": lambda local, server, codec: ended(
         FedAsync(training=WholeCells(training=edge(local, server))), codec
     ),
-    "FedBuff in cells": lambda local, server, codec: played(
+    "FedBuff in cells": lambda local, server, codec: system_of(
         HFedAvg(
             training=AsynchronousTraining(
                 protocol=FedBuff(training=clients(local), num_updates=2), turn=AfterVersions(num_versions=2)
@@ -181,7 +183,7 @@ def test_parts_keep_the_laws_together_or_say_why_not(local, way):
     if expected is None:
         assert sentence is None
     else:
-        assert re.match(expected, sentence or "played")
+        assert re.match(expected, sentence or "runs")
 
 
 @pytest.mark.parametrize(
@@ -241,4 +243,4 @@ def test_whole_runs_of_parts_that_keep_something_go_on_as_they_would_have(local,
     ],
 )
 def test_parts_that_do_not_go_together_say_so_before_the_clock_starts(local, way, server, codec, sentence):
-    assert re.match(sentence, refusal(local, way, server, codec) or "played")
+    assert re.match(sentence, refusal(local, way, server, codec) or "runs")

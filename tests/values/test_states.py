@@ -10,7 +10,7 @@ import torch
 import worlds
 from data_sets import loaded
 from equal import assert_same_bits
-from here import Stopped, play
+from here import Stopped, run_here
 from torch import nn
 
 import cosim
@@ -214,8 +214,8 @@ def system(training: LocalTraining = RULE, **changes) -> cosim.System:
 @pytest.mark.parametrize("evaluate_every", [1, 2])
 @pytest.mark.parametrize("rounds", [(1,), (3,), (2, 5)])
 def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds, evaluate_every):
-    played = system(evaluation=EveryVersions(num_versions=evaluate_every))
-    whole = play(played, out=tmp_path / "whole")
+    case = system(evaluation=EveryVersions(num_versions=evaluate_every))
+    whole = run_here(case, out=tmp_path / "whole")
     fates = whole.fates.groupby("client")["outcome"].nunique()
     assert (fates == 2).any(), "late in one round, in time in another"
     trained = set(whole.spans.node[whole.spans.activity == "send"])
@@ -226,8 +226,8 @@ def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds
                 raise Stopped
 
         with pytest.raises(Stopped):
-            play(played, out=tmp_path / "stopped", listener=listener, resume=attempt > 0)
-    play(played, out=tmp_path / "stopped", resume=True)
+            run_here(case, out=tmp_path / "stopped", listener=listener, resume=attempt > 0)
+    run_here(case, out=tmp_path / "stopped", resume=True)
     found, wanted = (Checkpoint.load(tmp_path / name) for name in ("stopped", "whole"))
     assert found is not None
     assert wanted is not None
@@ -239,18 +239,20 @@ def test_a_resumed_run_ends_bit_for_bit_as_an_uninterrupted_one(tmp_path, rounds
 
 
 def test_tables_do_not_depend_on_workers_nor_on_a_folder(tmp_path):
-    alone = play(system())
+    alone = run_here(system())
     assert alone.evaluations.equals(
-        play(system(), num_workers=3, out=tmp_path / "a", checkpoint_every=1).evaluations
+        run_here(system(), num_workers=3, out=tmp_path / "a", checkpoint_every=1).evaluations
     )
-    assert not alone.evaluations.equals(play(system(Sgd(batch_size=BATCH, learning_rate=RATE))).evaluations)
+    assert not alone.evaluations.equals(
+        run_here(system(Sgd(batch_size=BATCH, learning_rate=RATE))).evaluations
+    )
 
 
 def test_a_client_keeps_what_it_has_trained_to_the_end():
     """Before an upload begins a training has ended; one that the deadline cuts leaves nothing."""
     reports: list[VersionReport] = []
     never_halting = worlds.some_late().devices
-    spans = play(system(devices=never_halting), listener=reports.append).spans
+    spans = run_here(system(devices=never_halting), listener=reports.append).spans
     trained = set(spans.node[spans.activity == "send"])
     assert trained == {f"client-{n:04d}" for n in (0, 2, 3, 4)}
     assert set(reports[-1].states) == trained
@@ -258,11 +260,11 @@ def test_a_client_keeps_what_it_has_trained_to_the_end():
 
 
 def test_submodels_of_other_units_in_every_round_keep_no_state():
-    played = system()
-    hist = cosim.Hist(training=played.protocol.training)
+    case = system()
+    hist = cosim.Hist(training=case.protocol.training)
     with pytest.raises(ConfigurationError, match=r"EdgeTraining\.local = 'MomentumSgd': .* keeps a state"):
-        play(cosim.evolve(played, protocol=hist))
+        run_here(cosim.evolve(case, protocol=hist))
 
 
 def test_times_alone_compute_no_state():
-    assert play(system(evaluation=Never())).spans.equals(play(system()).spans)
+    assert run_here(system(evaluation=Never())).spans.equals(run_here(system()).spans)

@@ -49,7 +49,7 @@ def system(
     return worlds.one_cell(*frequencies_hz, protocol=HFedAvg(training=training), evaluation=Never())
 
 
-def played(waiting: Waiting, shuffle_ties: int | None = None, **knobs: Any) -> Result:
+def result_of(waiting: Waiting, shuffle_ties: int | None = None, **knobs: Any) -> Result:
     return cosim.run(system(waiting, **knobs), shuffle_ties=shuffle_ties)
 
 
@@ -68,29 +68,29 @@ def fates(result: Result) -> list[tuple[str, float]]:
 
 
 def test_for_all_is_until_the_slowest() -> None:
-    result = played(WaitForAll())
+    result = result_of(WaitForAll())
     assert ends_s(result) == [exactly(max(ARRIVE_S))]
     assert fates(result) == [(DONE, exactly(end_s)) for end_s in ARRIVE_S]
 
 
 def test_a_deadline_cuts_at_its_instant_and_ends_no_later_than_the_slowest() -> None:
-    result = played(Deadline(deadline_s=19e-3), num_edge_rounds=2)
+    result = result_of(Deadline(deadline_s=19e-3), num_edge_rounds=2)
     assert ends_s(result) == [exactly(19e-3), exactly(38e-3)]
     assert [outcome for outcome, _ in fates(result)] == [DONE, "deadline", DONE, "deadline"]
-    assert ends_s(played(Deadline(deadline_s=1.0))) == [exactly(max(ARRIVE_S))]
+    assert ends_s(result_of(Deadline(deadline_s=1.0))) == [exactly(max(ARRIVE_S))]
 
 
 def test_an_upload_deadline_counts_from_each_uploads_own_start() -> None:
     """A client that computes long has as much time to send as the others; all need 16.384 ms."""
-    late = played(UploadDeadline(upload_deadline_s=16e-3))
+    late = result_of(UploadDeadline(upload_deadline_s=16e-3))
     assert fates(late) == [("deadline", exactly(train_s + 16e-3)) for train_s in TRAIN_S]
     assert ends_s(late) == [exactly(max(TRAIN_S) + 16e-3)]
-    in_time = played(UploadDeadline(upload_deadline_s=16.5e-3))
-    assert fates(in_time) == fates(played(WaitForAll()))
+    in_time = result_of(UploadDeadline(upload_deadline_s=16.5e-3))
+    assert fates(in_time) == fates(result_of(WaitForAll()))
 
 
 def test_the_first_two_end_a_round_and_the_others_pay_for_what_they_did() -> None:
-    result = played(FirstK(num_updates=2), num_edge_rounds=2)
+    result = result_of(FirstK(num_updates=2), num_edge_rounds=2)
     second_s = ARRIVE_S[2]
     assert ends_s(result) == [exactly(second_s), exactly(2 * second_s)]
     assert [row.num_arrived for row in result.rounds.itertuples()][:2] == [2, 2]
@@ -112,7 +112,7 @@ def test_the_first_two_end_a_round_and_the_others_pay_for_what_they_did() -> Non
 
 
 def test_a_least_time_lasts_though_all_have_arrived_and_no_longer_than_the_rule() -> None:
-    early = played(AtLeast(lasting_s=0.03, rule=FirstK(num_updates=1)), num_edge_rounds=2)
+    early = result_of(AtLeast(lasting_s=0.03, rule=FirstK(num_updates=1)), num_edge_rounds=2)
     assert ends_s(early) == [exactly(0.03), exactly(0.06)]
     assert fates(early)[1] == ("after the first 1", exactly(ARRIVE_S[0]))
     collect = early.spans[early.spans["activity"] == "collect"]
@@ -120,7 +120,7 @@ def test_a_least_time_lasts_though_all_have_arrived_and_no_longer_than_the_rule(
         (0.0, exactly(0.03)),
         (exactly(0.03), exactly(0.06)),
     ]
-    late = played(AtLeast(lasting_s=0.01))
+    late = result_of(AtLeast(lasting_s=0.01))
     assert ends_s(late) == [exactly(max(ARRIVE_S))]
 
 
@@ -136,13 +136,13 @@ def test_a_least_time_lasts_though_all_have_arrived_and_no_longer_than_the_rule(
 )
 def test_a_least_time_that_is_over_at_once_changes_nothing(rule: Waiting) -> None:
     """Nor does one that two rules have, one around the other, but for the longer of both."""
-    usual, early = played(rule), played(AtLeast(lasting_s=1e-9, rule=rule))
+    usual, early = result_of(rule), result_of(AtLeast(lasting_s=1e-9, rule=rule))
     assert fates(early) == fates(usual)
     assert ends_s(early) == ends_s(usual)
     for lasts_s in ((0.05, 0.03), (0.03, 0.05)):
         both = AtLeast(lasting_s=lasts_s[0], rule=AtLeast(lasting_s=lasts_s[1], rule=rule))
-        assert ends_s(played(both)) == [exactly(0.05)]
-        assert fates(played(both)) == fates(usual)
+        assert ends_s(result_of(both)) == [exactly(0.05)]
+        assert fates(result_of(both)) == fates(usual)
 
 
 def test_an_upload_that_is_given_up_never_arrives_though_its_round_goes_on() -> None:
@@ -158,7 +158,7 @@ def test_an_upload_that_is_given_up_never_arrives_though_its_round_goes_on() -> 
 
 
 def test_as_many_as_take_part_is_for_all() -> None:
-    every, patient = played(FirstK(num_updates=4)), played(WaitForAll())
+    every, patient = result_of(FirstK(num_updates=4)), result_of(WaitForAll())
     for table in ("spans", "transfers", "fates", "rounds"):
         assert getattr(every, table).equals(getattr(patient, table))
 
@@ -170,7 +170,7 @@ def test_as_many_as_take_part_is_for_all() -> None:
 @pytest.mark.parametrize("num_updates", [2, 3])
 def test_of_those_that_arrive_at_once_the_first_by_name_count(num_updates: int, order: int | None) -> None:
     """Client 4 comes first, then 0, 1 and 3 at once, client 2 never; the tied have sent."""
-    result = played(FirstK(num_updates=num_updates), order, frequencies_hz=(1e9, 1e9, 0.5e9, 1e9, 2e9))
+    result = result_of(FirstK(num_updates=num_updates), order, frequencies_hz=(1e9, 1e9, 0.5e9, 1e9, 2e9))
     reason, places = f"after the first {num_updates}", [4, 0, 1, 3]
     expected = [DONE if client in places[:num_updates] else reason for client in range(5)]
     assert [outcome for outcome, _ in fates(result)] == expected
@@ -244,14 +244,14 @@ class Grace(Waiting):
 
 def test_a_deadline_that_doubles_where_fewer_than_half_have_arrived() -> None:
     """One of four is there after 18 ms, so all have 36 ms; two of four are after 18.5."""
-    assert ends_s(played(Doubling())) == [exactly(max(ARRIVE_S))]
-    once = played(Doubling(grace_s=18.5e-3))
+    assert ends_s(result_of(Doubling())) == [exactly(max(ARRIVE_S))]
+    once = result_of(Doubling(grace_s=18.5e-3))
     assert ends_s(once) == [exactly(18.5e-3)]
     assert [outcome for outcome, _ in fates(once)] == [DONE, "too late", DONE, "too late"]
 
 
 def test_grace_counts_from_the_first() -> None:
-    result = played(Grace())
+    result = result_of(Grace())
     assert ends_s(result) == [exactly(ARRIVE_S[0] + 1.5e-3)]
     assert [outcome for outcome, _ in fates(result)] == [DONE, "after grace", DONE, "after grace"]
 
@@ -286,7 +286,7 @@ class Silent(Waiting):
 
 def test_a_rule_that_returns_no_outcomes_is_refused() -> None:
     with pytest.raises(ConfigurationError, match=r"Silent\.wait returned None: .* each of the 4 jobs"):
-        played(Silent())
+        result_of(Silent())
 
 
 class Napping(Waiting):
@@ -300,9 +300,9 @@ class Napping(Waiting):
 class Impatient(HFedAvg):
     """Gives a whole global round 18 ms."""
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         edge, model = cloud.edges[0], cloud.initial_model(sim)
-        yield from sim.with_deadline([self.training.play(sim, cloud, edge, model, None, 1)], 18e-3, "enough")
+        yield from sim.with_deadline([self.training.run(sim, cloud, edge, model, None, 1)], 18e-3, "enough")
         yield from sim.spend(edge.name, "rest", 1.0)
         return cloud.close_round(sim, 1, 0.0, model)
 
@@ -365,5 +365,5 @@ def test_a_link_is_told_when_a_round_ends(monkeypatch: pytest.MonkeyPatch) -> No
         Deadline(deadline_s=0.5),
         AtLeast(lasting_s=1.0, rule=Deadline(deadline_s=0.25)),
     ):
-        played(rule)
+        result_of(rule)
     assert told == [(4, math.inf), (4, 0.5), (4, 0.25)]

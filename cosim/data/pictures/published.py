@@ -21,7 +21,7 @@ from cosim.configuration import ConfigurationError
 
 
 class MissingFiles(ConfigurationError):
-    """Files that were not found; files that are there but wrong are another error."""
+    """Error for missing files; files with wrong content have an error of their own."""
 
 
 class FileFault(Exception):

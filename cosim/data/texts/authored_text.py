@@ -61,7 +61,7 @@ class AuthoredText(SplitData):
 
     @override
     def load(self, sim: Simulation, data_dir: Path | None) -> Dataset:
-        """Texts that follow from the run's seed; there are no files to name."""
+        """Name of the data set; the texts are drawn from the run's seed, without files."""
         num_test = self.num_characters // 4
         parts: list[list[NDArray[np.int64]]] = [[], [], [], []]
         for author in range(self.num_authors):

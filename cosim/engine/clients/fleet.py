@@ -85,7 +85,7 @@ class Fleet:
 
     @cached_property
     def receive_w(self) -> NDArray[np.float64]:
-        """Power of each while it receives, shape (clients of the run,)."""
+        """Receive power of each client, shape (clients of the run,)."""
         return self.devices.receive_w + self.devices.static_power_w
 
 

@@ -93,7 +93,7 @@ class Evaluator:
         """Mean loss on each of several groups of training samples, shape (groups,).
 
         Args:
-            own: Of each group, what its loss is computed with in place of some of the weights.
+            own: For each group, the tensors that replace some of the weights.
         """
         num_samples = self._slices.most_at_once
 

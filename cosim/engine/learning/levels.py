@@ -87,7 +87,7 @@ class Need:
 
 
 class Level:
-    """The values of one level, each handed out as soon as all it is made of is there.
+    """The values of one level, each handed out as soon as everything it depends on is ready.
 
     Nothing here keeps a value that was handed out, nor its sum. The values get copies of their updates: an
     original that is still alive is referenced elsewhere and may be read later. With the copies a read that
@@ -98,7 +98,7 @@ class Level:
         kept: Trained weights of updates, from earlier levels and reads.
 
     Attributes:
-        needs: What is to be trained, by the level's copies; the reader takes it out.
+        needs: The updates to be trained, by the level's copies; the reader removes them.
     """
 
     def __init__(self, values: Iterable[PendingValue], kept: Mapping[PendingUpdate, Weights]) -> None:
@@ -128,7 +128,7 @@ class Level:
             self._wait(value, len(parents) + len(value.updates))
 
     def add(self, sums: dict[PendingValue, WeightedSum]) -> None:
-        """Take out what a cohort adds to the models' sums."""
+        """Remove and return what a cohort adds to the models' sums."""
         while sums:
             model, addend = sums.popitem()
             if model in self._sums:

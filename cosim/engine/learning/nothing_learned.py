@@ -1,9 +1,9 @@
-"""Nothing learned: what stands for a learner in a run of which only times are asked.
+"""Nothing learned: the learner of a timing-only run.
 
-It knows the shape of the network and counts its operations on tensors without values; it holds no weights, no
-samples, and trains nothing. So such a run needs neither the values of a network, which may lie on torch's
+It knows the shapes of the network and counts its operations on tensors without values; it has no weights and
+no samples, and trains nothing. So such a run needs neither the values of a network, which may be on torch's
 device "meta", nor the files of a data set; only a network whose forward pass looks at values is built with
-them.
+values.
 """
 
 from collections.abc import Callable, Sequence

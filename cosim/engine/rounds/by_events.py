@@ -10,7 +10,7 @@ from cosim.configuration import ConfigurationError
 from cosim.engine.rounds.edge_round import EdgeRound, RoundServer, at_least
 
 
-def play(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
+def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
     """Let each client do what it is asked, and wait for them.
 
     Returns the past round, and the updates that count, in the order of the clients.

@@ -31,7 +31,7 @@ from cosim.records.rows import DOWN, UP
 from cosim.values.pending import PendingUpdate
 
 
-def play(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: bool) -> Process:
+def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: bool) -> Process:
     """Let the time of a round pass; returns the past round and its updates, none if nothing is learned.
 
     Args:
@@ -39,7 +39,7 @@ def play(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: bool) 
     """
     times, work, recorder = _times(sim, edge, asked), asked.work, sim.recorder
     if times is None:
-        return (yield from by_events.play(sim, edge, asked))
+        return (yield from by_events.run_round(sim, edge, asked))
     clients, names = asked.clients, asked.clients.fleet.names.names
     of = RoundOf(clients, len(clients), names, edge.name, *work.job, times.start_s)
     told = recorder.begin_round(of)

@@ -21,8 +21,8 @@ class RoundClock:
     learns: bool = True
     why: str = "asked for by clock = 'events'"
 
-    def play(self, sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
+    def run_round(self, sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
         """Run an edge round that begins now; returns the past round, and the updates that count."""
         if self.on_arrays and asked.each.keys() <= {"cycles"}:
-            return on_arrays.play(sim, edge, asked, learns=self.learns)
-        return by_events.play(sim, edge, asked)
+            return on_arrays.run_round(sim, edge, asked, learns=self.learns)
+        return by_events.run_round(sim, edge, asked)

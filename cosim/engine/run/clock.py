@@ -11,24 +11,24 @@ from cosim.system.needs import ClockKind, RecordsKind, clock_by_size
 from cosim.system.system import System
 
 
-class HowPlayed(NamedTuple):
+class ClockChoice(NamedTuple):
     """Clock and records that a user asks for.
 
     Attributes:
-        clock: How edge rounds run, by events or on arrays; auto: by the size of the run, and by events where
-            a part wants them.
-        records: True if rows of clients are kept, or of edge rounds only, which wants arrays.
+        clock: Clock of the edge rounds, "events" or "arrays"; "auto" decides by the size of the run, and
+            takes events if a part needs them.
+        records: "all" keeps the rows of clients; "rounds" keeps rows of edge rounds only, which needs arrays.
     """
 
     clock: ClockKind = "events"
     records: RecordsKind = "all"
 
 
-BY_EVENTS = HowPlayed()
+BY_EVENTS = ClockChoice()
 
 
-def plays_on(
-    system: System, cells: Sequence[tuple[Route, Clients]], how: HowPlayed
+def clock_of(
+    system: System, cells: Sequence[tuple[Route, Clients]], how: ClockChoice
 ) -> tuple[Literal["events", "arrays"], str]:
     """Clock of the edge rounds of a system, events or arrays, and why.
 

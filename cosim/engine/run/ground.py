@@ -12,7 +12,7 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Port, parts_of
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.rest import Rest, rest_rows
-from cosim.engine.run.clock import BY_EVENTS, HowPlayed
+from cosim.engine.run.clock import BY_EVENTS, ClockChoice
 from cosim.names import edge_name
 from cosim.recording.recording import CellClients, Recording
 from cosim.system.needs import keeps_rows
@@ -33,7 +33,7 @@ class Ground(NamedTuple):
     cells: tuple[CellClients, ...]
 
 
-def ground_of(system: System, how: HowPlayed = BY_EVENTS, shuffle_ties: int | None = None) -> Ground:
+def ground_of(system: System, how: ClockChoice = BY_EVENTS, shuffle_ties: int | None = None) -> Ground:
     """The clock, the devices and the cells of a system.
 
     Args:

@@ -21,7 +21,7 @@ from cosim.engine.clients.availability import Availability, Cause, Windows
 from cosim.engine.clients.fleet import Clients, Fleet
 from cosim.engine.learning.own_models import OwnModels
 from cosim.engine.rounds.round_clock import RoundClock
-from cosim.engine.run.clock import BY_EVENTS, HowPlayed, plays_on
+from cosim.engine.run.clock import BY_EVENTS, ClockChoice, clock_of
 from cosim.engine.run.ground import Ground, check_number
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.servers.edge import EdgeServer
@@ -57,7 +57,7 @@ class CellParts(NamedTuple):
     rounds: RoundClock
 
 
-def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: HowPlayed) -> CellParts:
+def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: ClockChoice) -> CellParts:
     """The cells of a system.
 
     Args:
@@ -68,8 +68,8 @@ def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: H
     """
     fleet = _fleet(system, ground, data)
     each = _linked(system, ground, fleet)
-    plays, why = plays_on(system, each, how)
-    return CellParts(fleet, each, RoundClock(plays == "arrays", system.evaluation.learns, why))
+    clock, why = clock_of(system, each, how)
+    return CellParts(fleet, each, RoundClock(clock == "arrays", system.evaluation.learns, why))
 
 
 def cloud_of(
@@ -131,7 +131,7 @@ def nodes_of(
     learner: "Learner",
     data: Callable[[], Dataset],
     listener: Callable[[VersionReport], None],
-    how: HowPlayed = BY_EVENTS,
+    how: ClockChoice = BY_EVENTS,
 ) -> Cloud:
     """The nodes of a system on its ground, of which the recorder keeps what `how` asks for there, too."""
     cells = cells_of(system, ground, data, how)

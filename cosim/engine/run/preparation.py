@@ -19,7 +19,7 @@ from cosim.ends.port import End
 from cosim.engine.clients.described import Described
 from cosim.engine.clients.rest import rest_rows
 from cosim.engine.rounds.round_clock import RoundClock
-from cosim.engine.run.clock import HowPlayed
+from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import cells_of, cloud_of
 from cosim.engine.run.options import RunOptions
@@ -69,13 +69,13 @@ class PreparedRun:
 
 
 def prepare(
-    system: System, network: Any, options: RunOptions, while_played: ExitStack
+    system: System, network: Any, options: RunOptions, while_running: ExitStack
 ) -> PreparedRun | Result:
     """Check a run and make its nodes, and its folder; or the complete run that is in the folder.
 
     Args:
         network: As `cosim.run` takes it.
-        while_played: Gets what ends with the run: locks, progress, temporary files.
+        while_running: Gets what ends with the run: locks, progress, temporary files.
 
     Raises:
         ConfigurationError: Anything that cannot be run.
@@ -88,7 +88,7 @@ def prepare(
     resumes = _resumes(options)
     found = None
     if resumes:
-        how = options.keep, while_played
+        how = options.keep, while_running
         found = found_in(options.out, config, sources, *how, waits=options.as_found)
     if isinstance(found, Result) and options.as_found:
         return found
@@ -100,14 +100,14 @@ def prepare(
         check_samples(samples.hash, options.out)
     needs = _Needs(system, learner, options)
     needs.check_least()
-    how = HowPlayed(options.clock, options.records)
+    how = ClockChoice(options.clock, options.records)
     ground = ground_of(system, how, options.shuffle_ties)
     cells = cells_of(system, ground, samples.dataset, how)
     origin = provenance(system.seed, options.num_threads, options.device)
     remarks = remarks_on(system, ground.devices)
     origin |= {"started_with": options.started_with, "sources": sources, "remarks": remarks}
     origin["pictures"] = [own for own in pictures_of(system) if isinstance(own, str)]
-    origin |= _how_played(system, ground.sim, cells.rounds)
+    origin |= _how_run(system, ground.sim, cells.rounds)
     needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
     origin |= _how_learned(system, learner, first, samples, options)
     digest = Digest(ground.sim.recorder) if options.out is not None and system.evaluation.learns else None
@@ -121,12 +121,12 @@ def prepare(
         described.columns,
     )
     writer = _writer(
-        system, ground.sim, rows, learner, config, origin, resumed, digest, options, while_played
+        system, ground.sim, rows, learner, config, origin, resumed, digest, options, while_running
     )
     nodes = system, ground.sim, cells, learner, samples.dataset, writer.heard
     cloud = cloud_of(*nodes, resumed, digest)
     if options.out is not None:
-        _begin_folder(options.out, config, origin, None if resumes else while_played, writer)
+        _begin_folder(options.out, config, origin, None if resumes else while_running, writer)
     return PreparedRun(system, ground.sim, cloud, writer, resumed, remarks)
 
 
@@ -147,7 +147,7 @@ def _check_network(network: Any) -> None:
 
 
 def _resumes(options: RunOptions) -> bool:
-    """True if the folder is to hold a run already."""
+    """True if the folder must already hold a run."""
     if options.as_found:
         return options.out is not None and (options.out / CONFIG).exists()
     return bool(options.resume)
@@ -206,16 +206,16 @@ def _writer(
     resumed: Checkpoint | None,
     digest: Digest | None,
     options: RunOptions,
-    while_played: ExitStack,
+    while_running: ExitStack,
 ) -> RunWriter:
     """Writer that saves a run, and tells of its progress."""
     learns = system.evaluation.learns
     column = kept_by(options.keep, learner.measures if learns else {})
     listener: Callable[[VersionReport], None] = options.listener
     if options.progress:
-        show = while_played.enter_context(progress_of(options.title))
+        show = while_running.enter_context(progress_of(options.title))
         listener = _shown_and_heard(show, system.end, listener)
-    while_played.callback(rows.discard)
+    while_running.callback(rows.discard)
     every, keep = options.checkpoint_every, options.keep
     return RunWriter(rows, sim, learner, config, resumed, listener, every, keep, column, digest, origin)
 
@@ -258,7 +258,7 @@ class _Needs:
             _say(self._options, f"takes {needed.words}")
 
 
-def _how_played(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, Any]:
+def _how_run(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, Any]:
     """Entries of provenance.json about the clock and the rows."""
     return {
         "remark_on_times": remark_on_times(system),
@@ -294,16 +294,16 @@ def _begin_folder(
     folder: Path,
     config: dict[str, Any],
     origin: dict[str, Any],
-    while_played: ExitStack | None,
+    while_running: ExitStack | None,
     writer: RunWriter,
 ) -> None:
     """Make a run's folder, or note in it that its run is resumed, or that it starts again.
 
     Args:
-        while_played: Gets the lock of a new folder. None means that there is one.
+        while_running: Gets the lock of a new folder. None means that there is one.
     """
-    if while_played is not None:
+    if while_running is not None:
         create(folder, config, origin)
-        while_played.enter_context(alone_in(folder, "run"))
+        while_running.enter_context(alone_in(folder, "run"))
     elif not writer.is_replaying:  # else the writer adds a note, when it has come to the checkpoint
         write_json(folder / PROVENANCE, origin)  # nothing is left of earlier processes

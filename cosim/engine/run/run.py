@@ -116,8 +116,8 @@ def run(
         group_rows=group_rows,
         progress=progress,
     )
-    with ExitStack() as while_played:
-        prepared = prepare(system, network, options, while_played)
+    with ExitStack() as while_running:
+        prepared = prepare(system, network, options, while_running)
         if isinstance(prepared, Result):
             return attrs.evolve(prepared, pictures=pictures_of(system))
         say_once(prepared.remarks)
@@ -131,7 +131,7 @@ def _saved(prepared: PreparedRun) -> Result:
     saved = None
     try:
         with interrupts_kept(), rare_collections():
-            sim.run(_played(sim, prepared.system, cloud), prepared.system.num_clients)
+            sim.run(_until_over(sim, prepared.system, cloud), prepared.system.num_clients)
         resumed = prepared.resumed
         if resumed is not None and cloud.progress.version < resumed.version:
             raise other_rows(f"version {resumed.version}, and now ends with {cloud.progress.version}")
@@ -148,10 +148,10 @@ def _saved(prepared: PreparedRun) -> Result:
     return saved
 
 
-def _played(sim: Simulation, system: System, cloud: Cloud) -> Process:
+def _until_over(sim: Simulation, system: System, cloud: Cloud) -> Process:
     """The protocol, until the run is over."""
     protocol, latest_s = system.protocol, system.end.latest_s
-    process = process_of(protocol.play(sim, cloud), f"{type(protocol).__name__}.play")
+    process = process_of(protocol.run(sim, cloud), f"{type(protocol).__name__}.run")
     if latest_s is None:
         yield from process
     else:

@@ -87,12 +87,12 @@ class Cloud(Server):
         fleet: The clients of all cells.
         workload: Operations and bits of training and carrying a part of the model.
         own_models: What clients have in place of tensors of the global model.
-        resumed: The checkpoint from which the run goes on, up to which nothing is learned again. None
-            means that it begins at time 0.
+        resumed: The checkpoint from which the run is resumed; nothing before it is learned again. None means
+            a run from time 0.
         digest: Digest of the rows of the run, which its replay up to the checkpoint must repeat. None means
             that none is kept.
-        journal: Numbers that are read from weights on the way.
-        living: Models beside the global one that a node has started from or works on, by name.
+        journal: Numbers that events have read from weights.
+        living: Other models than the global one from which a node has started or on which it works, by name.
     """
 
     edges: tuple[EdgeServer, ...]
@@ -132,8 +132,8 @@ class Cloud(Server):
         model = self.initial_model(sim)
         while not self.is_over:
             start_s, number = sim.now_s, self.progress.num_global_rounds + 1
-            played = process_of(one_round(model, number), "the function of a global round")
-            model = self.close_round(sim, number, start_s, (yield from played))
+            process = process_of(one_round(model, number), "the function of a global round")
+            model = self.close_round(sim, number, start_s, (yield from process))
         return model
 
     def sent_down(self, model: PendingModel) -> PendingModel:

@@ -57,7 +57,7 @@ class EdgeServer(Server):
         rng = sim.stream(self.name, "participants")
         return present.some(rng.choice(num_present, size=num_participants, replace=False))
 
-    def play(
+    def run_round(
         self,
         sim: Simulation,
         clients: Clients,
@@ -69,7 +69,7 @@ class EdgeServer(Server):
         asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting, num_wanted=num_wanted)
         start_s, num_present, num, job = sim.now_s, len(self.clients.present), len(clients), work.job
         with sim.recorder.open_round(start_s):
-            past, updates = yield from self.rounds.play(sim, self, asked)
+            past, updates = yield from self.rounds.run_round(sim, self, asked)
         self.last_round = past
         sim.recorder.record(
             Round(

@@ -85,7 +85,7 @@ class Flights:
             while not trainee.is_there:
                 yield trainee.availability.change()  # type: ignore[union-attr]
             flight = queue.popleft()
-            flight.result = yield from outcome_of(trainee.play(self._sim, flight))
+            flight.result = yield from outcome_of(trainee.run(self._sim, flight))
             flight.arrival_s = self._sim.now_s
             if flight.result == Dropped(END_OF_RUN):
                 return

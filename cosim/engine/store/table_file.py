@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class TableFile:
-    """One table of a run that goes on.
+    """One table of a run, written while it goes on.
 
     Args:
         path: Its place.

@@ -1,4 +1,4 @@
-"""By events: links with uploads of their own."""
+"""By events: ways of links that make their own uploads."""
 
 from typing_extensions import override
 

@@ -1,4 +1,4 @@
-"""Of link: the way of a link, by its form."""
+"""Of link: the way that belongs to the form of a link."""
 
 from collections.abc import Mapping, Sequence
 

@@ -197,10 +197,10 @@ def _fails(network: nn.Module, x_BD: NDArray[Any]) -> Exception | None:
 
 
 def check_values(network: nn.Module, trained: Mapping[str, Any]) -> None:
-    """Refuse a network of which nothing can be trained, or nothing in float32.
+    """Refuse a network without parameters to train, or with some that are not float32.
 
     Args:
-        trained: The parameters that are, by name.
+        trained: The trained parameters by name.
 
     Raises:
         ConfigurationError: There is none, or one has another type.

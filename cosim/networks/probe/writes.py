@@ -1,7 +1,7 @@
-"""Writes: what the operations of a forward pass write into, whatever the values are.
+"""Writes: the tensors that operations of a forward pass write into, for any values.
 
 Scope and limitations: torch's operations. Rows of an `nn.Embedding` with `max_norm` that a pass looks up are
-written, too, and again to the same, so these do not count.
+written, too, with the same result each time, so they do not count.
 """
 
 from collections.abc import Iterator

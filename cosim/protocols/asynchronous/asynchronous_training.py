@@ -84,7 +84,7 @@ class AsynchronousTraining(CellTraining):
         self.protocol.training.check(cloud)
 
     @override
-    def play(
+    def run(
         self,
         sim: Simulation,
         cloud: Cloud,

@@ -72,7 +72,7 @@ class Asynchronous(Protocol, ABC):
         self.starts.check(len(self.training.of(cloud, cloud.edges, self.starts)))
 
     @override
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+    def run(self, sim: Simulation, cloud: Cloud) -> Process:
         trainees = self.training.of(cloud, cloud.edges, self.starts)
         server = cloud.asynchronous_server(sim, cloud.name, self, cloud.initial_model(sim), trainees)
         return (yield from server.serve(lambda: cloud.is_over, ends_anyway=cloud.end.latest_s is not None))

@@ -114,7 +114,7 @@ class Starts(Port, ABC):
         """Start jobs in place of trainees that have reported, which are idle again unless they have left."""
 
     def came(self, sim: Simulation, server: Starter, came: Sequence[str]) -> None:
-        """Start jobs when trainees that have come back are idle; by default none."""
+        """Start jobs when trainees have come back and are idle; by default none."""
 
     def called(self, sim: Simulation, server: Starter) -> None:
         """Answer a call of the rule's own process."""

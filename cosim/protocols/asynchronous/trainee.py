@@ -36,13 +36,13 @@ class Trainee:
 
     Attributes:
         edge: The edge server of its cell; itself, if it is one.
-        play: Does a job; returns an update or a model, as it reaches the server, or `Dropped`.
+        run: Does a job; returns an update or a model, as it reaches the server, or `Dropped`.
         availability: Its presence; None means that it is always there.
     """
 
     name: str
     edge: str
-    play: Callable[[Simulation, Flight], Process]
+    run: Callable[[Simulation, Flight], Process]
     availability: Availability | None = None
 
     @property

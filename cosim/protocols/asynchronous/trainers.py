@@ -101,7 +101,7 @@ class ClientTraining(Trainers):
             Trainee(
                 name=client.name,
                 edge=edge.name,
-                play=self._through(cloud, edge, client),
+                run=self._through(cloud, edge, client),
                 availability=client.availability,
             )
             for edge in edges
@@ -112,12 +112,12 @@ class ClientTraining(Trainers):
     def of_cell(
         self, cloud: Cloud, edge: EdgeServer, starts: Starts, global_round: Callable[[], int]
     ) -> Sequence[Trainee]:
-        def play(client: Client) -> Callable[[Simulation, Flight], Process]:
+        def run(client: Client) -> Callable[[Simulation, Flight], Process]:
             return lambda sim, flight: self._job(sim, cloud, edge, client, flight, global_round())
 
         clients = self._ready(edge, starts)
         return [
-            Trainee(name=one.name, edge=edge.name, play=play(one), availability=one.availability)
+            Trainee(name=one.name, edge=edge.name, run=run(one), availability=one.availability)
             for one in clients
         ]
 
@@ -135,14 +135,14 @@ class ClientTraining(Trainers):
         """Process of a job with a model from the cloud and an update to the cloud."""
         load = cloud.workload.of()
 
-        def play(sim: Simulation, flight: Flight) -> Process:
+        def run(sim: Simulation, flight: Flight) -> Process:
             yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.model.bits))
             update = yield from self._job(sim, cloud, edge, client, flight, NO_ROUND)
             if not isinstance(update, Dropped):
                 yield from _backhaul(sim, client, edge.backhaul.backhaul_s(load.upload.bits))
             return update
 
-        return play
+        return run
 
     def _job(
         self,
@@ -206,7 +206,7 @@ class WholeCells(Trainers):
 
     @override
     def of(self, cloud: Cloud, edges: Sequence[EdgeServer], starts: Starts) -> Sequence[Trainee]:
-        return [Trainee(name=edge.name, edge=edge.name, play=self._turn(cloud, edge)) for edge in edges]
+        return [Trainee(name=edge.name, edge=edge.name, run=self._turn(cloud, edge)) for edge in edges]
 
     def _turn(self, cloud: Cloud, edge: EdgeServer) -> Callable[[Simulation, Flight], Process]:
-        return lambda sim, flight: self.training.play(sim, cloud, edge, flight.model, None, flight.number + 1)
+        return lambda sim, flight: self.training.run(sim, cloud, edge, flight.model, None, flight.number + 1)

@@ -50,7 +50,7 @@ class Division(Machine):
             self._virtual_hz_s, self._ends, self._fades = 0.0, [], []
 
     @override
-    def play(
+    def advance(
         self,
         begins_s: Sequence[float],
         numbers: Sequence[int],

@@ -37,8 +37,8 @@ from cosim.training.port import LocalTraining
 from cosim.waiting.port import Waiting
 
 IN_EVERY_RUN: Mapping[type, tuple[str, ...]] = {
-    Protocol: ("play",),
-    CellTraining: ("play",),
+    Protocol: ("run",),
+    CellTraining: ("run",),
     Asynchronous: ("moved", "is_due"),
     Starts: ("begin", "replace"),
     Staleness: ("weight",),

@@ -63,7 +63,7 @@ def _names(classes: Iterable[type]) -> dict[str, bool]:
 
 
 def _one_edit(one: str, other: str) -> bool:
-    """True if one letter added, removed, changed or swapped with the next makes one name of the other."""
+    """True if the names differ by one letter added, removed, changed or swapped with the next."""
     if min(len(one), len(other)) < SHORTEST or abs(len(one) - len(other)) > 1:
         return False
     start = 0

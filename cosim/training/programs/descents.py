@@ -89,14 +89,14 @@ class MomentumStep(Step):
 
 
 class AdamStep(Step):
-    """Step along the mean gradient over the root of the mean squared gradient, as torch.optim.Adam.
+    """Step along the mean gradient divided by the root of the mean squared gradient, as torch.optim.Adam.
 
     Clients that continue with their own moments may have taken different numbers of steps.
 
     Args:
         rate: Step size.
-        beta1: Factor of the first moment before.
-        beta2: Factor of the second.
+        beta1: Decay of the first moment.
+        beta2: Decay of the second moment.
         epsilon: Number added to the root.
         decay: Weight decay, part of the gradient.
     """

@@ -81,16 +81,16 @@ def main(arguments: list[str]) -> int:
     options, system = parse_with_system(
         Options(), system, f"cosim study {target}", arguments, __doc__, FOR_SCENARIOS
     )
-    from scenarios.command_line.study.playing import play  # not before it is needed
+    from scenarios.command_line.study.running import run_and_show  # not before it is needed
 
-    return play(scenario.name, system, options, title=scenario.title(system), to_go_on=to_go_on)
+    return run_and_show(scenario.name, system, options, title=scenario.title(system), to_go_on=to_go_on)
 
 
 def grid(over: Sequence[str]) -> dict[str, list[Any]]:
     """Fields and values of the options.
 
     Raises:
-        ConfigurationError: One without a field or values, or a field given twice.
+        ConfigurationError: An option lacks a field or values, or a field is given twice.
     """
     found: dict[str, list[Any]] = {}
     for option in over:

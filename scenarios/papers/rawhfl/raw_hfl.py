@@ -154,7 +154,7 @@ class RawHfl(Protocol):
             )
 
     @override
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+    def run(self, sim: Simulation, cloud: Cloud) -> Process:
         planner = Planner(sim, cloud, self.terms)
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud, planner))
 
@@ -184,7 +184,7 @@ class RawHfl(Protocol):
             clients = edge.clients.these([share.client for share in shares])
             work, each = self.work(cloud, edge, shares, model, load, job), self.each(shares, load)
             num_wanted = planner.num_wanted(edge)
-            past, updates = yield from edge.play(sim, clients, work, each, self.waiting, num_wanted)
+            past, updates = yield from edge.run_round(sim, clients, work, each, self.waiting, num_wanted)
             coefficients = []
             for share, counts in zip(shares, past.arrived.tolist(), strict=True):
                 if counts:

@@ -90,7 +90,7 @@ class Vfl(Protocol):
         return attrs.evolve(cloud.workload.of_clients_part(0), download=payload, upload=payload)
 
     @override
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+    def run(self, sim: Simulation, cloud: Cloud) -> Process:
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
@@ -108,7 +108,7 @@ class Vfl(Protocol):
                 download=load.download,
                 payload=load.upload,
             )
-            _, updates = yield from server.play(sim, clients, work, {}, self.waiting)
+            _, updates = yield from server.run_round(sim, clients, work, {}, self.waiting)
             if updates:
                 num_steps, moved = num_steps + 1, mean(updates, weights=[1.0])
         return moved

@@ -109,7 +109,7 @@ class Vhfl(Protocol):
         return [cloud.workload.of_clients_part(0)]
 
     @override
-    def play(self, sim: Simulation, cloud: Cloud) -> Process:
+    def run(self, sim: Simulation, cloud: Cloud) -> Process:
         return cloud.global_rounds(sim, partial(self.global_round, sim, cloud))
 
     def global_round(self, sim: Simulation, cloud: Cloud, model: PendingModel, number: int) -> Process:
@@ -120,7 +120,7 @@ class Vhfl(Protocol):
         num_wanted = len(server.clients) if self.num_senders is None else self.num_senders
         job = Job.of_round(number, 0, 1)
         work, each = self.work(cloud, server, senders, model, job), self.each(cloud, senders)
-        _, updates = yield from server.play(sim, senders, work, each, self.waiting, num_wanted)
+        _, updates = yield from server.run_round(sim, senders, work, each, self.waiting, num_wanted)
         return self.moved(model, updates)
 
     def moved(self, model: PendingModel, updates: Sequence[PendingUpdate]) -> PendingModel:

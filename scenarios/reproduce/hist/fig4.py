@@ -11,7 +11,7 @@ import numpy as np
 
 import cosim
 from scenarios.reproduce.claims import Claim, Quantity
-from scenarios.reproduce.figures import Runs, every_run, play_all
+from scenarios.reproduce.figures import Runs, every_run, run_all
 from scenarios.reproduce.hist.figures import (
     SPLITS,
     Options,
@@ -49,7 +49,7 @@ def systems(options: Options) -> dict[str, cosim.System]:
 def main(options: Options) -> int:
     """Run, draw, compare."""
     cells, splits = numbers_of_cells(options), options.splits
-    runs = play_all(FIGURE, systems(options), options)
+    runs = run_all(FIGURE, systems(options), options)
     claims = [claim for split in splits for claim in _claims(of_split(runs, split), cells, split)]
     picture = drawn(runs, splits, uploads, "upload per client (whole models)", "")
     return tell(FIGURE, options, claims, table_of(runs), picture, every_run(runs))

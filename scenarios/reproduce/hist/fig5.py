@@ -9,7 +9,7 @@ upload changes with N. Where N is one of Fig. 4's, the runs are its own.
 import pandas as pd
 
 from scenarios.reproduce.claims import Claim, sooner
-from scenarios.reproduce.figures import every_run, play_all, to_target
+from scenarios.reproduce.figures import every_run, run_all, to_target
 from scenarios.reproduce.hist import fig4
 from scenarios.reproduce.hist.figures import SPLITS, Options, hist_and_hfedavg
 from scenarios.reproduce.hist.upload_costs import (
@@ -46,7 +46,7 @@ def main(options: Options) -> int:
         label: of_fig4.get(label) or to_target(system, target)
         for label, system in hist_and_hfedavg(options, cells, splits, fig4.rounds(options)).items()
     }
-    runs = play_all(FOLDER, systems, options)
+    runs = run_all(FOLDER, systems, options)
     costs = costs_of(runs, target)
     table = table_of(costs, target, options)
     picture = drawn(costs, cells, splits, target)

@@ -23,7 +23,7 @@ import cosim
 from analysis.intervals.statistics import difference
 from analysis.plots import COLOURS
 from scenarios.reproduce.claims import Claim, Floats, Quantity, interval_of
-from scenarios.reproduce.figures import every_run, play_all
+from scenarios.reproduce.figures import every_run, run_all
 from scenarios.reproduce.hist import figures
 from scenarios.reproduce.hist.fig5 import DEGRADES
 from scenarios.reproduce.hist.figures import SPLITS, hist_system
@@ -82,7 +82,7 @@ def main(options: Options) -> int:
         for network in options.networks
         for n in DEGRADES[split]
     }
-    runs = play_all(FIGURE, systems, options)
+    runs = run_all(FIGURE, systems, options)
     table = figures.table_of(runs)
     return tell(FIGURE, options, claims_in(table, options), table, drawn(table, options), every_run(runs))
 

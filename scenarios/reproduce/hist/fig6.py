@@ -4,7 +4,7 @@ cosim reproduce hist-fig6 --quick
 """
 
 from scenarios.reproduce.claims import Claim, Quantity, rising
-from scenarios.reproduce.figures import Runs, every_run, play_all
+from scenarios.reproduce.figures import Runs, every_run, run_all
 from scenarios.reproduce.hist.figures import (
     MEAN,
     SPLITS,
@@ -43,7 +43,7 @@ def main(options: Options) -> int:
         for split in splits
         for num_edge_rounds, num_local_steps in settings
     }
-    runs = play_all(FIGURE, systems, options)
+    runs = run_all(FIGURE, systems, options)
     claims = [claim for split in splits for claim in _claims(runs, split)]
     picture = drawn(runs, splits, global_rounds, "global rounds", "N = 3, ")
     return tell(FIGURE, options, claims, table_of(runs), picture, every_run(runs))

@@ -4,7 +4,7 @@ cosim reproduce hist-fig7 --quick
 """
 
 from scenarios.reproduce.claims import Claim, Floats, Quantity, rising
-from scenarios.reproduce.figures import Runs, every_run, play_all
+from scenarios.reproduce.figures import Runs, every_run, run_all
 from scenarios.reproduce.hist.figures import (
     MEAN,
     SPLITS,
@@ -39,7 +39,7 @@ def main(options: Options) -> int:
         for split in splits
         for number in participants
     }
-    runs = play_all(FIGURE, systems, options)
+    runs = run_all(FIGURE, systems, options)
     claims = [_claim(runs, split) for split in splits]
     if len(splits) > 1:
         differing, alike = (_gain(runs, split) for split in splits)

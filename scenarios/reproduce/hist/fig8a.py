@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from analysis.plots import curves
 from scenarios.reproduce.claims import Claim, Floats, Quantity
-from scenarios.reproduce.hist.fig8b import FOLDER, STEPS, label, play
+from scenarios.reproduce.hist.fig8b import FOLDER, STEPS, label, run_curves
 from scenarios.reproduce.hist.time_figures import EQUAL, OPTIMAL, Options, points_of, table_of
 from scenarios.reproduce.shown import tell
 
@@ -32,7 +32,7 @@ def accuracies(tables: Sequence[pd.DataFrame]) -> Floats:
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    tables, runs = play(options)
+    tables, runs = run_curves(options)
     how, least = ("at most slightly", -math.inf) if options.quick else ("slightly", 0.0)
     claims = [
         Claim(

@@ -18,9 +18,9 @@ from scenarios.reproduce.hist.time_figures import (
     OPTIMAL,
     Options,
     Tables,
-    play_tables,
     points_of,
     round_durations_s,
+    run_tables,
     system,
     table_of,
     times_to,
@@ -41,9 +41,9 @@ def label(sizes: cosim.protocols.SubmodelSizes, num_steps: int) -> str:
     return f"{'w' if sizes == OPTIMAL else 'w/o'} optimised sizes, H={num_steps}"
 
 
-def play(options: Options) -> tuple[Tables, list[cosim.Result]]:
+def run_curves(options: Options) -> tuple[Tables, list[cosim.Result]]:
     """HIST with both kinds of sizes, for each H."""
-    return play_tables(
+    return run_tables(
         FOLDER,
         {
             label(sizes, num_steps): system(
@@ -85,7 +85,7 @@ def shorter(num_cells: int, num_steps: int, options: Options) -> Claim:
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    (tables, runs), target = play(options), options.accuracy(0.65)
+    (tables, runs), target = run_curves(options), options.accuracy(0.65)
     claims = [shorter(4, num_steps, options) for num_steps in STEPS]
     for num_steps in STEPS:
         equal, optimal = (times_to(tables[label(sizes, num_steps)], target) for sizes in SIZES)

@@ -25,7 +25,7 @@ from scenarios.reproduce.hist.time_figures import (
     OMA_HIST,
     OPTIMAL,
     Options,
-    play_tables,
+    run_tables,
     system,
     table_of_times,
     times_to,
@@ -47,7 +47,7 @@ def main(options: Options) -> int:
     """Run, draw, compare."""
     cells = (4,) if options.quick else (2, 4, 6, 8)
     target = options.accuracy(0.65)
-    tables, runs = play_tables(
+    tables, runs = run_tables(
         FIGURE,
         {
             f"{name}, N={num_cells}": to_target(

@@ -26,8 +26,8 @@ from scenarios.reproduce.hist.time_figures import (
     OMA_HIST,
     GreyLevels,
     at_snr,
-    play_tables,
     points_of,
+    run_tables,
     system,
     table_of,
 )
@@ -76,8 +76,8 @@ def main(options: Options) -> int:
         )
         for algorithm, snr_db in shown.values()
     }
-    played, runs = play_tables(FOLDER, systems, options)
-    tables = {curve: played[at_snr(*design) + name] for curve, design in shown.items()}
+    of_label, runs = run_tables(FOLDER, systems, options)
+    tables = {curve: of_label[at_snr(*design) + name] for curve, design in shown.items()}
     accuracy = {
         key: 100.0 * np.array([evaluations["accuracy"].iloc[-LAST:].mean() for evaluations in of_seeds])
         for key, of_seeds in tables.items()

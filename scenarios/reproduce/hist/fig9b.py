@@ -41,7 +41,7 @@ from scenarios.reproduce.hist.time_figures import (
     at_snr,
     draw_times,
     drawn_as,
-    play_tables,
+    run_tables,
     system,
     table_of_times,
     times_in,
@@ -110,8 +110,8 @@ def main(options: Options) -> int:
         for name in options.algorithms
         for snr_db in (levels_db if name in OVER_THE_AIR else (20,))
     }
-    played, runs = play_tables(FOLDER, {label + name_of_scale: own for label, own in asked.items()}, options)
-    tables = {label: played[label + name_of_scale] for label in asked}
+    of_label, runs = run_tables(FOLDER, {label + name_of_scale: own for label, own in asked.items()}, options)
+    tables = {label: of_label[label + name_of_scale] for label in asked}
     for name in (own for own in (OMA_HFEDAVG, OMA_HIST) if own in options.algorithms):
         learned = tables[at_snr(name, 20)]
         for snr_db in levels_db:
@@ -233,5 +233,5 @@ def comes_there(highest: Mapping[str, Floats], snr_db: int, target: float, num_r
 
 
 def highest_of(tables: Sequence[pd.DataFrame]) -> Floats:
-    """The highest accuracy that two evaluations in a row have held, shape (seeds,)."""
+    """The highest accuracy held by two consecutive evaluations, shape (seeds,)."""
     return np.array([of_seed["accuracy"].rolling(HELD).min().max() for of_seed in tables])

@@ -4,7 +4,7 @@ H = 40, E = 5; processors and SNR as in Fig. 8: the first half of the cells is s
 sizes; grey levels in [0, 1] as in Fig. 9a. Beside the time to 80 % stands what the paper explains it by: how
 long a client sends, for each parameter of its upload. The full form takes 2 cores an estimated four
 hours; --num-clients-per-cell learns with some n_j and only clocks the others, and what it cannot tell stands
-there as not played. The quick form learns with 15, to 50 %.
+there as not run. The quick form learns with 15, to 50 %.
 
     cosim reproduce hist-fig9c --quick
     cosim reproduce hist-fig9c --num-clients-per-cell 10 15 20
@@ -32,7 +32,7 @@ from scenarios.reproduce.hist.time_figures import (
     OPTIMAL,
     draw_times,
     drawn_as,
-    play_tables,
+    run_tables,
     system,
     table_of_times,
     times_in,
@@ -97,7 +97,7 @@ def main(options: Options) -> int:
             grey_levels="positive",
         )
 
-    tables, runs = play_tables(
+    tables, runs = run_tables(
         FOLDER,
         {
             f"{name}, n_j={per_cell}": to_target(
@@ -160,11 +160,11 @@ def claims_in(table: pd.DataFrame, options: Options) -> list[Claim]:
         if set(clients) <= set(learned):
             claims.append(trend(times, name, words, clients))
         elif not options.quick:
-            claims.append(not_played(f"{name}: {words}"))
+            claims.append(not_run(f"{name}: {words}"))
     if learned == CLIENTS:
         claims.append(fluctuation(times))
     elif not options.quick:
-        claims.append(not_played(SLIGHTER))
+        claims.append(not_run(SLIGHTER))
     sent_ns = table.groupby("curve")["sending_ns_per_parameter"]
     for name in ALGORITHMS:
         own_ns = {n: sent_ns.get_group(f"{name}, n_j={n}").to_numpy() for n in CLIENTS}
@@ -172,7 +172,7 @@ def claims_in(table: pd.DataFrame, options: Options) -> list[Claim]:
     return claims
 
 
-def not_played(paper: str) -> Claim:
+def not_run(paper: str) -> Claim:
     """Claim that wants more numbers of clients."""
     return Claim(paper=paper, command=f"cosim reproduce {FIGURE}", core_hours=FULL_CORE_HOURS)
 
@@ -232,10 +232,10 @@ def upload_claim(name: str, sending_ns: Mapping[int, Floats]) -> Claim:
 
 def sending_of_clients_s(system: cosim.System) -> float:
     """Mean time that a client sends for each parameter of its upload."""
-    played = timing_only(system)
-    spans = played.spans[played.spans["activity"] == "send"]
+    timed = timing_only(system)
+    spans = timed.spans[timed.spans["activity"] == "send"]
     spans = spans[spans["node"].str.startswith("client")]
-    bits = played.uploads["payload_bits"].sum()
+    bits = timed.uploads["payload_bits"].sum()
     return float((spans["end_s"] - spans["start_s"]).sum() / (bits / system.codec.bits(1)))
 
 

@@ -3,7 +3,7 @@
 The network is the one without padding, whose ten uploads are the table's 1.69 MB. 60 clients (Section VI-A;
 the authors' public code shows 40) train 2 local epochs of batches of 50, so 40 steps, with the code's rate
 0.01; E = 5 as in Section VI-B. The default is what 2 cores run within hours, N = 4 to 70 %, beside which the
-rest stands as not played; --paper-scale is the whole table, in days. The quick form is the fully non-i.i.d.
+rest stands as not run; --paper-scale is the whole table, in days. The quick form is the fully non-i.i.d.
 split with N = 4, with 12 clients, 20 steps of rate 0.1 and 60 %.
 
     cosim reproduce hist-table1 --quick
@@ -19,7 +19,7 @@ import models
 from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.hist.figures import SPLITS, Options
 from scenarios.reproduce.hist.table_entries import PaperTable, grid_claim, label, usual_claims
-from scenarios.reproduce.hist.tables import Setting, entries_of, play, upload_bits
+from scenarios.reproduce.hist.tables import Setting, entries_of, run_table, upload_bits
 
 __all__ = ["Options", "main"]
 
@@ -85,4 +85,4 @@ def claims_in(frame: pd.DataFrame, options: Options) -> list[Claim]:
 
 def main(options: Options) -> int:
     """Run, print, compare."""
-    return play(TABLE, setting(options), options, claims_in)
+    return run_table(TABLE, setting(options), options, claims_in)

@@ -20,7 +20,7 @@ from models.resnet import ResNet18
 from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.figures import Options
 from scenarios.reproduce.hist.table_entries import PaperTable, grid_claim, no_multiples, usual_claims
-from scenarios.reproduce.hist.tables import Setting, entries_of, play, upload_bits
+from scenarios.reproduce.hist.tables import Setting, entries_of, run_table, upload_bits
 
 __all__ = ["Options", "main"]
 
@@ -101,4 +101,4 @@ def claims_in(frame: pd.DataFrame, options: Options) -> list[Claim]:
 
 def main(options: Options) -> int:
     """Run, print, compare."""
-    return play(TABLE, setting(options), options, claims_in)
+    return run_table(TABLE, setting(options), options, claims_in)

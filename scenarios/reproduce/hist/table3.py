@@ -19,7 +19,7 @@ from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.figures import Options
 from scenarios.reproduce.hist import stand_in_texts
 from scenarios.reproduce.hist.table_entries import PaperTable, grid_claim, usual_claims
-from scenarios.reproduce.hist.tables import Setting, entries_of, play
+from scenarios.reproduce.hist.tables import Setting, entries_of, run_table
 
 __all__ = ["Options", "main"]
 
@@ -72,8 +72,8 @@ def claims_in(frame: pd.DataFrame, options: Options) -> list[Claim]:
 def main(options: Options) -> int:
     """Run, print, compare."""
     if not options.quick:
-        return play(TABLE, setting(options), options, claims_in)
+        return run_table(TABLE, setting(options), options, claims_in)
     folder = made(options.folder(TABLE.name)) / "stand-in"
     stand_in_texts.write(folder)
     os.environ["COSIM_GPT2"] = str(folder / "gpt2")
-    return play(TABLE, setting(options), cosim.evolve(options, data_dir=folder), claims_in)
+    return run_table(TABLE, setting(options), cosim.evolve(options, data_dir=folder), claims_in)

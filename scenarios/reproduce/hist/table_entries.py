@@ -61,7 +61,7 @@ class Entry:
 
     Attributes:
         accuracy: To be reached.
-        is_replaced: True if something stands in for the paper's setting.
+        is_replaced: True if data or network replace the paper's.
         rows: Of the whole table.
     """
 
@@ -89,7 +89,7 @@ class Entry:
         return Reached(own[f"upload_{unit}"].to_numpy(), own[f"lasted_upload_{unit}"].to_numpy())
 
     def paper(self, name: str) -> float | None:
-        """The paper's number; None where something stands in for its setting."""
+        """The paper's number; None if its setting is replaced."""
         if self.is_replaced:
             return None
         return self.table.paper(self.accuracy, self.split, self.num_cells, name)

@@ -14,7 +14,7 @@ from analysis.plots import bars
 from cosim.values.submodels import NetworkShape
 from scenarios.command_line.console import console
 from scenarios.reproduce.claims import Claim, reached
-from scenarios.reproduce.figures import Options, Runs, every_run, play_all, to_target
+from scenarios.reproduce.figures import Options, Runs, every_run, run_all, to_target
 from scenarios.reproduce.hist.figures import DEALT, SPLITS
 from scenarios.reproduce.hist.table_entries import Entry, PaperTable, label
 from scenarios.reproduce.hist.upload_costs import NAMES
@@ -44,7 +44,7 @@ class Setting:
     replaced: str = ""
 
 
-def play(
+def run_table(
     table: PaperTable,
     setting: Setting,
     options: Asked,
@@ -63,7 +63,7 @@ def play(
         for num_cells in setting.cells
         for name in NAMES
     }
-    runs = play_all(table.name, systems, options)
+    runs = run_all(table.name, systems, options)
     frame = rows_of(table, setting, runs, options.every_seed)
     entries = entries_of(table, setting, frame)
     console.print(shown(table, entries, len(options.every_seed)))

@@ -18,7 +18,7 @@ from analysis.intervals.curves import mean_curve
 from analysis.plots import style
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Floats, Reached, interval_of, reached
-from scenarios.reproduce.figures import every_run, num_rounds, play_all
+from scenarios.reproduce.figures import every_run, num_rounds, run_all
 
 GreyLevels = Literal["symmetric", "positive"]
 EQUAL, OPTIMAL = cosim.protocols.EqualSizes(), cosim.protocols.LatencyOptimal()
@@ -107,12 +107,12 @@ Tables = dict[str, list[pd.DataFrame]]
 """Evaluations by design, one table for each seed."""
 
 
-def play_tables(
+def run_tables(
     folder: str, systems: Mapping[str, cosim.System], options: Options
 ) -> tuple[Tables, list[cosim.Result]]:
     """Evaluations of every design with every seed, and the runs that they are of."""
     labels = {label: f"{label}, {lasting(system)}" for label, system in systems.items()}
-    runs = play_all(folder, {labels[label]: system for label, system in systems.items()}, options)
+    runs = run_all(folder, {labels[label]: system for label, system in systems.items()}, options)
     tables = {label: [run.evaluations for run in runs[labels[label]]] for label in systems}
     return tables, every_run(runs)
 
@@ -203,7 +203,7 @@ def points_of(tables: Tables, x: str) -> pd.DataFrame:
 
 
 def draw_times(axes: Axes, x: Sequence[float], times: Mapping[str, Sequence[Floats]], y_label: str) -> None:
-    """Geometric means with their intervals, on a logarithmic scale; what a seed did not reach is left out.
+    """Geometric means with their intervals, on a logarithmic scale; targets that a seed missed are left out.
 
     Args:
         times: Line -> for each x the times with each seed, infinite where it missed.

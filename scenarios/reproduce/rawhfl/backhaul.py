@@ -19,7 +19,7 @@ from typing_extensions import override
 import cosim
 from analysis.plots import COLOURS
 from scenarios.reproduce.claims import Claim, Floats, Quantity
-from scenarios.reproduce.figures import Runs, every_run, play_all
+from scenarios.reproduce.figures import Runs, every_run, run_all
 from scenarios.reproduce.rawhfl import figures
 from scenarios.reproduce.rawhfl.figures import FOLDER, system_of, write
 
@@ -56,7 +56,7 @@ class Options(figures.Options):
 
 def main(options: Options) -> int:
     """Run, draw, compare."""
-    of = played((SINGLE, *HIERARCHICAL), options)
+    of = runs_of((SINGLE, *HIERARCHICAL), options)
     table = pd.DataFrame(
         {
             "algorithm": name,
@@ -71,10 +71,10 @@ def main(options: Options) -> int:
     return write(FIGURE, options, table, drawn(table), claims(of_seeds), every_run(of))
 
 
-def played(algorithms: Iterable[str], options: figures.Options) -> Runs:
+def runs_of(algorithms: Iterable[str], options: figures.Options) -> Runs:
     """Algorithms with a backhaul of a finite rate, timing only; results by algorithm, one for each seed."""
     labels = {name: f"{name}, K={options.rounds}, {options.reading}, over a backhaul" for name in algorithms}
-    runs = play_all(FOLDER, {label: over_backhaul(name, options) for name, label in labels.items()}, options)
+    runs = run_all(FOLDER, {label: over_backhaul(name, options) for name, label in labels.items()}, options)
     return {name: runs[label] for name, label in labels.items()}
 
 

@@ -50,14 +50,14 @@ MOVED: Mapping[Name, tuple[str, ...]] = {
     "tables": (*FITTED, *FOLLOWING, "FedAvg-UB", "H-FedAvg-M1"),
     "no-gain": (*FITTED, "RawHFL, Z=4"),
     "planned-power": ("RawHFL, Z=4",),
-    "equal-start": ("RawHFL, Z=4",),
+    "equal-shares": ("RawHFL, Z=4",),
     "common-steps": ("H-FedAvg-M2",),
     "printed": (*FITTED, "RawHFL, Z=4"),
 }
 """Reading -> algorithms that are run; of a reading without one part, the ones that it moves."""
 OFF: Mapping[Name, str] = {
     "planned-power": "RawHFL, Z=4",
-    "equal-start": "RawHFL, Z=4",
+    "equal-shares": "RawHFL, Z=4",
     "common-steps": "H-FedAvg-M2",
 }
 """Reading -> algorithm whose energy speaks against it; what other gains of a link do is in the sweep."""
@@ -93,9 +93,9 @@ def main(options: Options) -> int:
         for (reading, name), of_seeds in energies_j.items()
         for seed, energy_j in zip(options.every_seed, of_seeds, strict=True)
     )
-    played = every_run({name: own.all for name, own in runs.items()})
+    every = every_run({name: own.all for name, own in runs.items()})
     table = pd.concat([found, sweep.assign(reading="swept")])
-    return tell(FIGURE, options, claims(energies_j), table, drawn(found, sweep), played, folder=FOLDER)
+    return tell(FIGURE, options, claims(energies_j), table, drawn(found, sweep), every, folder=FOLDER)
 
 
 def claims(energies_j: Mapping[tuple[str, str], Floats]) -> list[Claim]:

@@ -27,7 +27,7 @@ from scenarios import rawhfl
 from scenarios.papers.rawhfl import RawHfl, VideoRequests
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
-from scenarios.reproduce.figures import every_run, num_rounds, play_all
+from scenarios.reproduce.figures import every_run, num_rounds, run_all
 from scenarios.reproduce.rawhfl.readings import READINGS, Name
 from scenarios.reproduce.shown import tell
 
@@ -120,8 +120,8 @@ class Runs:
         systems = {
             label: system_of(name, options, options.seed, v, learns=learns) for name, label in labels.items()
         }
-        played = play_all(FOLDER, systems, options)
-        self.of = {name: played[label] for name, label in labels.items()}
+        of_label = run_all(FOLDER, systems, options)
+        self.of = {name: of_label[label] for name, label in labels.items()}
 
     @property
     def all(self) -> list[cosim.Result]:

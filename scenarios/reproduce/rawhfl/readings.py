@@ -1,9 +1,10 @@
 """Readings of the RawHFL paper: its algorithms as its text has them, and as the energies of its tables do.
 
-The paper leaves open what a link gains and loses beside its path, where Algorithm 2 starts, and how the
-baselines clock and send. `TABLES` is the reading by which its energies come out. It contradicts the text in
-two places: powers are not planned, and clients of H-FedAvg-M2 do as many steps as each can. `PRINTED` keeps
-to the text. `cosim reproduce rawhfl-energies` holds both, and each difference alone, against the tables.
+The paper leaves open what a link gains and loses beside its path, with which selection Algorithm 2 starts,
+and how the baselines clock and send. `TABLES` is the reading by which its energies come out. It contradicts
+the text in two places: powers are not planned, and clients of H-FedAvg-M2 do as many steps as each can.
+`PRINTED` keeps to the text. `cosim reproduce rawhfl-energies` holds both, and each difference alone, against
+the tables.
 """
 
 from collections.abc import Callable
@@ -16,9 +17,9 @@ from scenarios.papers.rawhfl import (
     Algorithm2,
     CommonSteps,
     EqualShares,
+    InitialSelection,
     RandomSelection,
     ResourceAware,
-    Start,
     Unconstrained,
 )
 
@@ -70,14 +71,14 @@ class Reading:
         antenna_gain_db: Gains of the antennas of both ends together.
         noise_figure_db: Noise figure of the edge server.
         plans_power: True if transmit powers are planned; otherwise all send at their highest.
-        start: Selection from which Algorithm 2 begins.
+        initial_selection: Selection in the initial point of Algorithm 2.
         own_steps: True if each client of H-FedAvg-M2 does the most steps that it can itself.
     """
 
     antenna_gain_db: float = 0.0
     noise_figure_db: float = 0.0
     plans_power: bool = True
-    start: Start = attrs.field(factory=EqualShares)
+    initial_selection: InitialSelection = attrs.field(factory=EqualShares)
     own_steps: bool = False
 
     @property
@@ -88,7 +89,10 @@ class Reading:
     @property
     def algorithms(self) -> dict[str, Change]:
         """The paper's algorithms; RawHFL plans by Algorithm 2 as in the paper, "exact" by the optimum."""
-        solver, optimum = Algorithm2(start=self.start), ResourceAware(plans_power=self.plans_power)
+        solver, optimum = (
+            Algorithm2(initial_selection=self.initial_selection),
+            ResourceAware(plans_power=self.plans_power),
+        )
         floored = cosim.evolve(optimum, lowest_power_dbm=0.0 if self.plans_power else None)
         found = {
             **{f"RawHFL, Z={z}": planned_by(cosim.evolve(optimum, solver=solver), z) for z in (2, 4, 6)},
@@ -120,7 +124,7 @@ TABLES = Reading(
     antenna_gain_db=8.0,  # an element of TR 38.901, Table 7.3-1
     noise_figure_db=5.0,
     plans_power=False,
-    start=RandomSelection(),
+    initial_selection=RandomSelection(),
     own_steps=True,
 )
 """The reading by which the energies of Tables II to IV come out: `rawhfl-energies`."""
@@ -129,8 +133,8 @@ READINGS = {
     "printed": PRINTED,
     "no-gain": attrs.evolve(TABLES, antenna_gain_db=0.0, noise_figure_db=0.0),
     "planned-power": attrs.evolve(TABLES, plans_power=True),
-    "equal-start": attrs.evolve(TABLES, start=EqualShares()),
+    "equal-shares": attrs.evolve(TABLES, initial_selection=EqualShares()),
     "common-steps": attrs.evolve(TABLES, own_steps=False),
 }
 """By name; the last four are the reading of the tables without one of its parts."""
-Name = Literal["tables", "printed", "no-gain", "planned-power", "equal-start", "common-steps"]
+Name = Literal["tables", "printed", "no-gain", "planned-power", "equal-shares", "common-steps"]

@@ -30,7 +30,7 @@ from scenarios import rawhfl
 from scenarios.papers.rawhfl import RawHfl, Unconstrained
 from scenarios.reproduce import figures
 from scenarios.reproduce.claims import Claim, Floats, Quantity
-from scenarios.reproduce.figures import every_run, play_all
+from scenarios.reproduce.figures import every_run, run_all
 from scenarios.reproduce.shown import tell
 
 __all__ = ["Options", "main"]
@@ -155,7 +155,7 @@ FEWER_STEPS = [Design(side, NUM_STEPS // side**2) for side in SIDES]
 def main(options: Options) -> int:
     """Run, draw, compare."""
     designs = {design.words: design for design in (*AS_MANY_STEPS, *FEWER_STEPS[1:])}
-    of = play_all(FIGURE, {words: design.system for words, design in designs.items()}, options)
+    of = run_all(FIGURE, {words: design.system for words, design in designs.items()}, options)
     table = pd.DataFrame(
         {
             "num_clients": designs[words].side ** 2,
@@ -234,7 +234,7 @@ def near(design: Design, ratio: Floats, asked: float) -> Quantity:
 
 
 def dominating(design: Design, gap: float) -> float:
-    """Eq. 27 for a start, at the learning rate that was used."""
+    """Eq. 27 for an initial model, at the learning rate that was used."""
     return attrs.evolve(design.bound(gap), learning_rate=design.learning_rate).dominating
 
 

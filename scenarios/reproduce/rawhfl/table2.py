@@ -25,4 +25,4 @@ PAPER = {
 
 def main(options: Options) -> int:
     """Run, print, compare."""
-    return tables.play("rawhfl-table2", options, (0.3,), PAPER)
+    return tables.run_table("rawhfl-table2", options, (0.3,), PAPER)

@@ -25,4 +25,4 @@ PAPER = {
 
 def main(options: Options) -> int:
     """Run, print, compare."""
-    return tables.play("rawhfl-table3", options, (0.7,), PAPER)
+    return tables.run_table("rawhfl-table3", options, (0.7,), PAPER)

@@ -25,4 +25,4 @@ PAPER = {
 
 def main(options: Options) -> int:
     """Run, print, compare."""
-    return tables.play("rawhfl-table4", options, (0.1, 0.8), PAPER)
+    return tables.run_table("rawhfl-table4", options, (0.1, 0.8), PAPER)

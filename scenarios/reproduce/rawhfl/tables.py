@@ -54,7 +54,7 @@ BACKHAUL_ROUNDS = 2
 """Global rounds of which the backhaul is measured, as all are alike."""
 
 
-def play(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, float]) -> int:
+def run_table(figure: str, options: Options, v: tuple[float, ...], paper: dict[str, float]) -> int:
     """Run, print the table beside the paper's, compare.
 
     Args:
@@ -106,7 +106,7 @@ def completed(table: pd.DataFrame, options: Options) -> pd.DataFrame:
     bits = pd.Series(
         {
             (name, seed): backhaul.backhaul_bits(result)
-            for name, results in backhaul.played(names, short).items()
+            for name, results in backhaul.runs_of(names, short).items()
             for seed, result in zip(options.every_seed, results, strict=True)
         }
     )

@@ -9,7 +9,7 @@ cosim reproduce vhfl-fig4 --quick
 import numpy as np
 
 from scenarios.reproduce.claims import Claim, Quantity
-from scenarios.reproduce.figures import play_all
+from scenarios.reproduce.figures import run_all
 from scenarios.reproduce.vhfl.figures import (
     Options,
     cloud_system,
@@ -33,7 +33,7 @@ def main(options: Options) -> int:
     cloud = cloud_system(options.seed, num_rounds)
     systems = {WITH: cloud, WITHOUT: without_global_features(cloud)}
     systems[VERTICAL] = vertical_system(options.seed, num_rounds)
-    runs = play_all(FIGURE, systems, options)
+    runs = run_all(FIGURE, systems, options)
 
     def ratio(measure: str, least: float) -> Quantity:
         values = np.log(last(runs, WITHOUT, measure) / last(runs, WITH, measure))

@@ -8,7 +8,7 @@ cosim reproduce vhfl-fig5 --quick
 import numpy as np
 
 from scenarios.reproduce.claims import Claim, Floats, Quantity, Reached, reached
-from scenarios.reproduce.figures import Runs, play_all
+from scenarios.reproduce.figures import Runs, run_all
 from scenarios.reproduce.vhfl.figures import (
     MEASURES,
     Options,
@@ -35,7 +35,7 @@ def main(options: Options) -> int:
     """Run, draw, compare."""
     num_rounds = 40 if options.quick else 150
     systems = {name: make(options.seed, num_rounds) for name, make in SYSTEMS.items()}
-    runs = play_all(FIGURE, systems, options)
+    runs = run_all(FIGURE, systems, options)
     cloud, vhfl, horizontal = (last(runs, name) for name in SYSTEMS)
     claims = [
         Claim(

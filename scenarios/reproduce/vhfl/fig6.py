@@ -10,7 +10,7 @@ import numpy as np
 
 import cosim
 from scenarios.reproduce.claims import Claim, Floats, Quantity
-from scenarios.reproduce.figures import Runs, play_all
+from scenarios.reproduce.figures import Runs, run_all
 from scenarios.reproduce.vhfl.figures import Options, vhfl_system, write_figure
 
 __all__ = ["Options", "main"]
@@ -31,7 +31,7 @@ def main(options: Options) -> int:
         for number in uploads
     }
     of_epochs = {f"E_l = {number}": variant(base, num_local_epochs=number) for number in epochs}
-    runs = play_all(FIGURE, of_uploads | of_epochs, options)
+    runs = run_all(FIGURE, of_uploads | of_epochs, options)
     by_uploads, by_epochs = list(of_uploads), list(of_epochs)
     steps = [
         names
@@ -114,7 +114,7 @@ def faster_at_first(runs: Runs, curves: Sequence[str]) -> Quantity:
 
 
 def faster_by_epoch_at_first(runs: Runs, epochs: Sequence[int]) -> Quantity:
-    """Gain of each epoch at first, less the gain of each at last."""
+    """Gain per epoch at the beginning, less the gain per epoch at the end."""
     gains = [
         100.0 * np.log(gain(runs, f"E_l = {few}", f"E_l = {many}")) / (many - few)
         for few, many in (epochs[:2], epochs[-2:])

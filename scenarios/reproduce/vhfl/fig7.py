@@ -63,9 +63,9 @@ def main(options: Options) -> int:
     ]
     measured = pd.concat(
         [
-            compare(points, play, method).assign(seed=points.seed)
+            compare(points, simulate, method).assign(seed=points.seed)
             for points in of_seeds
-            for play, method in ((on_the_clock, "clock"), (in_arrays, "arrays"))
+            for simulate, method in ((on_the_clock, "clock"), (in_arrays, "arrays"))
         ],
         ignore_index=True,
     )

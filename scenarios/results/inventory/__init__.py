@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 import cosim
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_RUN, TOO_NOISY
 from scenarios.results.inventory.items import named
 from scenarios.results.inventory.places import link
 from scenarios.results.inventory.rows import STATES, Row, papers, rows_of
@@ -29,7 +29,7 @@ Written by `{command}`; do not edit. Every figure, table, algorithm, equation, t
 assumption, remark and footnote that the papers number has a row here, and so has what their text claims:
 where it is in the paper, what it says in our words, where it is here, what comes out. Verdicts are those of
 [the results](README.md), with the numbers that they follow from; claims that are ours and not the papers'
-stand there only. *Implemented* is what a test holds; *not here* has its reason, *not played* its command. Of
+stand there only. *Implemented* is what a test holds; *not here* has its reason, *not run* its command. Of
 several readings of a figure each has its verdict, and a row counts by the first.
 
 """
@@ -92,7 +92,7 @@ def lines_of(rows: Sequence[Row], figures: Sequence[Told]) -> Iterator[Line]:
         places = [*map(link, row.places), *map(_section, forms)]
         tests = f"held by {', '.join(map(link, row.held_by.split()))}" if row.held_by else ""
         asked = own if forms else [name for name, _ in row.reproductions]
-        missing = {name: words for name in asked if (words := unplayed(name, figures))}
+        missing = {name: words for name in asked if (words := not_run(name, figures))}
         outcome = row.state or _in_numbers(forms) or "; ".join(missing.values())
         said = ". ".join(filter(None, ("; ".join(filter(None, (outcome, tests))), row.remark)))
         is_counted = not (own and forms)
@@ -100,7 +100,7 @@ def lines_of(rows: Sequence[Row], figures: Sequence[Told]) -> Iterator[Line]:
         for name in own if forms else ():
             yield from claims_of(some(name, "*", figures), where)
             if name in missing:
-                yield where, "all of it, in full", f"`{name}`", missing[name], NOT_PLAYED
+                yield where, "all of it, in full", f"`{name}`", missing[name], NOT_RUN
 
 
 def merged(forms: Iterable[Told]) -> list[Told]:
@@ -136,7 +136,7 @@ def claims_of(forms: Sequence[Told], where: str) -> Iterator[Line]:
     verdicts: dict[str, list[tuple[Told, str]]] = {}
     for told in forms:
         for claim in told["claims"]:
-            said = f"{NOT_PLAYED}: {how(claim)}" if claim["verdict"] == NOT_PLAYED else claim["verdict"]
+            said = f"{NOT_RUN}: {how(claim)}" if claim["verdict"] == NOT_RUN else claim["verdict"]
             verdicts.setdefault(claim["paper"], []).append((told, said))
     for words, own in verdicts.items():
         links = ", ".join(_section(told) for told, _ in own)
@@ -146,12 +146,12 @@ def claims_of(forms: Sequence[Told], where: str) -> Iterator[Line]:
         yield where, words, links, said + quick, own[0][1].partition(":")[0]
 
 
-def unplayed(name: str, figures: Sequence[Told]) -> str:
-    """Command of what was not played in full, with core-hours where another reading tells; else nothing."""
+def not_run(name: str, figures: Sequence[Told]) -> str:
+    """Command of what was not run in full, with core-hours where another reading tells; else nothing."""
     full = [told for told in forms_of(name, figures) if not is_quick(told)]
     if any(told["figure"] == name for told in full):
         return ""
-    said = f"{NOT_PLAYED}: `cosim reproduce {name}`"
+    said = f"{NOT_RUN}: `cosim reproduce {name}`"
     if full:
         hours, seeds = full[0]["core_hours"], len(full[0]["seeds"])
         said += f"; {full[0]['figure']} has taken {hours:.2g} core-hours with {seeds} seeds"
@@ -167,7 +167,7 @@ def _together(forms: Sequence[Told]) -> str:
     """State of a row that reproductions judge: the verdict of all claims of each first form."""
     first = {reproduction_of(told["figure"]): told for told in reversed(forms)}.values()
     verdicts = {claim["verdict"] for told in first for claim in told["claims"]}
-    return next((v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts), NOT_PLAYED)
+    return next((v for v in (DOES_NOT_SHOW, TOO_NOISY, COMES_OUT) if v in verdicts), NOT_RUN)
 
 
 def _in_numbers(forms: Sequence[Told]) -> str:

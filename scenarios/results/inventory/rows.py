@@ -10,7 +10,7 @@
 | here | places: `file`, `file:name`, `validate:NAME`, a reproduction, or `NAME:PATTERN` for some claims |
 | held_by | tests that hold it, as `file:name` |
 | state | one of `STATES`; empty where a reproduction in `here` judges it |
-| remark | what else comes out; why it is not here; the command of what was not played |
+| remark | what else comes out; why it is not here; the command of what was not run |
 
 `numbers.json` has the numbers that the papers give to their figures, tables, equations and so on.
 """
@@ -23,15 +23,15 @@ import attrs
 
 import cosim
 from cosim.files.on_disk import read_json
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_RUN, TOO_NOISY
 from scenarios.results.inventory.items import numbers, numbers_of
 from scenarios.results.inventory.places import is_there
 from scenarios.results.reproductions import names
 
 FOLDER = Path(__file__).parent
 IMPLEMENTED, NOT_HERE = "implemented", "not here"
-STATES = (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, IMPLEMENTED, NOT_PLAYED, NOT_HERE)
-UNTESTED = (NOT_PLAYED, NOT_HERE)
+STATES = (COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, IMPLEMENTED, NOT_RUN, NOT_HERE)
+UNTESTED = (NOT_RUN, NOT_HERE)
 
 
 @attrs.frozen(kw_only=True)

@@ -18,7 +18,7 @@ from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.names import client_name
 from scenarios.validate.delays.bands import POWER_W, link_of
-from scenarios.validate.delays.rounds import MODEL_BITS, NUM_ROUNDS, play, radio
+from scenarios.validate.delays.rounds import MODEL_BITS, NUM_ROUNDS, radio, run_rounds
 
 FADED = FadedUpload(payload_bits=MODEL_BITS, bandwidth_hz=MODEL_BITS, snr=3.0, deadline_s=0.7)
 REPEATED = FadedUpload(payload_bits=1e6, bandwidth_hz=1e6, snr=4.0, deadline_s=0.6)
@@ -38,7 +38,7 @@ def faded(clock: Clock, num_rounds: int, upload: FadedUpload, snrs: tuple[float,
     fading = cosim.Rayleigh(num_antennas=upload.num_antennas, redrawn=cosim.radio.EveryEdgeRound())
     waiting = cosim.waiting.UploadDeadline(upload_deadline_s=upload.deadline_s)
     times_s, uplink = (NO_TIME_S,) * len(snrs), radio(upload.bandwidth_hz, snrs, fading)
-    return play(clock, num_rounds, times_s, None, waiting, uplink)
+    return run_rounds(clock, num_rounds, times_s, None, waiting, uplink)
 
 
 @attrs.frozen(kw_only=True)
@@ -144,7 +144,7 @@ class Counts(Law):
 
     @override
     def wrong(self) -> Mapping[str, Numbers]:
-        """The binomial law of the mean probability."""
+        """Binomial law with the mean probability."""
         mean = self.theory.mean_count / len(self.snrs)
         alike = SuccessCounts(success_rates=(mean,) * len(self.snrs))
         return {"binomial of the mean": self.named(alike)}

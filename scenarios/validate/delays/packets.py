@@ -95,7 +95,7 @@ def mean_and_tail(
 
 
 def values_and_tail(mean: str, values_s: Array, times_s: Sequence[float]) -> Mapping[str, Array | Bools]:
-    """The same of packets, shape (packets,) each."""
+    """The same for packets, shape (packets,) each."""
     return {mean: values_s} | {over(time_s): values_s > time_s for time_s in times_s}
 
 

@@ -130,7 +130,7 @@ class AgeOfUpdates(Law):
 
     @override
     def wrong(self) -> Mapping[str, Numbers]:
-        """An update that is made late is delayed as any other; the delay alone."""
+        """Delay of an update, which is the same for updates made late."""
         rates_per_s = self.theory.arrival_rate_per_s, self.theory.service_rate_per_s
         delay_s = ManyServers(
             arrival_rate_per_s=rates_per_s[0], service_rate_per_s=rates_per_s[1]

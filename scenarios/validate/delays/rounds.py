@@ -20,7 +20,7 @@ EQUAL = EqualClients(num_clients=8, mean_s=1.0, shift_s=0.25)
 UNEQUAL = UnequalClients(means_s=(0.4, 0.6, 1.0, 1.5, 3.0), shift_s=0.25)
 
 
-def play(
+def run_rounds(
     clock: Clock,
     num_rounds: int,
     means_s: tuple[float, ...],
@@ -32,7 +32,7 @@ def play(
     each = cosim.PerClient(values=tuple(STEP_CYCLES / mean_s for mean_s in means_s))
     steps = cosim.SameSteps(num_local_steps=1)
     training = cosim.EdgeTraining(num_edge_rounds=1, steps=steps, waiting=waiting)
-    return clock.play(
+    return clock.run(
         cosim.System(
             num_cells=1,
             num_clients=len(means_s),
@@ -62,7 +62,7 @@ def durations_s(
 ) -> Independent:
     """How long rounds last whose clients compute for exponential times and upload for the shift."""
     uplink = radio(MODEL_BITS / shift_s, (1.0,) * len(means_s), cosim.radio.NoFading())
-    result = play(
+    result = run_rounds(
         clock, clock.num(NUM_ROUNDS / parts), means_s, cosim.devices.ExponentialTime(), waiting, uplink
     )
     rounds = result.rounds[result.rounds["level"] == "edge"]

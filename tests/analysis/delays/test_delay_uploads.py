@@ -23,7 +23,7 @@ CLOSELY = {"rel": 1e-9, "abs": 0.0}
 
 
 @given(st.lists(st.fractions(Fraction(1, 100), 10, max_denominator=1000), min_size=1, max_size=9))
-def test_ends_by_playing_them_one_end_after_the_other(alone):
+def test_ends_by_running_them_one_end_after_the_other(alone):
     """Exactly: each has what is left; until the next end all get the same."""
     left, now, ends = dict(enumerate(alone)), Fraction(0), {}
     while left:

@@ -139,7 +139,7 @@ def test_a_table_without_a_column_is_refused_in_one_message(result, name):
         report([result, damaged])
 
 
-def test_nothing_and_rounds_that_were_not_played_are_refused(result):
+def test_nothing_and_rounds_that_were_not_run_are_refused(result):
     with pytest.raises(ValueError, match="no runs"):
         report([])
     with pytest.raises(ValueError, match="global_round = 9: no run has it; there are 1 to 2"):

@@ -150,7 +150,7 @@ def test_runs_with_batteries_keep_all_laws_and_go_on_where_they_were_stopped(sys
     check_system(with_battery(system, attrs.evolve(SMALL, capacity_j=2e-3), idle_w=0.02))
 
 
-def test_batteries_are_played_by_events():
+def test_batteries_are_run_by_events():
     system = timed(with_battery(small_system()))
     with pytest.raises(ConfigurationError, match=r"DrawnDevices\.battery .*by events only"):
         cosim.run(system, clock="arrays")

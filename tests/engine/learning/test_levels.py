@@ -199,7 +199,7 @@ class FedAsync:
         self.arrived: list[tuple[int, int]] = []
         self._num_clients, self._num_updates, self._share = num_clients, num_updates, share
 
-    def play(self, sim: Simulation) -> Process:
+    def run(self, sim: Simulation) -> Process:
         """Until enough has arrived."""
         yield from sim.together([self.client(sim, i) for i in range(self._num_clients)])
 
@@ -217,7 +217,7 @@ def test_fedasync_has_as_many_levels_as_trainings_follow_each_other(monkeypatch:
     """200 updates, 10 in flight, so 20 trainings follow each other."""
     learner = a_learner()
     sim, protocol = Simulation(seed=1), FedAsync(learner, num_clients=10, num_updates=200, share=0.3)
-    sim.run(protocol.play(sim))
+    sim.run(protocol.run(sim))
     assert sim.now_s == 20.0
     assert learner.num_local_steps == 0
     num_levels = 0

@@ -60,7 +60,7 @@ SYSTEMS = (
 OBJECT = nn.Sequential(nn.Linear(12, 8), nn.Dropout(0.2), nn.Linear(8, 4))
 
 
-def played(number: int, num_workers: int = 2) -> list[pd.DataFrame]:
+def tables_of(number: int, num_workers: int = 2) -> list[pd.DataFrame]:
     """The tables of a run, every eighth of a network that others train meanwhile, too."""
     system = SYSTEMS[number % len(SYSTEMS)]
     result = cosim.run(system, OBJECT if system.model == "an object" else None, num_workers=num_workers)
@@ -68,10 +68,10 @@ def played(number: int, num_workers: int = 2) -> list[pd.DataFrame]:
 
 
 def test_runs_in_threads_give_the_tables_of_one_thread():
-    alone = [played(number, num_workers=1) for number in range(len(SYSTEMS))]
+    alone = [tables_of(number, num_workers=1) for number in range(len(SYSTEMS))]
     numbers, num_torch_threads = range(NUM_RUNS), torch.get_num_threads()
     with ThreadPoolExecutor(NUM_THREADS) as pool:
-        for number, tables in zip(numbers, pool.map(played, numbers), strict=True):
+        for number, tables in zip(numbers, pool.map(tables_of, numbers), strict=True):
             for found, wanted in zip(tables, alone[number % len(SYSTEMS)], strict=True):
                 pd.testing.assert_frame_equal(found, wanted, check_exact=True)
         assert set(pool.map(lambda _: torch.get_num_threads(), range(8))) == {num_torch_threads}

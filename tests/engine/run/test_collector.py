@@ -1,4 +1,4 @@
-"""The garbage collector looks less often while runs are played, and afterwards as before."""
+"""The garbage collector looks less often during runs, and afterwards as before."""
 
 import gc
 import threading

@@ -86,7 +86,7 @@ TINY = evolve(
 )
 
 
-def play(system: System, **options: object) -> Result:
+def run_of(system: System, **options: object) -> Result:
     return run(system, models.build(system.model), **options)
 
 
@@ -131,17 +131,17 @@ def small(system: System) -> System:
 
 def test_same_seed_same_files_whatever_the_number_of_workers(tmp_path: Path) -> None:
     for name, num_workers in (("a", 1), ("b", 1), ("c", 2)):
-        play(TINY, out=tmp_path / name, num_workers=num_workers)
+        run_of(TINY, out=tmp_path / name, num_workers=num_workers)
     assert tables(tmp_path / "a") == tables(tmp_path / "b") == tables(tmp_path / "c")
     other = tables_of_seed(2, tmp_path / "d")
     usual = tables(tmp_path / "a")
     empty = {"plans.parquet", "tallies.parquet", "stations.parquet"}  # no plans or queues; rows are kept
-    empty |= {"versions.parquet", "updates.parquet"}  # it plays rounds
+    empty |= {"versions.parquet", "updates.parquet"}  # it runs rounds
     assert {name for name in other if other[name] == usual[name]} == empty
 
 
 def tables_of_seed(seed: int, folder: Path) -> dict[str, bytes]:
-    play(evolve(TINY, seed=seed), out=folder)
+    run_of(evolve(TINY, seed=seed), out=folder)
     return tables(folder)
 
 
@@ -152,11 +152,11 @@ def test_neither_the_order_of_simultaneous_events_nor_learning_changes_a_table_o
     """A timing-only run has the very rows of a run that learns, without what clients hold of the data."""
     system = small(find("run", name).system())
     learns, times = (evolve(system, evaluation=found) for found in (EveryVersions(), Never()))
-    usual = play(learns), play(times)
+    usual = run_of(learns), run_of(times)
     assert len(usual[0].spans) > 100
-    assert rows(play(learns, shuffle_ties=0)) == rows(usual[0])
+    assert rows(run_of(learns, shuffle_ties=0)) == rows(usual[0])
     for order in (1, 2):
-        assert rows(play(times, shuffle_ties=order)) == rows(usual[1])
+        assert rows(run_of(times, shuffle_ties=order)) == rows(usual[1])
     held = ["num_samples", "num_labels", "accuracy"]
     learned, timed = (
         rows(run.with_tables(clients=run.clients.drop(columns=held, errors="ignore"))) for run in usual
@@ -180,9 +180,9 @@ def test_order_of_simultaneous_events_changes_no_table_where_all_are_simultaneou
         uplink=worlds.still(3.0, sharing=sharing(bandwidth_hz=1e6)),
         protocol=protocol(training=training),
     )
-    expected = rows(play(system))
+    expected = rows(run_of(system))
     for order in range(4):
-        assert rows(play(system, shuffle_ties=order)) == expected
+        assert rows(run_of(system, shuffle_ties=order)) == expected
 
 
 # Named randomness.
@@ -225,7 +225,7 @@ def test_another_client_or_bandwidth_moves_nobody_elses_draws() -> None:
 
 
 def test_folder_holds_config_provenance_tables_and_summary_and_nothing_else(tmp_path: Path) -> None:
-    result = play(TINY, out=tmp_path / "a" / "b", scenario="tiny")
+    result = run_of(TINY, out=tmp_path / "a" / "b", scenario="tiny")
     assert {path.name for path in (tmp_path / "a" / "b").iterdir()} == {LOCK, *FILES}
     config = json.loads((tmp_path / "a" / "b" / "config.json").read_text())
     assert config["scenario"] == "tiny"
@@ -243,7 +243,7 @@ def test_folder_holds_config_provenance_tables_and_summary_and_nothing_else(tmp_
 
 
 def test_loading_gives_back_what_the_run_gave(tmp_path: Path) -> None:
-    result = play(TINY, out=tmp_path / "a")
+    result = run_of(TINY, out=tmp_path / "a")
     loaded = Result.load(tmp_path / "a")
     assert loaded.summary == result.summary
     assert loaded.config == result.config
@@ -253,7 +253,7 @@ def test_loading_gives_back_what_the_run_gave(tmp_path: Path) -> None:
 
 def test_summary_and_evaluations_add_up_the_rows() -> None:
     training = worlds.training(waiting=worlds.DEADLINE)
-    result = play(worlds.some_late(protocol=Hist(training=training)))
+    result = run_of(worlds.some_late(protocol=Hist(training=training)))
     summary = result.summary
     assert (summary.status, summary.num_global_rounds) == ("complete", 3)
     assert summary.time_s == result.rounds["end_s"].max()
@@ -271,17 +271,17 @@ def test_summary_and_evaluations_add_up_the_rows() -> None:
 
 
 def test_existing_folder_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
-    play(TINY, out=tmp_path / "a")
+    run_of(TINY, out=tmp_path / "a")
     before = {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()}
     with pytest.raises(ConfigurationError, match=r"a: exists"):
-        play(evolve(TINY, seed=2), out=tmp_path / "a")
+        run_of(evolve(TINY, seed=2), out=tmp_path / "a")
     assert {path.name: path.read_bytes() for path in (tmp_path / "a").iterdir()} == before
 
 
 def test_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(ConfigurationError, match=r"cannot be written.*Use a folder of yours"):
-        play(TINY, out=tmp_path / "file" / "a")
+        run_of(TINY, out=tmp_path / "file" / "a")
     assert (tmp_path / "file").read_text() == "mine"
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
@@ -299,21 +299,21 @@ def test_what_cannot_run_is_refused_before_there_is_a_folder(
     wrong: System, words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        play(wrong, out=tmp_path / "a")
+        run_of(wrong, out=tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_number_of_workers_is_checked(tmp_path: Path) -> None:
     for num_workers in (0, -1):
         with pytest.raises(ConfigurationError, match="num_workers"):
-            play(TINY, num_workers=num_workers, out=tmp_path / "a")
+            run_of(TINY, num_workers=num_workers, out=tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("damaged", sorted(FILES - {"provenance.json", "checkpoint.npz"}))
 @pytest.mark.parametrize("how", ["missing", "cut short"])
 def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> None:
-    play(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
+    run_of(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
     path = tmp_path / "a" / damaged
     content = path.read_bytes()
     path.unlink()
@@ -327,7 +327,7 @@ def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> No
 def test_a_folder_of_a_newer_version_is_refused(
     written_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    play(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
+    run_of(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
     path = tmp_path / "a" / "provenance.json"
     origin = json.loads(path.read_text())
     own = origin["versions"]["cosim"]
@@ -362,9 +362,9 @@ def test_interrupted_run_keeps_what_was_finished(tmp_path: Path) -> None:
         if report.version == 2:
             raise KeyboardInterrupt
 
-    complete = play(TINY, out=tmp_path / "complete")
+    complete = run_of(TINY, out=tmp_path / "complete")
     with pytest.raises(KeyboardInterrupt):
-        play(TINY, out=tmp_path / "a", listener=interrupt)
+        run_of(TINY, out=tmp_path / "a", listener=interrupt)
     cut = Result.load(tmp_path / "a")
     assert {path.name for path in (tmp_path / "a").iterdir()} == {LOCK, *FILES}
     assert (cut.summary.status, cut.summary.num_global_rounds) == ("interrupted", 2)
@@ -431,7 +431,7 @@ LONG = ["run", "quickstart", "--num-cells", "2", "--num-clients", "4", "--num-gl
 
 
 def started(processes: warm.Processes, out: Path, before: str = "") -> warm.Forked:
-    """A real run of 400 short rounds, once it has played a tenth of them."""
+    """A real run of 400 short rounds, once a tenth of them are over."""
     process = processes.start(f"{before}\n{warm.COMMAND}", [*LONG, "--out", str(out)], ROOT)
     while "40 of 400 rounds" not in process.err.read_text():
         assert process.poll() is None, "the run ended too early"
@@ -469,7 +469,7 @@ def test_ctrl_c_in_the_callback_of_a_weak_reference_is_not_lost(request: pytest.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     with pytest.raises(KeyboardInterrupt):
-        play(evolve(TINY, end=AfterRounds(num_global_rounds=100)), listener=listener)
+        run_of(evolve(TINY, end=AfterRounds(num_global_rounds=100)), listener=listener)
 
 
 def test_killed_run_leaves_whole_files_only(tmp_path: Path, processes: warm.Processes) -> None:
@@ -499,7 +499,7 @@ def test_tables_are_saved_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if report.version:
             heard.append(Result.load(tmp_path / "a").summary)
 
-    play(TINY, out=tmp_path / "a", listener=look)
+    run_of(TINY, out=tmp_path / "a", listener=look)
     assert [(summary.status, summary.num_global_rounds) for summary in heard] == [
         ("running", 1),
         ("running", 2),
@@ -526,7 +526,7 @@ def test_config_json_repeats_the_run_exactly(
             link=GivenSnr(snr_db=PerGroup(values=(1 / 3, 20.0))),
         ),
     )
-    play(system, out=tmp_path / "a", scenario="hist")
+    run_of(system, out=tmp_path / "a", scenario="hist")
     with pytest.raises(SystemExit) as ended:
         main(["run", "--config", str(tmp_path / "a" / "config.json"), "--out", str(tmp_path / "b")])
     assert ended.value.code == 0

@@ -66,7 +66,7 @@ def stop_at(global_round: int):
     return listener
 
 
-def play(system: System, folder: Path, **options: object) -> cosim.Result:
+def run_in(system: System, folder: Path, **options: object) -> cosim.Result:
     return run(system, models.build(system.model), out=folder, num_workers=1, **options)
 
 
@@ -80,14 +80,14 @@ def tables(folder: Path) -> dict[str, bytes]:
 def test_stopped_and_resumed_it_ends_where_an_uninterrupted_run_ends(tmp_path, name):
     """After the first round, and twice later."""
     system = SYSTEMS[name]
-    play(system, tmp_path / "whole")
+    run_in(system, tmp_path / "whole")
     wanted = Checkpoint.load(tmp_path / "whole")
     for rounds in ((1,), (2, 5)):
         stopped = tmp_path / f"stopped at {rounds[0]}"
         for number in rounds:
             with pytest.raises(Stopped):
-                play(system, stopped, listener=stop_at(number), resume=number != rounds[0])
-        play(system, stopped, resume=True)
+                run_in(system, stopped, listener=stop_at(number), resume=number != rounds[0])
+        run_in(system, stopped, resume=True)
         assert tables(stopped) == tables(tmp_path / "whole")
         found = Checkpoint.load(stopped)
         assert found.version == wanted.version == 6
@@ -104,17 +104,17 @@ def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
             num_steps.append(self)
 
     monkeypatch.setattr("cosim.engine.learning.learner.Learner", Counting)
-    play(HIST, tmp_path / "whole", checkpoint_every=1)  # keeping a model, too, learns nothing
+    run_in(HIST, tmp_path / "whole", checkpoint_every=1)  # keeping a model, too, learns nothing
     with pytest.raises(Stopped):
-        play(HIST, tmp_path / "stopped", listener=stop_at(4))
-    play(HIST, tmp_path / "stopped", resume=True)
+        run_in(HIST, tmp_path / "stopped", listener=stop_at(4))
+    run_in(HIST, tmp_path / "stopped", resume=True)
     whole, first, rest = (learner.num_local_steps for learner in num_steps)
     assert first + rest == whole
     assert 0 < rest < first
 
 
 def test_the_checkpoint_of_a_complete_run_is_the_trained_model(tmp_path):
-    result = play(HIST, tmp_path / "a")
+    result = run_in(HIST, tmp_path / "a")
     checkpoint = Checkpoint.load(tmp_path / "a")
     dataset = HIST.data.load(cosim.Simulation(1), None)
     learner = Learner(models.build(HIST.model), dataset)
@@ -125,26 +125,26 @@ def test_the_checkpoint_of_a_complete_run_is_the_trained_model(tmp_path):
 
 
 def test_a_run_that_was_stopped_before_its_first_checkpoint_starts_anew(tmp_path):
-    play(HIST, tmp_path / "whole")
+    run_in(HIST, tmp_path / "whole")
     with pytest.raises(Stopped):
-        play(HIST, tmp_path / "stopped", listener=stop_at(0))
+        run_in(HIST, tmp_path / "stopped", listener=stop_at(0))
     (tmp_path / "stopped" / FILE).unlink()
-    play(HIST, tmp_path / "stopped", resume=True)
+    run_in(HIST, tmp_path / "stopped", resume=True)
     assert tables(tmp_path / "stopped") == tables(tmp_path / "whole")
 
 
 def test_provenance_names_every_process(tmp_path):
     with pytest.raises(Stopped):
-        play(HIST, tmp_path / "a", listener=stop_at(2))
+        run_in(HIST, tmp_path / "a", listener=stop_at(2))
     first = json.loads((tmp_path / "a" / "provenance.json").read_text())
-    play(HIST, tmp_path / "a", resume=True)
+    run_in(HIST, tmp_path / "a", resume=True)
     both = json.loads((tmp_path / "a" / "provenance.json").read_text())
     assert {name: both[name] for name in first} == first
     assert len(both["resumed"]) == 1
 
 
 def test_timing_only_runs_keep_no_weights(tmp_path):
-    play(evolve(HIST, evaluation=Never()), tmp_path / "a")
+    run_in(evolve(HIST, evaluation=Never()), tmp_path / "a")
     assert Checkpoint.load(tmp_path / "a") is None
 
 
@@ -179,7 +179,7 @@ def helped(num_versions: int = 1) -> System:
 def stopped_at(folder: Path, system: System, version: int, **options: object) -> dict[str, bytes]:
     """Content of the folder of a run that was stopped."""
     with pytest.raises(Stopped):
-        play(system, folder, listener=stop_at(version), checkpoint_every=1, **options)
+        run_in(system, folder, listener=stop_at(version), checkpoint_every=1, **options)
     return files_of(folder)
 
 
@@ -197,18 +197,18 @@ def files_of(folder: Path) -> dict[str, bytes]:
         ({"rounds": 2}, "version 3, and now ends with 2", 200_000),
     ],
 )
-def test_a_replay_with_other_rows_is_refused_and_leaves_the_folder_as_it_was(
+def test_a_rerun_with_other_rows_is_refused_and_leaves_the_folder_as_it_was(
     tmp_path, monkeypatch, change, words, group_rows
 ):
     before = stopped_at(tmp_path / "a", helped(), 3, group_rows=group_rows)
     for name, value in change.items():
         monkeypatch.setitem(ELSEWHERE, name, value)
     with pytest.raises(ConfigurationError, match=f"^resume: the stopped run made ({words})"):
-        play(helped(), tmp_path / "a", resume=True, group_rows=group_rows)
+        run_in(helped(), tmp_path / "a", resume=True, group_rows=group_rows)
     assert files_of(tmp_path / "a") == before
     monkeypatch.undo()
-    play(helped(), tmp_path / "a", resume=True, clock="events", shuffle_ties=5)
-    play(helped(), tmp_path / "whole")
+    run_in(helped(), tmp_path / "a", resume=True, clock="events", shuffle_ties=5)
+    run_in(helped(), tmp_path / "whole")
     assert tables(tmp_path / "a") == tables(tmp_path / "whole")
 
 
@@ -289,12 +289,12 @@ def test_a_checkpoint_is_kept_every_so_many_global_rounds(tmp_path):
         kept[report.version] = checkpoint_round(tmp_path / "a")
 
     with pytest.raises(ConfigurationError, match="checkpoint_every = 0: must be at least 1"):
-        play(HIST, tmp_path / "a", checkpoint_every=0)
-    play(HIST, tmp_path / "a", listener=listener, checkpoint_every=2)
+        run_in(HIST, tmp_path / "a", checkpoint_every=0)
+    run_in(HIST, tmp_path / "a", listener=listener, checkpoint_every=2)
     assert kept == {0: -1, 1: -1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 6}
     kept.clear()
     (tmp_path / "a").rename(tmp_path / "b")
-    play(
+    run_in(
         evolve(HIST, evaluation=EveryVersions(num_versions=3)),
         tmp_path / "a",
         listener=listener,
@@ -308,45 +308,45 @@ def checkpoint_round(folder: Path) -> int:
     return -1 if checkpoint is None else checkpoint.version
 
 
-def test_two_processes_do_not_play_one_run(tmp_path):
-    """A second one is refused while the first plays, and may go on when it has stopped."""
+def test_two_processes_do_not_run_one_run(tmp_path):
+    """A second one is refused while the first runs, and may go on when it has stopped."""
     refused = []
 
     def listener(report):
         if report.version == 2 and not refused:
             with pytest.raises(ConfigurationError, match=r"in use by process \d+ of .* this run") as error:
-                play(HIST, tmp_path / "a", resume=True)
+                run_in(HIST, tmp_path / "a", resume=True)
             refused.append(error)
         if report.version == 3:
             raise Stopped
 
     with pytest.raises(Stopped):
-        play(HIST, tmp_path / "a", listener=listener)
+        run_in(HIST, tmp_path / "a", listener=listener)
     assert refused
-    assert play(HIST, tmp_path / "a", resume=True).summary.status == "complete"
+    assert run_in(HIST, tmp_path / "a", resume=True).summary.status == "complete"
 
 
 # --- Refused ----------------------------------------------------------------------------------------------
 
 
 def test_what_cannot_go_on(tmp_path, capsys):
-    play(HIST, tmp_path / "complete")
+    run_in(HIST, tmp_path / "complete")
     with pytest.raises(Stopped):
-        play(HIST, tmp_path / "stopped", listener=stop_at(2))
+        run_in(HIST, tmp_path / "stopped", listener=stop_at(2))
     for folder, system, message in (
         ("complete", HIST, "is complete"),
         ("nowhere", HIST, "holds no run"),
         ("stopped", evolve(HIST, seed=2), "another configuration"),
     ):
         with pytest.raises(ConfigurationError, match=message):
-            play(system, tmp_path / folder, resume=True)
+            run_in(system, tmp_path / folder, resume=True)
     path = tmp_path / "stopped" / FILE
     whole = path.read_bytes()
     middle = len(whole) // 2
     for damaged in (whole[:-100], whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :], b""):
         path.write_bytes(damaged)
         with pytest.raises(ConfigurationError, match=r"checkpoint\.npz: damaged .* Remove it"):
-            play(HIST, tmp_path / "stopped", resume=True)
+            run_in(HIST, tmp_path / "stopped", resume=True)
     for arguments in ([str(tmp_path / "nowhere")], [str(tmp_path / "stopped"), "--out", "x"]):
         with pytest.raises(SystemExit) as refused:
             main(["run", "--resume", *arguments])
@@ -356,10 +356,10 @@ def test_what_cannot_go_on(tmp_path, capsys):
 
 def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
     """It says so, and the run ends where an uninterrupted one ends."""
-    play(HIST, tmp_path / "whole")
+    run_in(HIST, tmp_path / "whole")
     for rounds, resume in ((2, False), (4, True)):
         with pytest.raises(Stopped):
-            play(HIST, tmp_path / "s", listener=stop_at(rounds), resume=resume)
+            run_in(HIST, tmp_path / "s", listener=stop_at(rounds), resume=resume)
     last = tmp_path / "s" / FILE
     assert (tmp_path / "s" / BEFORE).exists()
     assert checkpoint_round(tmp_path / "s") == 4
@@ -372,7 +372,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before(tmp_path):
         ):
             assert checkpoint_round(tmp_path / "s") == 2
     with pytest.warns(UserWarning, match="The one before"):
-        play(HIST, tmp_path / "s", resume=True)
+        run_in(HIST, tmp_path / "s", resume=True)
     assert tables(tmp_path / "s") == tables(tmp_path / "whole")
     found, wanted = (Checkpoint.load(tmp_path / part) for part in ("s", "whole"))
     for parameter, values in wanted.weights.items():

@@ -1,4 +1,4 @@
-"""Damaged files: one sentence, or played again; never a traceback, and nothing that only looks valid.
+"""Damaged files: one sentence, or run again; never a traceback, and nothing that only looks valid.
 
 The short form takes a handful of damages of every file. The long one, `COSIM_DAMAGES=all pytest
 tests/engine/store/test_damaged_files.py`, takes every damage of every file with every command, and every
@@ -290,7 +290,7 @@ def test_a_checkpoint_that_cannot_be_of_this_run_is_refused(number, words, whole
 
 
 def test_a_complete_run_without_its_picture_gets_it(whole, tmp_path, capsys):
-    """Killed between the last table and the picture, it has nothing more to play."""
+    """Killed between the last table and the picture, it has nothing more to run."""
     shutil.copytree(whole / "complete", tmp_path / "r")
     code, said = said_by(capsys, "run", "--resume", str(tmp_path / "r"))
     assert (code, said) == (0, "")
@@ -416,7 +416,7 @@ def test_a_page_runs_nothing_of_a_strangers(strangers, whole, tmp_path, capsys):
 @pytest.mark.parametrize(
     "file", [f"{table}.parquet" for table in TABLES] + ["summary.json", "config.json", "provenance.json"]
 )
-def test_a_damaged_run_of_a_study_is_played_again(file, whole, tmp_path):
+def test_a_damaged_run_of_a_study_is_run_again(file, whole, tmp_path):
     """Not a failed row for ever; the other run stays as it is."""
     run, other = ("runs/design-001-seed-1", "runs/design-000-seed-1")
     said = "starts again" if file == "config.json" else "The run is simulated again"
@@ -458,7 +458,7 @@ def test_a_table_of_runs_that_is_lost_has_all_of_them_again(tmp_path):
     study = Study(system, {"model": ("relu-12-8-4", "elsewhere:own"), "num_clients": (2, 1, 3)}, 2)
 
     class Three(Here):
-        """Plays three, and lets the others wait."""
+        """Runs three, and lets the others wait."""
 
         def submit(self, fn, /, *args, **kwargs):
             begun.append(args)

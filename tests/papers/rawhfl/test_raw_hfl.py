@@ -84,18 +84,18 @@ BASE = System(
 """A round has 10 mini-batches of 4; an upload of 128 x 50,000 bits."""
 
 
-class Played(NamedTuple):
+class Outcome(NamedTuple):
     trace: Recorder
     cloud: Cloud
     learner: Learner
     model: object
 
 
-def play(system: System, shuffle_ties: int | None = None) -> Played:
+def run_of(system: System, shuffle_ties: int | None = None) -> Outcome:
     dataset = system.data.load(Simulation(system.seed), None)
     sim, learner, cloud = worlds.built(system, dataset, shuffle_ties=shuffle_ties)
-    model = sim.run(system.protocol.play(sim, cloud))
-    return Played(sim.recorder, cloud, learner, model)
+    model = sim.run(system.protocol.run(sim, cloud))
+    return Outcome(sim.recorder, cloud, learner, model)
 
 
 def with_policy(policy: object, base: System = BASE, **radio: object) -> System:
@@ -117,16 +117,16 @@ POLICIES = {
 @pytest.mark.parametrize("name", POLICIES)
 def test_the_clock_does_what_is_planned(name):
     """Durations and energies of the spans equal the plan's, which are eqs. 10 to 14 by hand."""
-    played = play(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
-    clients = {client.name: client for edge in played.cloud.edges for client in edge.clients}
-    load = played.cloud.workload.of()
-    spans = {(s.node, s.activity, round(s.end_s, 6)): s for s in played.trace.spans}
-    planned = [plan for plan in played.trace.plans if plan.is_selected]
+    outcome = run_of(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
+    clients = {client.name: client for edge in outcome.cloud.edges for client in edge.clients}
+    load = outcome.cloud.workload.of()
+    spans = {(s.node, s.activity, round(s.end_s, 6)): s for s in outcome.trace.spans}
+    planned = [plan for plan in outcome.trace.plans if plan.is_selected]
     assert planned or name == "M1"
     for plan in planned:
         of_client = [
             span
-            for span in played.trace.spans
+            for span in outcome.trace.spans
             if span.node == plan.client and plan.time_s <= span.start_s < plan.time_s + 150.0
         ]
         train, send = sorted(of_client, key=lambda span: span.start_s)
@@ -137,14 +137,14 @@ def test_the_clock_does_what_is_planned(name):
         assert send.energy_j == pytest.approx(plan.tx_power_w * (send.end_s - send.start_s), rel=1e-12)
         assert train.energy_j + send.energy_j == pytest.approx(plan.planned_j, rel=1e-8)
         assert send.end_s - train.start_s == pytest.approx(plan.planned_s, rel=1e-8)
-    assert len(spans) == len(played.trace.spans)
-    assert all(transfer.arrived for transfer in played.trace.transfers)
+    assert len(spans) == len(outcome.trace.spans)
+    assert all(transfer.arrived for transfer in outcome.trace.transfers)
 
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_an_edge_round_lasts_until_its_deadline(name):
-    played = play(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
-    rows = [row for row in played.trace.rounds if row.level == "edge"]
+    outcome = run_of(with_policy(POLICIES[name], sharing=ResourceBlocks(num_blocks=4)))
+    rows = [row for row in outcome.trace.rounds if row.level == "edge"]
     assert len(rows) == 2 * 3 * 2
     for row in rows:
         begin = 150.0 * (2 * (row.global_round - 1) + row.edge_round)
@@ -156,7 +156,7 @@ def test_an_edge_round_lasts_until_its_deadline(name):
 @pytest.mark.parametrize("order", [1, 2])
 def test_simultaneous_events_may_come_in_any_order(name, order):
     system = with_policy(POLICIES[name], csi_error_db=3.0, sharing=ResourceBlocks(num_blocks=4))
-    one, other = play(system), play(system, order)
+    one, other = run_of(system), run_of(system, order)
     for table in ("spans", "transfers", "fates", "plans", "rounds"):
         assert sorted(getattr(one.trace, table)) == sorted(getattr(other.trace, table))
 
@@ -165,7 +165,9 @@ def test_who_waits_for_a_block_pays_nothing_for_it():
     """HFedAvg with more clients than blocks: spans of waiting before sending, without energy."""
     training = EdgeTraining(num_edge_rounds=1, steps=SameSteps(num_local_steps=2), local=Sgd(batch_size=4))
     system = evolve(BASE, protocol=HFedAvg(training=training), end=AfterRounds(num_global_rounds=1))
-    spans = play(evolve(system, uplink=evolve(BASE.uplink, sharing=ResourceBlocks(num_blocks=1)))).trace.spans
+    spans = run_of(
+        evolve(system, uplink=evolve(BASE.uplink, sharing=ResourceBlocks(num_blocks=1)))
+    ).trace.spans
     waits = [span for span in spans if span.activity == "wait"]
     assert len(waits) == 5  # all but the first of each cell
     assert all(span.energy_j == 0.0 for span in waits)
@@ -175,13 +177,13 @@ def test_who_waits_for_a_block_pays_nothing_for_it():
 
 def test_a_margin_is_time_to_spare():
     """The SNR is the plan's times the margin where the gain is the known one."""
-    played = play(with_policy(ResourceAware(margin_db=6.0), sharing=ResourceBlocks(num_blocks=3)))
-    for plan in played.trace.plans:
+    outcome = run_of(with_policy(ResourceAware(margin_db=6.0), sharing=ResourceBlocks(num_blocks=3)))
+    for plan in outcome.trace.plans:
         if not plan.is_selected:
             continue
         (send,) = (
             span
-            for span in played.trace.spans
+            for span in outcome.trace.spans
             if span.node == plan.client
             and span.activity == "send"
             and span.start_s // 150.0 == plan.time_s / 150.0
@@ -195,8 +197,8 @@ def test_a_margin_is_time_to_spare():
 def test_at_full_power_the_slowest_link_is_waited_for():
     """Without constraints an edge round lasts until the last has arrived."""
     weak = evolve(BASE, topology=Disc(cell_radius_m=4000.0, min_distance_m=3000.0))
-    played = play(with_policy(Unconstrained(), weak, sharing=ResourceBlocks(num_blocks=4)))
-    rows = [row for row in played.trace.rounds if row.level == "edge"]
+    outcome = run_of(with_policy(Unconstrained(), weak, sharing=ResourceBlocks(num_blocks=4)))
+    rows = [row for row in outcome.trace.rounds if row.level == "edge"]
     assert max(row.end_s - row.start_s for row in rows) > 150.0
     assert all(row.num_arrived == row.num_participants for row in rows)
 
@@ -210,7 +212,7 @@ def test_edge_servers_that_relay_send_every_update_that_arrived():
         (evolve(one, relays=True), [4 * 6_400_000, 3 * 6_400_000] * 3),
         (one, [6_400_000] * 6),
     ):
-        spans = play(evolve(system, topology=topology, protocol=protocol)).trace.spans
+        spans = run_of(evolve(system, topology=topology, protocol=protocol)).trace.spans
         sends = [span for span in spans if span.activity == "send" and span.node.startswith("edge")]
         sends.sort(key=lambda span: (span.start_s // 150.0, span.node))
         bits = [1e9 * (span.end_s - span.start_s) for span in sends]
@@ -243,40 +245,42 @@ def test_a_client_stops_where_its_budget_is_spent():
     system = with_policy(ResourceAware(), csi_error_db=8.0, sharing=ResourceBlocks(num_blocks=4))
     devices = evolve(system.devices, static_power_w=0.05)
     system = evolve(system, devices=devices, protocol=evolve(system.protocol, energy_budget_j=(0.6,)))
-    played = play(system)
+    outcome = run_of(system)
     reasons = {}
-    for plan in played.trace.plans:
+    for plan in outcome.trace.plans:
         if plan.is_selected:
             energy_j = sum(
                 span.energy_j
-                for span in played.trace.spans
+                for span in outcome.trace.spans
                 if span.node == plan.client and plan.time_s <= span.start_s < plan.time_s + 150.0
             )
             assert energy_j <= 0.6 * (1.0 + 1e-12)
-    for span in played.trace.spans:
+    for span in outcome.trace.spans:
         reasons.setdefault(span.outcome, []).append(span)
     assert set(reasons) == {"done", "energy budget"}
     for cut in reasons["energy budget"]:
         spent = sum(
             span.energy_j
-            for span in played.trace.spans
+            for span in outcome.trace.spans
             if span.node == cut.node
             and cut.end_s - 150.0 <= span.start_s <= cut.start_s
             and int(span.start_s // 150.0) == int(cut.start_s // 150.0)
         )
         assert spent == pytest.approx(0.6, rel=1e-9)
-    assert not all(transfer.arrived for transfer in played.trace.transfers)
+    assert not all(transfer.arrived for transfer in outcome.trace.transfers)
 
 
 def test_late_updates_are_cut_at_the_deadline_and_cost_what_was_sent():
-    played = play(with_policy(ResourceAware(), csi_error_db=4.0, sharing=ResourceBlocks(num_blocks=4)))
-    late = [span for span in played.trace.spans if span.outcome == "deadline"]
+    outcome = run_of(with_policy(ResourceAware(), csi_error_db=4.0, sharing=ResourceBlocks(num_blocks=4)))
+    late = [span for span in outcome.trace.spans if span.outcome == "deadline"]
     assert late
     for span in late:
         assert span.end_s % 150.0 == 0.0
-        plan = next(p for p in played.trace.plans if p.client == span.node and p.time_s == span.end_s - 150.0)
+        plan = next(
+            p for p in outcome.trace.plans if p.client == span.node and p.time_s == span.end_s - 150.0
+        )
         assert span.energy_j == pytest.approx(plan.tx_power_w * (span.end_s - span.start_s), **EXACTLY)
-    lost = [transfer for transfer in played.trace.transfers if not transfer.arrived]
+    lost = [transfer for transfer in outcome.trace.transfers if not transfer.arrived]
     assert len(lost) == len(late)
     assert all(0.0 < transfer.sent_bits < transfer.payload_bits for transfer in lost)
 
@@ -290,7 +294,7 @@ def test_jitter_multiplies_training_times():
     ratios = []
     of = {}
     for system in (calm, shaken):
-        for span in play(system).trace.spans:
+        for span in run_of(system).trace.spans:
             if span.activity == "train":
                 of.setdefault((span.node, span.start_s), []).append(span)
     for pair in of.values():
@@ -308,11 +312,11 @@ def test_jitter_multiplies_training_times():
 @pytest.mark.parametrize("solver", [ExactSolver(), Algorithm2()])
 def test_few_are_selected_twice_in_a_row(solver):
     base = evolve(BASE, num_cells=1, num_clients=8)
-    played = play(
+    outcome = run_of(
         with_policy(ResourceAware(solver=solver, num_repeated=1), base, sharing=ResourceBlocks(num_blocks=3))
     )
     chosen: dict[tuple[int, int], set[str]] = {}
-    for plan in played.trace.plans:
+    for plan in outcome.trace.plans:
         chosen.setdefault((plan.global_round, plan.edge_round), set())
         if plan.is_selected:
             chosen[plan.global_round, plan.edge_round].add(plan.client)
@@ -330,9 +334,9 @@ def test_cells_with_too_few_able_clients_take_those_they_have(solver):
     system = evolve(
         system, protocol=evolve(system.protocol, deadline_s=60.0), end=AfterRounds(num_global_rounds=6)
     )
-    rows = [row for row in play(system).trace.rounds if row.level == "edge"]
+    rows = [row for row in run_of(system).trace.rounds if row.level == "edge"]
     able: dict[tuple[str, int, int], int] = {}
-    for plan in play(system).trace.plans:
+    for plan in run_of(system).trace.plans:
         at = (plan.edge, plan.global_round, plan.edge_round)
         able[at] = able.get(at, 0) + plan.is_able
     assert all(row.num_wanted == 2 for row in rows)
@@ -355,19 +359,19 @@ def test_every_client_has_a_row_in_every_edge_round():
 # --- Learning ---------------------------------------------------------------------------------------------
 
 
-def loop(system: System, played: Played) -> dict[str, torch.Tensor]:
-    """Algorithm 1 with the plans and arrivals of a played run: eqs. 9, 15 and 17."""
+def loop(system: System, outcome: Outcome) -> dict[str, torch.Tensor]:
+    """Algorithm 1 with the plans and arrivals of a run: eqs. 9, 15 and 17."""
     sim, protocol = Simulation(system.seed), system.protocol
     dataset = system.data.load(sim, None)
     x, y = torch.tensor(dataset.train_x), torch.tensor(dataset.train_y)
-    start = played.learner.weights(played.learner.initial_model(sim.key("cloud", "initial weights")))
+    start = outcome.learner.weights(outcome.learner.initial_model(sim.key("cloud", "initial weights")))
     whole = {name: torch.tensor(values, dtype=torch.float64) for name, values in start.items()}
-    plans = {(p.client, p.global_round, p.edge_round): p for p in played.trace.plans if p.is_selected}
-    arrived = {(t.client, t.global_round, t.edge_round): t.arrived for t in played.trace.transfers}
-    counts = {client.name: [0, 0] for edge in played.cloud.edges for client in edge.clients}
+    plans = {(p.client, p.global_round, p.edge_round): p for p in outcome.trace.plans if p.is_selected}
+    arrived = {(t.client, t.global_round, t.edge_round): t.arrived for t in outcome.trace.transfers}
+    counts = {client.name: [0, 0] for edge in outcome.cloud.edges for client in edge.clients}
     for k in range(1, system.end.num_global_rounds + 1):
         edges = []
-        for edge in played.cloud.edges:
+        for edge in outcome.cloud.edges:
             model = dict(whole)
             for e in range(protocol.num_edge_rounds):
                 chosen = [client for client in edge.clients if (client.name, k, e) in plans]
@@ -415,11 +419,11 @@ def test_the_model_is_that_of_algorithm_1(policy, radio, success):
             system.protocol, local=Sgd(batch_size=4, learning_rate=0.1), success_probability=success
         ),
     )
-    played = play(evolve(system, evaluation=EveryVersions(num_versions=3)))
-    found = played.learner.weights(played.model)
-    lost = sum(not transfer.arrived for transfer in played.trace.transfers)
+    outcome = run_of(evolve(system, evaluation=EveryVersions(num_versions=3)))
+    found = outcome.learner.weights(outcome.model)
+    lost = sum(not transfer.arrived for transfer in outcome.trace.transfers)
     assert (lost > 3) == bool(radio.get("csi_error_db"))
-    for name, values in loop(system, played).items():
+    for name, values in loop(system, outcome).items():
         np.testing.assert_allclose(found[name], values.numpy(), rtol=0, atol=2e-5)
 
 
@@ -446,7 +450,7 @@ def test_clients_train_on_what_was_asked_by_then():
 
     type(cloud.edges[0].clients[0]).train = watched
     try:
-        sim.run(system.protocol.play(sim, cloud))
+        sim.run(system.protocol.run(sim, cloud))
     finally:
         type(cloud.edges[0].clients[0]).train = original
     assert len(seen) == 24
@@ -478,7 +482,7 @@ def test_clients_train_on_what_was_asked_by_then():
         ),
     ],
 )
-def test_what_cannot_be_played_is_refused_before_the_clock_starts(system, message, tmp_path):
+def test_what_cannot_be_run_is_refused_before_the_clock_starts(system, message, tmp_path):
     with pytest.raises(ConfigurationError, match=message):
         run(system, models.build(system.model), out=tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
@@ -519,18 +523,18 @@ def test_waiting_for_a_block_does_not_spend_the_budget():
     """More senders than blocks, within a budget: a client that stops has spent all of it."""
     system = with_policy(CommonSteps(), sharing=ResourceBlocks(num_blocks=1))
     system = evolve(system, protocol=evolve(system.protocol, energy_budget_j=(5.0,)))
-    played = play(system)
-    waits = [span for span in played.trace.spans if span.activity == "wait"]
+    outcome = run_of(system)
+    waits = [span for span in outcome.trace.spans if span.activity == "wait"]
     assert waits
     assert {span.outcome for span in waits} == {"done"}
-    assert all(transfer.arrived for transfer in played.trace.transfers)
+    assert all(transfer.arrived for transfer in outcome.trace.transfers)
     # A worse link than planned: the budget ends in the sending, wherever the waiting ended.
     tight = evolve(
         system,
         uplink=evolve(system.uplink, csi_error_db=15.0),
         protocol=evolve(system.protocol, energy_budget_j=(0.6,)),
     )
-    spans = play(tight).trace.spans
+    spans = run_of(tight).trace.spans
     cuts = [span for span in spans if span.outcome == "energy budget"]
     assert cuts
     for cut in cuts:
@@ -543,13 +547,13 @@ def test_waiting_for_a_block_does_not_spend_the_budget():
 
 def test_more_selected_than_blocks_is_refused():
     with pytest.raises(ConfigurationError, match="num_selected = 3: a plan gives each client a"):
-        play(with_policy(ResourceAware(num_selected=3), sharing=ResourceBlocks(num_blocks=2)))
+        run_of(with_policy(ResourceAware(num_selected=3), sharing=ResourceBlocks(num_blocks=2)))
 
 
 def test_by_default_a_cell_can_fill_every_edge_round():
     """All of a cell selected each time is possible only where all may be repeated."""
-    played = play(with_policy(ResourceAware(), sharing=ResourceBlocks(num_blocks=4)))
-    rows = [row for row in played.trace.rounds if row.level == "edge"]
+    outcome = run_of(with_policy(ResourceAware(), sharing=ResourceBlocks(num_blocks=4)))
+    rows = [row for row in outcome.trace.rounds if row.level == "edge"]
     assert all(row.num_participants == row.num_wanted for row in rows)
 
 

@@ -14,9 +14,9 @@ from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, 
 from scenarios.papers.rawhfl.plans.problem import Plan, Problem
 from scenarios.papers.rawhfl.plans.successive_approximation import (
     SuccessiveApproximation,
+    initial_point,
     mended,
     rounded,
-    start,
 )
 
 NUM_CLIENTS = 24
@@ -161,7 +161,9 @@ def test_the_program_is_the_papers(rho, theta):
     for seed in (1, 2, 3):
         snr_per_w = 10.0 ** np.random.default_rng(seed).uniform(2.0, 5.0, NUM_CLIENTS)
         problem = a_drop(seed, deadline_s=40.0, snr_per_w=snr_per_w, theta=theta)
-        point = attrs.evolve(start(problem), selection=np.random.default_rng(seed).uniform(0.05, 1.0, 24))
+        point = attrs.evolve(
+            initial_point(problem), selection=np.random.default_rng(seed).uniform(0.05, 1.0, 24)
+        )
         assert (point.num_steps >= 1.0).all()
         found = program.solution(problem, point, np.full(NUM_CLIENTS, 2.0), rho)
         assert found is not None
@@ -206,7 +208,7 @@ def test_it_finds_the_best_where_there_is_nothing_to_select(seed):
     assert np.array_equal(plan.num_steps, best.num_steps)
     np.testing.assert_allclose(plan.energy_j(problem)[on], best.energy_j(problem)[on], rtol=1e-3)
     np.testing.assert_allclose(plan.frequency_hz[on], best.frequency_hz[on], rtol=0.1)
-    assert np.median(start(problem).frequency_hz[on] / plan.frequency_hz[on]) > 50.0
+    assert np.median(initial_point(problem).frequency_hz[on] / plan.frequency_hz[on]) > 50.0
 
 
 def test_floors_are_reached_where_time_is_plenty(planner):
@@ -259,7 +261,7 @@ def test_a_solver_that_fails_leaves_the_last_point(monkeypatch):
     monkeypatch.setattr(cp.Problem, "solve", fail)
     plan = planner.plan(problem)
     assert plan.violations(problem) == []
-    assert same(plan, rounded(problem, start(problem)))
+    assert same(plan, rounded(problem, initial_point(problem)))
 
 
 def test_other_cells_are_refused(planner):
@@ -274,7 +276,7 @@ def test_other_cells_are_refused(planner):
 def test_the_start_is_feasible(seed):
     """The fastest and loudest where that fits one step; x equal."""
     problem = a_harsh_drop(seed)
-    point = start(problem)
+    point = initial_point(problem)
     able = point.num_steps > 0.0
     assert np.array_equal(able, exact.able(problem))
     duration_s = problem.train_s(point.num_steps, point.frequency_hz) + problem.send_s(point.power_w)
@@ -324,7 +326,7 @@ def test_a_late_point_gets_faster_in_both():
 def test_rounding_takes_the_largest_indicators_that_the_overlap_allows():
     """Of cell 0 the repeated clients 0 and 1 have the largest; 2 comes third and may not; then 3 and 4."""
     problem = a_drop(1, is_repeated=np.arange(NUM_CLIENTS) < 3, snr_per_w=np.full(NUM_CLIENTS, 1e4))
-    point = attrs.evolve(start(problem), selection=np.linspace(0.9, 0.1, NUM_CLIENTS))
+    point = attrs.evolve(initial_point(problem), selection=np.linspace(0.9, 0.1, NUM_CLIENTS))
     assert np.flatnonzero(rounded(problem, point).is_selected).tolist() == [0, 1, 3, 4, 12, 13, 14, 15]
 
 
@@ -336,7 +338,7 @@ def test_rounding_down():
     num_steps = np.full(NUM_CLIENTS, 8.0 - 1e-4)
     num_steps[1] = 7.99
     x = np.where(np.arange(NUM_CLIENTS) % 12 < 4, 1.0, 0.0)
-    point = attrs.evolve(start(problem), selection=x, num_steps=num_steps)
+    point = attrs.evolve(initial_point(problem), selection=x, num_steps=num_steps)
     energy_j = problem.train_j(num_steps, point.frequency_hz) + problem.send_j(point.power_w)
     budget_j = np.where(np.arange(NUM_CLIENTS) == 2, energy_j * (1.0 + 2.0 * MARGIN), 10.0)
     problem = attrs.evolve(problem, energy_budget_j=budget_j)

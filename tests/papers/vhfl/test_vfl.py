@@ -89,7 +89,7 @@ def test_exchanges_of_outputs_and_gradients_train_both_parts(batch_size):
     """A batch of all samples is the paper's step; a wrong gradient from B is caught."""
     asked = system(batch_size)
     sim, learner, cloud = worlds.built(asked, dataset())
-    found = learner.weights(sim.run(asked.protocol.play(sim, cloud)))
+    found = learner.weights(sim.run(asked.protocol.run(sim, cloud)))
     draws = Simulation(3)
     first = learner.weights(learner.initial_model(draws.key("cloud", "initial weights")))
     last_jobs = [number * NUM_EXCHANGES - 1 for number in range(1, NUM_ROUNDS + 1)]
@@ -113,7 +113,7 @@ def test_exchanges_of_outputs_and_gradients_train_both_parts(batch_size):
 def test_every_exchange_takes_a_step_and_an_upload():
     """Of a gradient for each output and sample of the mini-batch; no weights travel."""
     sim, _, cloud = worlds.built(system(), dataset())
-    sim.run(system().protocol.play(sim, cloud))
+    sim.run(system().protocol.run(sim, cloud))
     num = NUM_ROUNDS * NUM_EXCHANGES
     trace = sim.recorder
     each_s = TRAIN_S + SERVICE_S

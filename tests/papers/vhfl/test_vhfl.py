@@ -88,9 +88,11 @@ def system(paths: Paths = SHARED, num_global_rounds: int = 2, **knobs: object) -
     )
 
 
-def play(system: System, shuffle_ties: int | None = None) -> tuple[Recorder, Learner, dict[str, np.ndarray]]:
+def run_of(
+    system: System, shuffle_ties: int | None = None
+) -> tuple[Recorder, Learner, dict[str, np.ndarray]]:
     sim, learner, cloud = worlds.built(system, dataset(), shuffle_ties=shuffle_ties)
-    return sim.recorder, learner, learner.weights(sim.run(system.protocol.play(sim, cloud)))
+    return sim.recorder, learner, learner.weights(sim.run(system.protocol.run(sim, cloud)))
 
 
 def by_hand(learner: Learner, arrived: list[tuple[int, ...]], protocol: Vhfl) -> dict[str, np.ndarray]:
@@ -121,7 +123,7 @@ def assert_same(found: dict[str, np.ndarray], wanted: dict[str, np.ndarray]) -> 
 
 
 def test_on_paths_of_their_own_a_round_is_computing_and_one_service():
-    trace, learner, weights = play(system(OwnPaths()))
+    trace, learner, weights = run_of(system(OwnPaths()))
     ends_s = [row.end_s for row in trace.rounds if row.level == "global"]
     assert ends_s == pytest.approx([TRAIN_S[1] + SERVICE_S, 2 * (TRAIN_S[1] + SERVICE_S)], rel=1e-12)
     assert_same(weights, by_hand(learner, [(0, 1, 2)] * 2, system().protocol))
@@ -138,7 +140,9 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
     anything.
     """
     own = 2 * 3 * (3 * 8 + 8 * 5 + 10 * 8 + 8 * 1)
-    trace, _, _ = play(evolve(system(OwnPaths()), cycles=CyclesPerOperation(cycles_per_flop=cycles_per_flop)))
+    trace, _, _ = run_of(
+        evolve(system(OwnPaths()), cycles=CyclesPerOperation(cycles_per_flop=cycles_per_flop))
+    )
     trains = {s.node: s.end_s for s in trace.spans if s.activity == "train" and s.start_s == 0.0}
     assert [trains[f"client-{number:04d}"] for number in range(3)] == pytest.approx(
         [steps * cycles_per_flop * own * 10 / 1e9 for steps in STEPS], rel=1e-12
@@ -146,7 +150,7 @@ def test_by_operations_clients_pay_for_their_own_part_only(cycles_per_flop):
 
 
 def test_an_upload_holds_the_local_weights_and_a_gradient_per_sample():
-    trace, _, _ = play(system(OwnPaths()))
+    trace, _, _ = run_of(system(OwnPaths()))
     wanted = [32 * (NUM_LOCAL + size * NUM_OUTPUTS) for size in SIZES]
     first = [row for row in trace.transfers if row.global_round == 1]
     assert [row.payload_bits for row in sorted(first, key=lambda row: row.client)] == wanted
@@ -159,7 +163,7 @@ def test_who_is_late_on_a_shared_path_is_lost_and_still_served(shuffle_ties):
     The server hears of it at 0.006 + 0.7. The second round's uploads start 0.002 and 0.006 s later and wait
     until the lost one has left at 0.902, so that only the first of them is in time.
     """
-    trace, learner, weights = play(system(waiting=UploadDeadline(upload_deadline_s=0.7)), shuffle_ties)
+    trace, learner, weights = run_of(system(waiting=UploadDeadline(upload_deadline_s=0.7)), shuffle_ties)
     starts_s = list(TRAIN_S)
     ends_s = [TRAIN_S[0] + SERVICE_S, TRAIN_S[0] + 2 * SERVICE_S, TRAIN_S[2] + 0.7]
     second_s = ends_s[2]
@@ -181,24 +185,24 @@ def test_who_is_late_on_a_shared_path_is_lost_and_still_served(shuffle_ties):
 
 def test_the_wait_may_count_from_the_broadcast():
     """Then computing counts as well: two services have ended 0.602 s after the broadcast, not 0.601 s."""
-    trace, _, _ = play(system(waiting=Deadline(deadline_s=0.605), num_global_rounds=1))
+    trace, _, _ = run_of(system(waiting=Deadline(deadline_s=0.605), num_global_rounds=1))
     assert [row.end_s for row in trace.rounds] == pytest.approx([0.605, 0.605], rel=1e-12)
     assert trace.rounds[0].num_arrived == 2
-    trace, _, _ = play(system(waiting=Deadline(deadline_s=0.601), num_global_rounds=1))
+    trace, _, _ = run_of(system(waiting=Deadline(deadline_s=0.601), num_global_rounds=1))
     assert trace.rounds[0].num_arrived == 1
-    trace, _, _ = play(system(waiting=UploadDeadline(upload_deadline_s=0.601), num_global_rounds=1))
+    trace, _, _ = run_of(system(waiting=UploadDeadline(upload_deadline_s=0.601), num_global_rounds=1))
     assert trace.rounds[0].num_arrived == 2
 
 
 def test_where_nothing_arrives_the_models_stay():
-    trace, learner, weights = play(system(waiting=UploadDeadline(upload_deadline_s=0.2)))
+    trace, learner, weights = run_of(system(waiting=UploadDeadline(upload_deadline_s=0.2)))
     assert [row.num_arrived for row in trace.rounds if row.level == "edge"] == [0, 0]
     for name, values in by_hand(learner, [(), ()], system().protocol).items():
         np.testing.assert_array_equal(weights[name], values)
 
 
 def test_senders_are_drawn_uniformly_and_only_they_train():
-    trace, learner, _ = play(system(OwnPaths(), num_senders=2, num_needed=1, num_global_rounds=60))
+    trace, learner, _ = run_of(system(OwnPaths(), num_senders=2, num_needed=1, num_global_rounds=60))
     senders = [{row.client for row in trace.transfers if row.global_round == n} for n in range(1, 61)]
     assert {len(names) for names in senders} == {2}
     counts = [sum(f"client-{k:04d}" in names for names in senders) for k in range(3)]
@@ -219,7 +223,7 @@ def test_any_protocol_may_go_through_the_queues():
     hist = evolve(hist, data=data, evaluation=Never())
     ground = ground_of(hist)
     sim, cloud = ground.sim, nodes_of(hist, ground, learner, lambda: loaded, lambda report: None)
-    sim.run(hist.protocol.play(sim, cloud))
+    sim.run(hist.protocol.run(sim, cloud))
     assert sim.now_s == pytest.approx(2 * (4e-3 + SERVICE_S), rel=1e-12)
 
 
@@ -230,7 +234,7 @@ def test_vhfl_may_go_over_the_air():
         link=GivenSnr(snr_db=PerGroup(values=(10 * np.log10(3.0),))),
         fading=NoFading(),
     )
-    trace, learner, weights = play(evolve(system(), uplink=radio))
+    trace, learner, weights = run_of(evolve(system(), uplink=radio))
     bits = 32 * (NUM_LOCAL + 25 * NUM_OUTPUTS)
     assert trace.rounds[1].end_s == pytest.approx(TRAIN_S[1] + bits / 2e5, rel=1e-12)
     assert_same(weights, by_hand(learner, [(0, 1, 2)] * 2, system().protocol))
@@ -260,14 +264,14 @@ def test_a_run_of_a_predictor_reports_its_errors_and_keeps_them(tmp_path):
 )
 def test_k_k0_and_n_must_be_in_order(knobs, message):
     with pytest.raises(ConfigurationError, match=message):
-        play(system(**knobs))
+        run_of(system(**knobs))
 
 
 def test_one_server_and_no_look_at_its_features():
     with pytest.raises(ConfigurationError, match=r"num_cells = 2: VHFL has one server"):
-        play(evolve(system(), num_cells=2))
+        run_of(evolve(system(), num_cells=2))
     with pytest.raises(ConfigurationError, match=r"would see the server's features"):
-        play(evolve(system(), model="horizontal-7-8-5"))
+        run_of(evolve(system(), model="horizontal-7-8-5"))
 
 
 def test_dropout_is_refused_where_clients_share_a_program():
@@ -279,4 +283,4 @@ def test_dropout_is_refused_where_clients_share_a_program():
 
 def test_natural_split_needs_as_many_clients_as_cells():
     with pytest.raises(ConfigurationError, match=r"num_clients = 2: the samples of 'toy' arise at 3 places"):
-        play(evolve(system(), num_clients=2))
+        run_of(evolve(system(), num_clients=2))

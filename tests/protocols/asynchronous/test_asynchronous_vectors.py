@@ -41,7 +41,7 @@ class Adds(LocalTraining):
                 values += 12.0 * (int(client.name[-4:]) + 1)
 
 
-def played(protocol: Asynchronous, num_versions: int) -> tuple[Result, list[float]]:
+def run_of(protocol: Asynchronous, num_versions: int) -> tuple[Result, list[float]]:
     """The tables, and the value of every parameter after each version."""
     frequencies_hz = [STEPS * STEP_CYCLES / (lasts * UNIT_S - UPLOAD_S) for lasts in LASTS]
     system = worlds.one_cell(
@@ -73,7 +73,7 @@ def check(result: Result, column: str, expected: list[Any]) -> None:
 
 
 def test_fedbuff() -> None:
-    result, models_by_hand = played(FedBuff(num_updates=2, staleness=Polynomial(exponent=1.0)), 4)
+    result, models_by_hand = run_of(FedBuff(num_updates=2, staleness=Polynomial(exponent=1.0)), 4)
     assert [int(name[-4:]) for name in result.updates["client"]] == [0, 1, 0, 0, 1, 2, 0, 1]
     check(result, "job", [0, 0, 1, 2, 1, 0, 3, 2])
     check(result, "start_s", [0, 0, 2, 4, 3, 0, 6, 6])
@@ -88,7 +88,7 @@ def test_fedbuff() -> None:
 
 
 def test_fedbuff_weighs_by_the_root_and_moves_by_its_own_rate() -> None:
-    result, models_by_hand = played(FedBuff(num_updates=2, server_rate=0.5), 3)
+    result, models_by_hand = run_of(FedBuff(num_updates=2, server_rate=0.5), 3)
     late, later = 0.25 / np.sqrt(2.0), 0.25 / np.sqrt(3.0)
     check(result, "weight", [0.25, 0.25, late, 0.25, late, later])
     second = 9.0 + 12.0 * (late + 0.25)
@@ -115,7 +115,7 @@ def test_fedbuff_weighs_by_the_root_and_moves_by_its_own_rate() -> None:
     ids=["constant", "polynomial", "hinge"],
 )
 def test_fedasync(staleness, weights, versions) -> None:
-    result, models_by_hand = played(FedAsync(share=0.5, staleness=staleness), 6)
+    result, models_by_hand = run_of(FedAsync(share=0.5, staleness=staleness), 6)
     assert [int(name[-4:]) for name in result.updates["client"]] == [0, 1, 0, 0, 1, 2]
     check(result, "started_version", [0, 0, 1, 3, 2, 0])
     check(result, "made_version", [1, 2, 3, 4, 5, 6])
@@ -148,7 +148,7 @@ def check_page(result: Result, columns: dict[str, list[Fraction]]) -> None:
 def test_the_page_has_fedbuff_as_it_runs() -> None:
     *columns, models_then = printed("FedBuff")
     names = ["client", "job", "start_s", "arrival_s", "applied_s", "started_version", "made_version"]
-    result, found = played(FedBuff(num_updates=2, staleness=Polynomial(exponent=1.0)), 4)
+    result, found = run_of(FedBuff(num_updates=2, staleness=Polynomial(exponent=1.0)), 4)
     check_page(result, dict(zip([*names, "staleness", "weight"], columns, strict=True)))
     after = [found[version] for version in result.updates["made_version"]]
     np.testing.assert_allclose(after, [float(value) for value in models_then], rtol=1e-6)
@@ -162,7 +162,7 @@ def test_the_page_has_fedbuff_as_it_runs() -> None:
 def test_the_page_has_fedasync_as_it_runs(place: int, staleness) -> None:
     columns = printed("FedAsync")
     names = ["client", "job", "start_s", "applied_s", "started_version", "made_version", "staleness"]
-    result, found = played(FedAsync(share=0.5, staleness=staleness), 6)
+    result, found = run_of(FedAsync(share=0.5, staleness=staleness), 6)
     of_all = dict(zip(names, columns[:7], strict=True))
     check_page(result, {**of_all, "weight": columns[place]})
     np.testing.assert_allclose(found[1:], [float(value) for value in columns[place + 1]], rtol=1e-6)

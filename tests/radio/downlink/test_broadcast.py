@@ -170,7 +170,7 @@ def test_values_that_do_not_fit_are_refused(changes, message):
 class OneByOne(cosim.EdgeTraining):
     """Lets clients work by themselves, though it says nothing of it."""
 
-    def play(self, sim, cloud, edge, model, part, global_round):
+    def run(self, sim, cloud, edge, model, part, global_round):
         load = cloud.workload.of(part)
         job = Job(global_round, 0, global_round - 1)
         yield from edge.clients[0].receive(sim, Assigned(edge.route, load.download, job))

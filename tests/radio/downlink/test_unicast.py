@@ -113,7 +113,7 @@ def test_clients_one_by_one_share_the_band_of_those_who_may_be_at_work():
         training=cosim.ClientTraining(num_local_steps=3, local=cosim.Sgd(batch_size=5)),
         starts=cosim.protocols.ConstantConcurrency(num_in_flight=2),
     )
-    system = small_system(plays_rounds=False)
+    system = small_system(has_rounds=False)
     received = down(timed(system, downlink=STILL, protocol=protocol))
     arrived = received[received["arrived"]]
     assert len(arrived) > 5

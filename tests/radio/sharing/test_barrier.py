@@ -15,7 +15,7 @@ AIRTIME_S = PARAMETERS / (1e6 / 15e3) * (1e-3 / 14.0)
 """Eq. 37 in 1 MHz."""
 
 
-def play(
+def run_uploads(
     frequencies_hz: tuple[float, ...],
     waiting: Waiting = PATIENT,
     order: int | None = None,
@@ -31,7 +31,7 @@ def play(
         evaluation=Never(),
     )
     sim, _, cloud = worlds.built(system, shuffle_ties=order)
-    sim.run(system.protocol.play(sim, cloud))
+    sim.run(system.protocol.run(sim, cloud))
     return sim.recorder
 
 
@@ -42,7 +42,7 @@ def trains_s(frequency_hz: float) -> float:
 @pytest.mark.parametrize("order", [None, 1, 2])
 def test_all_wait_for_the_slowest_and_send_at_once(order):
     frequencies_hz = (1e9, 2e9, 3e9)
-    trace = play(frequencies_hz, order=order)
+    trace = run_uploads(frequencies_hz, order=order)
     meet_s = trains_s(1e9)
     for number, frequency_hz in enumerate(frequencies_hz):
         own = [span for span in trace.spans if span.node == f"client-{number:04d}"]
@@ -60,7 +60,7 @@ def test_all_wait_for_the_slowest_and_send_at_once(order):
 
 @pytest.mark.parametrize("num_clients", [1, 2, 30])
 def test_airtime_does_not_depend_on_how_many_send(num_clients):
-    trace = play((1e9,) * num_clients)
+    trace = run_uploads((1e9,) * num_clients)
     sends = [span for span in trace.spans if span.activity == "send"]
     assert len(sends) == num_clients
     for span in sends:
@@ -68,7 +68,7 @@ def test_airtime_does_not_depend_on_how_many_send(num_clients):
 
 
 def test_airtime_by_subcarrier_symbol_and_band():
-    trace = play((1e9,), subcarrier_hz=30e3, symbol_s=1e-3 / 28.0)
+    trace = run_uploads((1e9,), subcarrier_hz=30e3, symbol_s=1e-3 / 28.0)
     (send,) = [span for span in trace.spans if span.activity == "send"]
     assert send.end_s - send.start_s == pytest.approx(PARAMETERS / (1e6 / 30e3) * (1e-3 / 28.0), rel=1e-12)
 
@@ -77,7 +77,9 @@ def test_airtime_by_subcarrier_symbol_and_band():
 def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
     """The barrier opens at the last moment, however late the clock is; absent clients are left out."""
     deadline_s = trains_s(1e9) + 0.5 * AIRTIME_S
-    trace = play((1e9, 2e9, 3e9), waiting=Deadline(deadline_s=deadline_s), num_edge_rounds=num_edge_rounds)
+    trace = run_uploads(
+        (1e9, 2e9, 3e9), waiting=Deadline(deadline_s=deadline_s), num_edge_rounds=num_edge_rounds
+    )
     rounds = [row for row in trace.rounds if row.level == "edge"]
     assert [row.num_arrived for row in rounds] == [2] * num_edge_rounds
     for number, row in enumerate(rounds):
@@ -94,7 +96,7 @@ def test_before_a_deadline_those_who_are_there_send_in_time(num_edge_rounds):
 
 
 def test_a_sum_begins_before_the_deadline_when_all_are_there():
-    trace = play((1e9, 2e9), waiting=Deadline(deadline_s=1.0))
+    trace = run_uploads((1e9, 2e9), waiting=Deadline(deadline_s=1.0))
     sends = [span for span in trace.spans if span.activity == "send"]
     assert [span.start_s for span in sends] == pytest.approx([trains_s(1e9)] * 2)
     assert trace.rounds[0].end_s == pytest.approx(trains_s(1e9) + AIRTIME_S)
@@ -103,7 +105,7 @@ def test_a_sum_begins_before_the_deadline_when_all_are_there():
 @pytest.mark.parametrize("order", [None, 1, 2, 3])
 def test_who_comes_at_the_last_moment_is_there(order):
     """1e9 Hz train for 3 ms; the sum must begin then, a rounding aside; 0.5e9 Hz come later."""
-    trace = play(
+    trace = run_uploads(
         (1e9, 1e9, 0.5e9),
         waiting=Deadline(deadline_s=(trains_s(1e9) + AIRTIME_S) * (1.0 + 1e-9)),
         order=order,
@@ -113,7 +115,7 @@ def test_who_comes_at_the_last_moment_is_there(order):
 
 def test_nobody_sends_what_could_not_end_in_time():
     """All are there, but later than the last moment: no energy is spent on a sum that must be cut."""
-    trace = play((1e9, 2e9), waiting=Deadline(deadline_s=0.5 * AIRTIME_S + trains_s(2e9)))
+    trace = run_uploads((1e9, 2e9), waiting=Deadline(deadline_s=0.5 * AIRTIME_S + trains_s(2e9)))
     assert not [span for span in trace.spans if span.activity == "send"]
     assert trace.rounds[0].num_arrived == 0
 
@@ -125,7 +127,7 @@ def test_participants_that_were_not_drawn_are_not_waited_for():
         evaluation=Never(),
     )
     sim, _, cloud = worlds.built(system)
-    sim.run(system.protocol.play(sim, cloud))
+    sim.run(system.protocol.run(sim, cloud))
     assert [row.num_arrived for row in sim.recorder.rounds if row.level == "edge"] == [2] * 12
 
 

@@ -49,10 +49,10 @@ def test_a_block_in_which_a_client_sends_twice_ends_once():
     """Shares of 10 Hz: 4 bits until 1 s, then 20, 30, 40, and the last 6 at 50 bit/s; another sends on."""
     senders = Rising(1e9, 5.0)
     machine = Division(lambda num: 10.0, senders)
-    machine.play([0.0, 0.0], [0, 1], 0.6)
+    machine.advance([0.0, 0.0], [0, 1], 0.6)
     assert machine.ends_s == {1: pytest.approx(0.5)}
     senders.own_bits[1] = 100.0
-    machine.play([0.6], [1], 9.0)
+    machine.advance([0.6], [1], 9.0)
     assert machine.ends_s[1] == pytest.approx(4.12, rel=1e-12)
 
 
@@ -60,10 +60,10 @@ def test_the_end_of_what_was_stopped_is_not_that_of_the_next():
     """Of two that would end at 0.5 s one is stopped at 0.2 s, and sends 100 bits from 0.3 s on."""
     senders = Rising(5.0, 5.0)
     machine = Division(lambda num: 10.0, senders)
-    machine.play([0.0, 0.0], [0, 1], 0.2, (1,))
+    machine.advance([0.0, 0.0], [0, 1], 0.2, (1,))
     assert machine.left_bits == {1: pytest.approx(3.0, rel=1e-12)}
     senders.own_bits[1] = 100.0
-    machine.play([0.3], [1], 9.0)
+    machine.advance([0.3], [1], 9.0)
     assert machine.ends_s == {0: pytest.approx(0.5), 1: pytest.approx(4.06, rel=1e-12)}
 
 
@@ -83,7 +83,7 @@ class Budgeted(Rising):
 def test_at_one_instant_one_ends_another_fades_and_the_third_gets_a_larger_share():
     """Of 30 Hz. Client 1: 10 bits, 30, 45, and 15 at 60 bit/s; client 2: 10 bits, 15 a second, then 30."""
     machine = Division(lambda num: 30.0 / num, Budgeted(10.0, 100.0, 100.0))
-    machine.play([0.0, 0.0, 0.0], [0, 1, 2], 9.0)
+    machine.advance([0.0, 0.0, 0.0], [0, 1, 2], 9.0)
     assert machine.ends_s == {
         0: 1.0,
         1: pytest.approx(3.25, rel=1e-12),
@@ -94,7 +94,7 @@ def test_at_one_instant_one_ends_another_fades_and_the_third_gets_a_larger_share
 def test_what_a_stop_leaves_is_what_was_left_then():
     """Of client 1, stopped at 2.5 s: 100 bits less 10, 30 and half of 45; nothing of what has just ended."""
     machine = Division(lambda num: 30.0 / num, Budgeted(10.0, 100.0, 100.0))
-    machine.play([0.0, 0.0, 0.0], [0, 1, 2], 2.5, (1,))
+    machine.advance([0.0, 0.0, 0.0], [0, 1, 2], 2.5, (1,))
     assert machine.left_bits == {1: pytest.approx(37.5, rel=1e-12)}
     assert machine.ends_s == {0: 1.0}
 

@@ -121,7 +121,12 @@ def test_a_band_of_ones_own_passes_the_contract(band):
             r"Both has two forms, steady \(FixedBand.steady_hz\) and events \(Both",
         ),
         ("Both", (RedividedBand,), "steady_hz", r"steady \(Both.steady_hz\) and machine \(RedividedBand"),
-        ("Steps", (Turns,), "play", r"Steps has two forms, change \(Turns.change\) and play \(Steps.play\)"),
+        (
+            "Steps",
+            (Turns,),
+            "advance",
+            r"Steps has two forms, change \(Turns.change\) and advance \(Steps.advance\)",
+        ),
     ],
 )
 def test_a_band_or_a_machine_of_two_forms_cannot_be_made(name, bases, gives, said):

@@ -71,14 +71,14 @@ def system(**radio) -> System:
     return evolve(usual, uplink=evolve(usual.uplink, **radio))
 
 
-def play(system: System, num_workers: int = 1) -> tuple[Simulation, Cloud, dict[str, np.ndarray]]:
+def run_of(system: System, num_workers: int = 1) -> tuple[Simulation, Cloud, dict[str, np.ndarray]]:
     sim, learner, cloud = worlds.built(system, num_workers=num_workers)
-    model = sim.run(system.protocol.play(sim, cloud))
+    model = sim.run(system.protocol.run(sim, cloud))
     return sim, cloud, learner.weights(model)
 
 
 def without_noise(system: System) -> dict[str, np.ndarray]:
-    return play(evolve(system, uplink=evolve(system.uplink, sharing=FixedShares())))[2]
+    return run_of(evolve(system, uplink=evolve(system.uplink, sharing=FixedShares())))[2]
 
 
 def weakest_gain(system: System, clients: range, edge_round: int = 0) -> float:
@@ -94,7 +94,7 @@ def weakest_gain(system: System, clients: range, edge_round: int = 0) -> float:
 
 def noise_of_cells(system: System) -> list[np.ndarray]:
     """Change by the noise in each cell's part, in units of the learning rate."""
-    _, cloud, noisy = play(system)
+    _, cloud, noisy = run_of(system)
     clean = without_noise(system)
     parts = system.protocol.parts(Simulation(system.seed), cloud, 1)
     found = []
@@ -172,14 +172,14 @@ def test_clients_of_unlike_power_are_scaled_by_their_own():
 
 
 def test_the_key_of_the_round_decides_whatever_the_workers():
-    one, other = play(system(), num_workers=1)[2], play(system(), num_workers=2)[2]
+    one, other = run_of(system(), num_workers=1)[2], run_of(system(), num_workers=2)[2]
     for name, values in one.items():
         np.testing.assert_array_equal(values, other[name])
 
 
 def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     """Timing only asks for no beam, and its spans equal the full run's."""
-    full = play(system())[0].recorder
+    full = run_of(system())[0].recorder
 
     def fail(channels):
         raise AssertionError("a beam was formed")
@@ -189,7 +189,7 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     ground, dataset = ground_of(base), loaded(Synthetic())
     sim, learner = ground.sim, Learner(models.build(base.model), dataset)
     cloud = nodes_of(base, ground, learner, lambda: dataset, lambda report: None)
-    sim.run(base.protocol.play(sim, cloud))
+    sim.run(base.protocol.run(sim, cloud))
     assert sim.recorder.spans == full.spans
 
 
@@ -199,7 +199,7 @@ def test_without_noise_to_speak_of_over_the_air_is_the_mean(protocol):
     base = evolve(
         base, protocol=protocol(training=base.protocol.training), end=AfterRounds(num_global_rounds=2)
     )
-    noisy, clean = play(base)[2], without_noise(base)
+    noisy, clean = run_of(base)[2], without_noise(base)
     for name, values in clean.items():
         np.testing.assert_allclose(noisy[name], values, atol=1e-6)
 
@@ -265,7 +265,7 @@ def test_power_and_path_loss_of_a_budget_are_spread_over_the_band():
     base = system(sharing=OverTheAir(bandwidth_hz=1e6), link=LinkBudget(noise_figure_db=0.0))
     powers = PowerRange(lowest_dbm=0.0, highest_dbm=20.0)
     base = evolve(base, devices=evolve(base.devices, tx_power=powers))
-    _, cloud, _ = play(base)
+    _, cloud, _ = run_of(base)
     gains = []
     for edge in cloud.edges:
         heard = []

@@ -63,7 +63,7 @@ def channel_of(sim: Simulation, name: str, job: Job, coherence_time_s: float | N
     return channels.flat(job.snr, channels.faded(fading, sim, name))
 
 
-def play(
+def run_uploads(
     jobs: dict[str, Job],
     bandwidth_hz: float,
     *,
@@ -103,7 +103,7 @@ def play(
 
 
 def ends_s(jobs: dict[str, Job], bandwidth_hz: float, **how: Any) -> dict[str, float]:
-    sent, _ = play(jobs, bandwidth_hz, **how)
+    sent, _ = run_uploads(jobs, bandwidth_hz, **how)
     return {name: sent[name].end_s for name in jobs}
 
 
@@ -125,7 +125,7 @@ def test_with_fixed_shares_an_upload_lasts_its_bits_over_its_rate(num_shares):
 
 def test_with_fixed_shares_nobody_feels_a_cut():
     jobs = {"a": Job(0.0, 4_000_000), "b": Job(0.0, 9_000_000, cut_s=2.0)}
-    sent, _ = play(jobs, 2e6, redivided=False)
+    sent, _ = run_uploads(jobs, 2e6, redivided=False)
     assert sent["a"].end_s == pytest.approx(4.0, **EXACTLY)
     assert sent["b"] == (2.0, pytest.approx(2e6, **EXACTLY), False)
 
@@ -184,7 +184,7 @@ def test_three_clients_by_hand(tie_order):
 def test_who_is_cut_frees_the_band_for_the_others(tie_order):
     """2 MHz, 1 bit/s/Hz: both send 2 Mbit in 2 s, then b is cut and a's other 2 Mbit take 1 s."""
     jobs = {"a": Job(0.0, 4_000_000), "b": Job(0.0, 9_000_000, cut_s=2.0)}
-    sent, sim = play(jobs, 2e6, redivided=True, tie_order=tie_order)
+    sent, sim = run_uploads(jobs, 2e6, redivided=True, tie_order=tie_order)
     assert sent["a"] == (pytest.approx(3.0, **EXACTLY), 4e6, True)
     assert sent["b"] == (2.0, pytest.approx(2e6, **EXACTLY), False)
     assert [span for span in sim.recorder.spans if span.node == "b"] == [
@@ -201,7 +201,7 @@ def test_an_upload_that_ends_at_exactly_the_deadline_has_arrived(tie_order, redi
         "b": Job(0.0, 2_000_000, cut_s=2.0),
         "c": Job(2.0, 1_000_000, cut_s=2.5),
     }
-    sent, _ = play(jobs, 2e6, redivided=redivided, num_shares=2, tie_order=tie_order)
+    sent, _ = run_uploads(jobs, 2e6, redivided=redivided, num_shares=2, tie_order=tie_order)
     assert sent["a"] == sent["b"] == (2.0, 2e6, True)
     assert sent["c"] == ((2.5, 1e6, True) if redivided else (2.5, 0.5e6, False))
 
@@ -262,7 +262,7 @@ def test_two_fading_uploads_with_redivided_shares_by_hand():
         left_bits -= shares[block] * a_bps[block] * 0.25
         block += 1
     assert block > 3
-    sent, _ = play(jobs, 1e6, redivided=True, coherence_time_s=0.25)
+    sent, _ = run_uploads(jobs, 1e6, redivided=True, coherence_time_s=0.25)
     assert sent["a"].end_s == pytest.approx(block * 0.25 + left_bits / a_bps[block], **EXACTLY)
     assert sent["b"].bits == pytest.approx(0.5e6 * math.log2(1.0 + 3.0 * gain_of("b", 2)) * 0.25, **EXACTLY)
 
@@ -331,7 +331,7 @@ coherences_s = st.none() | st.floats(0.05, 2.0)
 )
 @settings(max_examples=150, deadline=None)
 def test_bits_are_the_sum_of_rate_times_time(jobs, bandwidth_hz, redivided, coherence_time_s):
-    sent, sim = play(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)
+    sent, sim = run_uploads(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)
     expected = fluid(jobs, bandwidth_hz, redivided, coherence_time_s)
     for name, job in jobs.items():
         assert sent[name].end_s == pytest.approx(expected[name].end_s, rel=1e-9)
@@ -354,8 +354,8 @@ def test_bits_are_the_sum_of_rate_times_time(jobs, bandwidth_hz, redivided, cohe
 @settings(max_examples=75, deadline=None)
 def test_more_bandwidth_is_never_slower(jobs, bandwidth_hz, factor, redivided, coherence_time_s):
     how = {"redivided": redivided, "coherence_time_s": coherence_time_s}
-    narrow, _ = play(jobs, bandwidth_hz, **how)
-    wide, _ = play(jobs, factor * bandwidth_hz, **how)
+    narrow, _ = run_uploads(jobs, bandwidth_hz, **how)
+    wide, _ = run_uploads(jobs, factor * bandwidth_hz, **how)
     for name in jobs:
         assert wide[name].end_s <= narrow[name].end_s * (1.0 + 1e-9)
         assert wide[name].bits >= narrow[name].bits * (1.0 - 1e-9) - 1e-6
@@ -366,7 +366,7 @@ def test_more_bandwidth_is_never_slower(jobs, bandwidth_hz, factor, redivided, c
 def test_redivided_shares_are_never_slower_than_fixed_ones(jobs, bandwidth_hz, coherence_time_s):
     """A sender has at least the share that it would have, had none ended."""
     fixed, redivided = (
-        play(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)[0]
+        run_uploads(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)[0]
         for redivided in (False, True)
     )
     for name in jobs:
@@ -385,7 +385,7 @@ def test_no_order_of_simultaneous_events_changes_a_bit(jobs, redivided, coherenc
     for tie_order in TIE_ORDERS:
         for given_jobs in (jobs, dict(reversed(jobs.items()))):
             how = {"redivided": redivided, "coherence_time_s": coherence_time_s, "tie_order": tie_order}
-            sent, sim = play(given_jobs, 1e6, **how)
+            sent, sim = run_uploads(given_jobs, 1e6, **how)
             outcomes.append(sent)
             traces.append(sorted(sim.recorder.spans))
     assert all(sent == outcomes[0] for sent in outcomes)
@@ -398,7 +398,7 @@ def test_no_order_of_simultaneous_events_changes_a_bit(jobs, redivided, coherenc
 @settings(max_examples=75, deadline=None)
 def test_a_band_needs_few_events(jobs, bandwidth_hz, redivided, coherence_time_s):
     """A timer for each start and end, and for each fading block; twice, as a timer may round down."""
-    _, sim = play(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)
+    _, sim = run_uploads(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)
     num_blocks = 0 if coherence_time_s is None else math.ceil(sim.now_s / coherence_time_s) + 1
     num_at_once = 1 if redivided else len(jobs)  # fixed shares change one by one
     assert sim.num_timers <= 2 * (2 * len(jobs) + num_at_once * num_blocks)
@@ -407,7 +407,7 @@ def test_a_band_needs_few_events(jobs, bandwidth_hz, redivided, coherence_time_s
 def test_fixed_shares_without_fading_need_no_timer_but_the_end():
     """The end of an upload is known when it begins, so its `done` is the only event."""
     jobs = {name: Job(0.11 * place, 3_000_000) for place, name in enumerate("abcde")}
-    sent, sim = play(jobs, 1e6, redivided=False)
+    sent, sim = run_uploads(jobs, 1e6, redivided=False)
     assert sim.num_timers == len(jobs)
     assert {name: job.start_s + 15.0 for name, job in jobs.items()} == pytest.approx(
         {name: sent[name].end_s for name in jobs}, **EXACTLY
@@ -417,7 +417,7 @@ def test_fixed_shares_without_fading_need_no_timer_but_the_end():
 def test_who_was_cut_feels_no_more_fading():
     """Three blocks until then, each with a timer that may round down; fifty until the other one sends."""
     jobs = {"a": Job(0.0, 1e9, cut_s=0.25), "b": Job(5.02, 1.0)}
-    _, sim = play(jobs, 1e6, redivided=False, coherence_time_s=0.1)
+    _, sim = run_uploads(jobs, 1e6, redivided=False, coherence_time_s=0.1)
     assert 3 <= sim.num_timers <= 6
 
 
@@ -426,7 +426,7 @@ def test_who_was_cut_feels_no_more_fading():
 def test_a_crowded_band_sets_one_timer_per_change(redivided, coherence_time_s):
     """A timer that a later division has replaced must not go on and set its own."""
     jobs = {name: Job(0.11 * place, 3_000_000) for place, name in enumerate("abcde")}
-    _, sim = play(jobs, 1e6, redivided=redivided, coherence_time_s=coherence_time_s)
+    _, sim = run_uploads(jobs, 1e6, redivided=redivided, coherence_time_s=coherence_time_s)
     num_blocks = 0 if coherence_time_s is None else math.ceil(sim.now_s / coherence_time_s)
     num_at_once = 1 if redivided else len(jobs)  # fixed shares change one by one
     assert sim.num_timers <= 2 * len(jobs) + num_at_once * num_blocks
@@ -440,10 +440,10 @@ def test_starts_at_the_very_ends_of_others_leave_no_bit_to_chance(data):
     bandwidth_hz = data.draw(st.sampled_from([1e6, 0.7e6, 3e6]))
     jobs = {"a": Job(data.draw(st.floats(0.0, 1.0)), data.draw(bits), data.draw(snrs))}
     for name in "bcdef"[: data.draw(st.integers(1, 5))]:
-        ends_s = sorted({sent.end_s for sent in play(jobs, bandwidth_hz, redivided=True)[0].values()})
+        ends_s = sorted({sent.end_s for sent in run_uploads(jobs, bandwidth_hz, redivided=True)[0].values()})
         jobs[name] = Job(data.draw(st.sampled_from(ends_s)), data.draw(bits), data.draw(snrs))
     outcomes = [
-        play(given_jobs, bandwidth_hz, redivided=True, tie_order=tie_order)[0]
+        run_uploads(given_jobs, bandwidth_hz, redivided=True, tie_order=tie_order)[0]
         for tie_order in TIE_ORDERS
         for given_jobs in (jobs, dict(reversed(jobs.items())))
     ]

@@ -55,7 +55,7 @@ def sent(sim, link, client, bits, begin_s=0.0):
     return slots, ended_s
 
 
-def played(uplink: cosim.Radio, num_clients: int, bits: float, begin_s: float = 0.0):
+def slots_of(uplink: cosim.Radio, num_clients: int, bits: float, begin_s: float = 0.0):
     sim = Simulation(seed=1)
     link, names = link_of(uplink, num_clients, sim)
     return sim.run(sim.together([sent(sim, link, name, bits, begin_s) for name in names]))
@@ -63,20 +63,20 @@ def played(uplink: cosim.Radio, num_clients: int, bits: float, begin_s: float = 
 
 def test_alone_and_always_a_packet_in_each_slot():
     """2500 bits in packets of 1000 from the first whole slot on, 0.4 ms after it has begun to wait."""
-    ((slots, ended_s),) = played(radio(transmit_probability=1.0), 1, 2500.0, begin_s=0.6e-3)
+    ((slots, ended_s),) = slots_of(radio(transmit_probability=1.0), 1, 2500.0, begin_s=0.6e-3)
     assert slots == pytest.approx([1, 2, 3], rel=1e-12)
     assert ended_s == 4 * SLOT_S
 
 
 def test_packets_are_counted_whole():
     """1000 bits in a channel of 250 kHz are four packets, though 4 x 0.25 may round."""
-    ((slots, ended_s),) = played(radio(transmit_probability=1.0, num_channels=4), 1, 1000.0)
+    ((slots, ended_s),) = slots_of(radio(transmit_probability=1.0, num_channels=4), 1, 1000.0)
     assert (slots, ended_s) == ([0, 1, 2, 3], 4 * SLOT_S)
 
 
 def test_who_meets_nobody_in_his_channel_gets_through():
     """Successes from the slots of all and their channels, drawn again here, by brute force."""
-    found = played(radio(num_channels=2), 6, 2000.0)
+    found = slots_of(radio(num_channels=2), 6, 2000.0)
     sim, per_slot = Simulation(seed=1), {}
     for number, (slots, _) in enumerate(found):
         for slot in slots:
@@ -97,7 +97,7 @@ def test_who_meets_nobody_in_his_channel_gets_through():
 
 def test_two_who_always_send_never_get_through_which_is_said():
     with pytest.raises(ConfigurationError, match=r"transmit_probability = 1: none of 2 clients"):
-        played(radio(transmit_probability=1.0), 2, 1.0)
+        slots_of(radio(transmit_probability=1.0), 2, 1.0)
 
 
 def test_a_cut_packet_has_not_been_sent():
@@ -151,7 +151,7 @@ def test_sending_takes_power_in_its_slots_only():
 def test_the_contract_and_every_protocol():
     check_link(radio(bandwidth_hz=1e7, num_channels=2))
     for protocol in (cosim.Hist(training=small_system().protocol.training), cosim.FedBuff()):
-        small = small_system(plays_rounds=not lacks_in(protocol, GLOBAL_ROUNDS))
+        small = small_system(has_rounds=not lacks_in(protocol, GLOBAL_ROUNDS))
         check_system(attrs.evolve(small, protocol=protocol, uplink=radio(bandwidth_hz=1e7)))
 
 

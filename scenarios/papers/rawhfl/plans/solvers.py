@@ -22,8 +22,8 @@ from typing_extensions import override
 from cosim.clock.simulation import Simulation
 from cosim.configuration import Port, at_least, knob, part, positive
 from scenarios.papers.rawhfl.plans import exact
+from scenarios.papers.rawhfl.plans.initial_selections import EqualShares, InitialSelection
 from scenarios.papers.rawhfl.plans.problem import Plan, Problem
-from scenarios.papers.rawhfl.plans.starts import EqualShares, Start
 
 Solve = Callable[[Problem], Plan]
 """Function that solves one edge round."""
@@ -54,12 +54,12 @@ class Algorithm2(Solver):
     Attributes:
         penalty: Weight rho of its penalty. [RawHFL, Section V-A]
         num_iterations: Most iterations I. [RawHFL, Section V-A]
-        start: Selection from which it begins. [no source: not said]
+        initial_selection: Selection in its initial point. [no source: not said]
     """
 
     penalty: float = knob(positive, default=1.0)
     num_iterations: int = knob(at_least(1), default=50)
-    start: Start = EqualShares()
+    initial_selection: InitialSelection = EqualShares()
 
     @override
     def solve_for(self, sim: Simulation, cell: NDArray[np.int64]) -> Solve:
@@ -70,5 +70,5 @@ class Algorithm2(Solver):
             cell,
             rho=self.penalty,
             max_iterations=self.num_iterations,
-            selection=self.start.selection_for(sim),
+            selection=self.initial_selection.selection_for(sim),
         ).plan

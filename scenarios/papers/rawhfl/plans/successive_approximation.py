@@ -6,10 +6,10 @@ the last point (36 to 39), which gives a linear program. Its solution is the nex
 moves by no more than the precision or I programs are solved. Then the clients with the largest x of each cell
 are selected, and their steps rounded down.
 
-Scope and limitations: the solution is local and depends on the start. In the paper's setting the first
-selection of whole clients stays, the start's or the first program's: with rho = 1 each exchange of two
-clients costs 2 from then on and gains at most (theta L_max + (1 - theta) e_bd) / (B Z), 1.3 for Z = 4.
-Clients whose feasible f and P fall between the points of the start's grid take no part. `exact` has the
+Scope and limitations: the solution is local and depends on the initial point. In the paper's setting the
+first selection of whole clients stays, that of the initial point or of the first program: with rho = 1 each
+exchange of two clients costs 2 from then on and gains at most (theta L_max + (1 - theta) e_bd) / (B Z), 1.3
+for Z = 4. Clients whose feasible f and P fall between the points of its grid take no part. `exact` has the
 optimum; `benchmarks/allocation.py` compares.
 
 (40) alone does not converge: 1 / f and 1 / log(1 + g P) are convex, so by their tangents, training at 0 Hz
@@ -20,8 +20,8 @@ takes only twice as long as now, and the first solution misses the deadline by a
 - Feasible points: if a solution is late, f and P are raised; if it is then still late, or beyond the budget,
   steps are cut. A client's step is refused if less than one local round is left or its part of the objective
   has grown. So the next program always has a solution: the last steps, f and P are feasible in it.
-- The start, which the paper leaves open, has the highest speeds and powers (`start`); its selection is a part
-  of its own (`starts`).
+- The initial point, which the paper leaves open, has the highest speeds and powers (`initial_point`); its
+  selection is a part of its own (`initial_selections`).
 
 Usage::
 
@@ -44,12 +44,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
+from scenarios.papers.rawhfl.plans.initial_selections import Selection, equal_shares
 from scenarios.papers.rawhfl.plans.linear_program import MARGIN, LinearProgram, Point
 from scenarios.papers.rawhfl.plans.problem import Array, Plan, Problem, first_allowed
-from scenarios.papers.rawhfl.plans.starts import Selection, equal_shares
 
 GRID = 24
-"""Number of frequencies, and of powers for each, in the search for the start."""
+"""Number of frequencies, and of powers for each, in the search for the initial point."""
 
 ALMOST = 1e-3
 """Distance from whole steps attributed to the solver, with a margin: 2e-6 on average for 4,800 clients."""
@@ -66,7 +66,7 @@ class SuccessiveApproximation:
         rho: Weight of the penalty on indicators other than 0 and 1, 0 or above. [RawHFL paper, Section V-A]
         max_iterations: Most programs I that are solved. [RawHFL paper, Section V-A]
         precision: Change of the objective, in its own unit, up to which the iteration ends. [no source]
-        selection: Indicators x of the start.
+        selection: Indicators x of the initial point.
 
     Attributes:
         num_programs: Programs that were solved for the last plan.
@@ -101,7 +101,7 @@ class SuccessiveApproximation:
                 "Problem.cell differs from the cells that SuccessiveApproximation was made for: its "
                 "program is built for given cells. Make a planner for each topology."
             )
-        point, last = start(problem, self._selection), math.inf
+        point, last = initial_point(problem, self._selection), math.inf
         # Without a link there are no finite coefficients, and the client takes no part in any case.
         problem = attrs.evolve(problem, snr_per_w=np.where(problem.snr_per_w > 0.0, problem.snr_per_w, 1.0))
         factor = np.full(problem.num_clients, 2.0)
@@ -125,8 +125,8 @@ class SuccessiveApproximation:
         return float(cost + self._rho * x @ (1.0 - x))
 
 
-def start(problem: Problem, selection: Selection = equal_shares) -> Point:
-    """First point: a selection, the highest f and then P at which a local round fits, and all steps that fit.
+def initial_point(problem: Problem, selection: Selection = equal_shares) -> Point:
+    """Initial point: a selection, the highest f and then P at which a local round fits, all steps that fit.
 
     f and P come from `GRID` times `GRID` points, evenly spaced in their logarithms, from the values that just
     meet the deadline to the highest. Unequal x favour some clients by rho; equal ones may break C3, which the

@@ -143,5 +143,5 @@ def _seen_by_server(table: TrafficTable, now: NDArray[np.int64], num_lags: int) 
 
 
 def _lags(values: NDArray[np.float64], now: NDArray[np.int64], num_lags: int) -> NDArray[np.float64]:
-    """Values now and in the slots before, shape (slots, cells, num_lags)."""
+    """Values in each slot and in the slots before it, shape (slots, cells, num_lags)."""
     return np.stack([values[now - lag] for lag in range(num_lags)], axis=-1)

@@ -6,7 +6,7 @@ cosim reproduce hist-conf-fig3 --quick
 """
 
 from scenarios.reproduce.claims import Claim
-from scenarios.reproduce.figures import every_run, play_all
+from scenarios.reproduce.figures import every_run, run_all
 from scenarios.reproduce.hist.conf import fig2
 from scenarios.reproduce.hist.figures import SPLITS, Options
 from scenarios.reproduce.hist.upload_costs import (
@@ -29,7 +29,7 @@ FIGURE, FOLDER = "hist-conf-fig3", fig2.FIGURE
 def main(options: Options) -> int:
     """Run, draw, compare."""
     cells, splits, target = fig2.numbers_of_cells(options), options.splits, 0.65 if options.quick else 0.75
-    runs = play_all(FOLDER, fig2.systems(options), options)
+    runs = run_all(FOLDER, fig2.systems(options), options)
     costs = costs_of(runs, target)
     claims = [claim for split in splits for claim in _claims(costs, cells, split, target)]
     table, picture = table_of(costs, target, options), drawn(costs, cells, splits, target)

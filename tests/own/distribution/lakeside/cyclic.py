@@ -23,12 +23,12 @@ class Cyclic(cosim.Protocol):
         """Refuse a network that the clients cannot train."""
         self.training.check(cloud)
 
-    def play(self, sim, cloud):
+    def run(self, sim, cloud):
         """Global rounds until the run is over."""
 
         def one_round(model, number):
             for edge in cloud.edges:
-                model = yield from self.training.play(sim, cloud, edge, model, None, number)
+                model = yield from self.training.run(sim, cloud, edge, model, None, number)
             return model
 
         return cloud.global_rounds(sim, one_round)

@@ -1,4 +1,4 @@
-"""Playing: how a run shows itself in a terminal, whichever command asks for it."""
+"""Running: a run in a terminal, with its progress, table and picture, for every command that runs one."""
 
 import warnings
 from pathlib import Path
@@ -27,7 +27,7 @@ GROWN = 10.0
 """Times the first loss, by which the last one says that training has diverged. [no source]"""
 
 
-def play(
+def run_and_show(
     scenario: str | None,
     system: System,
     options: Options | None = None,
@@ -56,7 +56,7 @@ def play(
         check_network(network_of_run, found["network"], "--config")
     result = complete_before(out) if resume else None
     try:
-        result = result or played(title, scenario, system, attrs.evolve(options, out=out), resume=resume)
+        result = result or result_of(title, scenario, system, attrs.evolve(options, out=out), resume=resume)
     except KeyboardInterrupt:
         if (out / "config.json").is_file():
             say(f"To go on: {to_go_on} --resume {typed(out)}")
@@ -96,7 +96,7 @@ def complete_before(folder: Path) -> Result | None:
         return complete_in(folder)
 
 
-def played(
+def result_of(
     title: str,
     scenario: str | None,
     system: System,
@@ -168,8 +168,8 @@ def summary_table(name: str, result: Result) -> Table:
         )
         lost = f"{num_lost} of {num_packets} ({100 * num_lost / num_packets:.1f} %)"
         told["packets lost in queues"] = f"{lost}, {own} of clients"
-    played = " ".join(map(str, result.progress))
-    table = Table(title=f"{name}: {played}, {summary.status_in_words}", title_justify="left")
+    progress = " ".join(map(str, result.progress))
+    table = Table(title=f"{name}: {progress}, {summary.status_in_words}", title_justify="left")
     for heading in told:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row(*told.values())

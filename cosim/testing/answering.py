@@ -1,4 +1,4 @@
-"""Player: what the second process does, one request after the other (`cosim.testing.second_process`)."""
+"""Answering: what the second process does, one request after the other (`cosim.testing.second_process`)."""
 
 import datetime
 import importlib
@@ -30,7 +30,7 @@ from cosim.radio.radio import Radio
 from cosim.records.tables import GROWING
 from cosim.system.system import System
 from cosim.testing.contract import Contracts, Reached
-from cosim.testing.second_process import Asked, Played
+from cosim.testing.second_process import Answer, Asked
 
 LATER_S = 403 * 86_400 + 26_009
 """By how much the wall clock is ahead of that of the first process."""
@@ -56,14 +56,14 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             asked: Asked = pickle.load(requests)
         except EOFError:
             return
-        pickle.dump(_played(asked, watch), answers)
+        pickle.dump(_answer(asked, watch), answers)
         answers.flush()
 
 
 _executed: dict[tuple[str, int], types.ModuleType] = {}
 
 
-def _played(asked: Asked, watch: "_Watch") -> Played:
+def _answer(asked: Asked, watch: "_Watch") -> Answer:
     sys.path[:] = asked.path
     os.chdir(asked.folder)
     try:
@@ -74,13 +74,13 @@ def _played(asked: Asked, watch: "_Watch") -> Played:
                 importlib.import_module(name)
         system, network = pickle.loads(asked.pickled)
     except (Exception, SystemExit) as error:
-        return Played(not_found=f"{type(error).__name__}: {error}")
+        return Answer(not_found=f"{type(error).__name__}: {error}")
     try:
         result = cosim.engine.run.run.run(system, network, num_workers=2, clock="events")
         made = watch.made_for_all_seeds(system, network, asked.modules)
     except (Exception, SystemExit) as error:
-        return Played(failed=f"{type(error).__name__}: {error}")
-    return Played(dict(result.tables), result.learned, made=made)
+        return Answer(failed=f"{type(error).__name__}: {error}")
+    return Answer(dict(result.tables), result.learned, made=made)
 
 
 def _execute(script: tuple[str, str | None, str | None], num_contracts: int) -> None:

@@ -1,13 +1,13 @@
-"""Starts: the port of the selection from which Algorithm 2 begins, which the paper leaves open.
+"""Initial selections: the port of the selection in Algorithm 2's initial point, which the paper leaves open.
 
-| start | selection |
+| kind | selection |
 |---|---|
 | `EqualShares` | every able client in part, so that the first program chooses the cheapest |
 | `RandomSelection` | as many clients of each cell as it selects, drawn again in every edge round |
 
-With the paper's penalty rho = 1 a start with whole clients decides, as an exchange of two costs 2 and gains
-at most 1.3 where four clients of each cell are selected; with two it gains up to 2.6, and a few are made.
-`cosim reproduce rawhfl-energies` has both beside the paper's energies.
+With the paper's penalty rho = 1 an initial selection of whole clients decides, as an exchange of two costs 2
+and gains at most 1.3 where four clients of each cell are selected; with two it gains up to 2.6, and a few are
+made. `cosim reproduce rawhfl-energies` has both beside the paper's energies.
 
 Source: RawHFL paper, Algorithm 2, whose inputs are some initial feasible points.
 """
@@ -29,8 +29,8 @@ for all that are not."""
 
 
 @part
-class Start(Port, ABC):
-    """Selection from which Algorithm 2 begins."""
+class InitialSelection(Port, ABC):
+    """Selection in the initial point of Algorithm 2."""
 
     @abstractmethod
     def selection_for(self, sim: Simulation) -> Selection:
@@ -42,7 +42,7 @@ class Start(Port, ABC):
 
 
 @part
-class EqualShares(Start):
+class EqualShares(InitialSelection):
     """The same part of every able client of a cell, together as many as it selects."""
 
     @override
@@ -51,7 +51,7 @@ class EqualShares(Start):
 
 
 @part
-class RandomSelection(Start):
+class RandomSelection(InitialSelection):
     """Able clients drawn uniformly, as many of each cell as it selects, within the limit on repeated ones."""
 
     @override

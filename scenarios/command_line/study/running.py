@@ -1,4 +1,4 @@
-"""Playing a study: the executor of its runs, how far they have come, and what they say."""
+"""Running a study: the executor of its runs, how far they have come, and what they say."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -31,7 +31,7 @@ from scenarios.command_line.table import in_words as table_in_words
 from scenarios.command_line.targets import targets
 
 
-def play(
+def run_and_show(
     scenario: str, base: System, options: Options, *, title: str | None = None, to_go_on: str = "cosim study"
 ) -> int:
     """Run what is missing, print the table; exit code 1 where runs failed.

@@ -1,4 +1,4 @@
-"""Played: seed and length of a law's scenario, and runs of systems."""
+"""Law clock: seed and length of a law's scenario, and runs of systems."""
 
 import attrs
 
@@ -9,7 +9,7 @@ APART = 1_000_003
 
 
 @attrs.frozen(kw_only=True)
-class PlayedClock:
+class LawClock:
     """The clock of `cosim validate` (`analysis.laws.port.Clock`)."""
 
     seed: int
@@ -19,6 +19,6 @@ class PlayedClock:
         """Number of this size."""
         return max(1, int(self.size * full))
 
-    def play(self, system: cosim.System, number: int = 0) -> cosim.Result:
+    def run(self, system: cosim.System, number: int = 0) -> cosim.Result:
         """Run a system with a seed of its own."""
         return cosim.run(attrs.evolve(system, seed=self.seed + APART * number))

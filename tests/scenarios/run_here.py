@@ -1,4 +1,4 @@
-"""Reproductions in this process: runs that are played small or made up, and the claims that are written."""
+"""Reproductions in this process: runs that are small or made up, and the claims that are written."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -6,31 +6,31 @@ from pathlib import Path
 from typing import Any
 
 import cosim
-from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_PLAYED, TOO_NOISY
+from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_RUN, TOO_NOISY
 from scenarios.reproduce.figures import Options, Runs
 
-YES, NO, NOISY, UNPLAYED = COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, NOT_PLAYED
-Play = Callable[[str, Mapping[str, cosim.System], Options], Runs]
+YES, NO, NOISY, MISSING = COMES_OUT, DOES_NOT_SHOW, TOO_NOISY, NOT_RUN
+RunAll = Callable[[str, Mapping[str, cosim.System], Options], Runs]
 
 
 class Captured(Exception):
     """The systems of a figure, in place of their runs."""
 
 
-def each_seed(result: Callable[[str, cosim.System], cosim.Result]) -> Play:
-    """In place of `play_all`: the result of every label and seed."""
+def each_seed(result: Callable[[str, cosim.System], cosim.Result]) -> RunAll:
+    """In place of `run_all`: the result of every label and seed."""
 
-    def play(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
+    def run(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
         return {
             label: [result(label, cosim.evolve(system, seed=seed)) for seed in options.every_seed]
             for label, system in systems.items()
         }
 
-    return play
+    return run
 
 
-def played_here(tiny: Callable[[cosim.System], cosim.System] = lambda system: system) -> Play:
-    """In place of `play_all`: systems that are made small, run without folders."""
+def run_here(tiny: Callable[[cosim.System], cosim.System] = lambda system: system) -> RunAll:
+    """In place of `run_all`: systems that are made small, run without folders."""
     return each_seed(lambda label, system: cosim.run(tiny(system), num_workers=1))
 
 

@@ -1,4 +1,4 @@
-"""Starts of Algorithm 2, and plans at the highest power, against enumeration."""
+"""Initial selections of Algorithm 2, and plans at the highest power, against enumeration."""
 
 from itertools import combinations
 
@@ -11,7 +11,7 @@ import cosim
 from cosim.configuration import ConfigurationError
 from scenarios.papers.rawhfl import Algorithm2, EqualShares, RandomSelection, ResourceAware
 from scenarios.papers.rawhfl.plans import exact
-from scenarios.papers.rawhfl.plans.successive_approximation import start
+from scenarios.papers.rawhfl.plans.successive_approximation import initial_point
 
 NONE_REPEATED, ALL_ABLE = np.zeros(NUM_CLIENTS, dtype=np.bool_), np.ones(NUM_CLIENTS, dtype=np.bool_)
 
@@ -47,16 +47,16 @@ def test_draws_are_named_by_the_seed_and_go_on_from_round_to_round():
 
 
 @pytest.mark.parametrize("plans_power", [True, False])
-def test_whole_clients_of_the_start_stay(plans_power):
+def test_whole_initial_clients_stay(plans_power):
     """An exchange costs 2 rho and gains at most (0.4 * 50 + 0.6 * 1.5) / 16 = 1.3, so the drawn ones stay."""
-    policy = ResourceAware(solver=Algorithm2(start=RandomSelection()), plans_power=plans_power)
+    policy = ResourceAware(solver=Algorithm2(initial_selection=RandomSelection()), plans_power=plans_power)
     solve = policy.solver_for(cosim.Simulation(3), CELL)
     again = RandomSelection().selection_for(cosim.Simulation(3))
     kept = []
     for seed in range(8):
         drop = a_drop(seed, is_repeated=NONE_REPEATED, snr_per_w=np.full(NUM_CLIENTS, 3e3), num_selected=8)
         problem = policy.posed(drop)
-        wanted = start(problem, again).selection
+        wanted = initial_point(problem, again).selection
         kept.append(np.array_equal(solve(problem).is_selected, wanted == 1.0))
     assert all(kept)
     cheapest = exact.plan(problem).is_selected
