@@ -96,7 +96,9 @@ class Numbers(Sequence[str]):
 
     def places_among(self, whole: "Numbers") -> NDArray[np.int64] | slice:
         """Places of these clients in a larger selection that includes them, both ascending."""
-        return slice(None) if len(self) == len(whole) else np.searchsorted(whole.numbers, self.numbers)
+        if self is whole or len(self) == len(whole):
+            return slice(None)
+        return np.searchsorted(whole.numbers, self.numbers)
 
 
 class SomeNumbers(Numbers):

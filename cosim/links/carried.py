@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.clock.instants import instant_after
+from cosim.clock.instants import instant_after, least_of
 from cosim.clock.simulation import Event, Simulation
 from cosim.links.port import Course
 from cosim.links.upload import Upload, Uploads
@@ -41,7 +41,7 @@ class Steady:
     def end_s(self, start_s: Any, bits: float) -> Any:
         """Start plus bits over rate."""
         if isinstance(self._rate_bps, np.ndarray):
-            if self._rate_bps.all():
+            if least_of(self._rate_bps) > 0.0:
                 return instant_after(start_s, bits / self._rate_bps)
             with np.errstate(divide="ignore"):
                 return instant_after(start_s, bits / self._rate_bps)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import instant_after
+from cosim.clock.instants import instant_after, least_of
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job
 from cosim.radio.fading_of_run import ClientFading
@@ -72,8 +72,8 @@ class Met(NamedTuple):
         if isinstance(self.clients, int):
             if not found >= 0.0:
                 raise no_snr(self.names[self.clients], found)
-        elif np.count_nonzero(fits := found >= 0.0) < len(found):
-            wrong = int(fits.argmin())
+        elif not least_of(found) >= 0.0:
+            wrong = int((found >= 0.0).argmin())
             place = int(np.arange(len(self.names))[self.clients][wrong])
             raise no_snr(self.names[place], found.item(wrong))
         return found

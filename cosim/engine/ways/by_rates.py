@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.draws import Numbers
-from cosim.clock.instants import NEVER_SHORT_S, is_short
+from cosim.clock.instants import NEVER_SHORT_S, is_short, least_of, most_of
 from cosim.clock.simulation import too_short
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job, Places
@@ -39,9 +39,10 @@ class RatesWay(Way):
     def _uploads(self, of: InRound) -> SteadyUploads | None:
         """By events where an upload may be too short for the clock, which then is refused."""
         rates_bps, bits = self._rates_bps(of.places, of.job, of.tx_power_w), int(of.payload.bits)
-        is_fast = rates_bps * NEVER_SHORT_S > bits
-        if np.count_nonzero(is_fast) and is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]).any():
-            return None
+        if most_of(rates_bps) * NEVER_SHORT_S > bits:
+            is_fast = rates_bps * NEVER_SHORT_S > bits
+            if is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]).any():
+                return None
         return SteadyUploads(of.begins_s, bits, rates_bps)
 
     def _rate_bps(self, sender: Sender) -> float:
@@ -69,7 +70,7 @@ class RatesWay(Way):
         self, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         found = np.asarray(self.link.rates_bps(self._sim, clients, job, tx_power_w), dtype=float)
-        if found.shape != (len(clients),) or np.count_nonzero(found >= 0.0) < len(found):
+        if found.shape != (len(clients),) or not least_of(found) >= 0.0:
             raise ConfigurationError(
                 f"{type(self.link).__name__}.rates_bps gives {found!r:.80} for {len(clients)} clients: "
                 "must be an array with a rate of 0 or above for each. Return a numpy array, or use "
