@@ -12,18 +12,16 @@ import numpy as np
 from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
 from cosim.data.dataset import Dataset
+from cosim.protocols.asynchronous.changes import Change, mixed, moved_along
 from cosim.server_updates.port import ServerUpdate
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import (
-    Change,
     ReceivedModel,
     accumulate,
     assemble,
     mean,
     mean_of_models,
-    mixed,
-    moved_along,
     noisy_mean,
     submodel,
 )

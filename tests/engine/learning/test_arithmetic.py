@@ -72,6 +72,31 @@ def test_settings_come_back_when_the_last_of_several_runs_ends():
     assert torch.equal(inside, x @ x)
 
 
+def cuda_rounding() -> set[object]:
+    """Settings by which a GPU rounds: of its matrix products, and of cuDNN's convolutions and recurrences."""
+    products, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    if not hasattr(products, "fp32_precision"):  # before torch 2.9
+        return {products.allow_tf32, cudnn.allow_tf32}
+    return {part.fp32_precision for part in (products, cudnn.conv, cudnn.rnn)}
+
+
+def test_a_gpu_rounds_nothing_to_tf32_nor_does_cudnn_and_both_repeat(monkeypatch):
+    """The settings can be read where there is no GPU."""
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    monkeypatch.setattr(torch.backends.cudnn, "benchmark", True)
+    with products_as("high"):
+        before = cuda_rounding()
+        with exact("cuda"):
+            inside = cuda_rounding()
+            assert torch.are_deterministic_algorithms_enabled()
+            assert not torch.backends.cudnn.benchmark
+        assert cuda_rounding() == before
+    assert before <= {"tf32", True}
+    assert inside <= {"ieee", False}
+    assert torch.backends.cudnn.benchmark
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
 @contextmanager
 def wide_by_default() -> Iterator[None]:
     torch.set_default_dtype(torch.float64)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
 from cosim.configuration import Port, parts_of
 from cosim.configuration.kinds import kinds_of
-from cosim.engine.learning.cohorts import WorkingSet
+from cosim.engine.learning.cohorts import WORKING_SETS, WorkingSet, working_set
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.resolver import Resolver
 from cosim.engine.learning.workers import Workers
@@ -106,6 +107,17 @@ def test_every_case_computes_without_reading_values_and_its_steps_do_not_meet_th
     few, more = num_crossings(CASES[name], 2, 4)
     assert few > 0  # mini-batches are drawn on the host
     assert (few < more) if CASES[name].host_in_steps else (few == more)
+
+
+def test_a_cohort_takes_at_most_a_quarter_of_a_small_card(monkeypatch):
+    """What else is in its memory has no effect, else results would depend on that."""
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    of_card = SimpleNamespace(total_memory=2**32)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: of_card)
+    assert working_set(True, "cuda").num_bytes == 2**30
+    assert working_set(False, "cuda").num_clients == 1
+    of_card.total_memory = 2**40
+    assert working_set(True, "cuda") == WORKING_SETS["cuda"]
 
 
 def parts_in(case: Any) -> Iterator[Port]:
