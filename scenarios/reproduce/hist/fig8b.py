@@ -47,7 +47,7 @@ def run_curves(options: Options) -> tuple[Tables, list[cosim.Result]]:
         FOLDER,
         {
             label(sizes, num_steps): system(
-                OMA_HIST, options.seed, options.rounds(10, rounds), num_local_steps=num_steps, sizes=sizes
+                OMA_HIST, options.seed, options.rounds(8, rounds), num_local_steps=num_steps, sizes=sizes
             )
             for num_steps, rounds in STEPS.items()
             for sizes in SIZES
