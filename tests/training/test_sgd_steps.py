@@ -9,12 +9,8 @@ from torch import nn
 
 import models
 from cosim.training.programs.descents import SgdStep
-from cosim.training.programs.sgd_steps import (
-    mini_batches,
-    relu_layers_of,
-    train_by_autograd,
-    train_relu_layers,
-)
+from cosim.training.programs.relu_layers import relu_layers_of, train_relu_layers
+from cosim.training.programs.sgd_steps import mini_batches, train_by_autograd
 
 pytestmark = pytest.mark.quick
 

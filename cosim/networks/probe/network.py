@@ -21,7 +21,7 @@ from cosim.networks.probe.outputs import check_scores, check_tables, check_value
 from cosim.networks.probe.writes import written_parameters
 from cosim.own_code.dropout import dropping_layers, keyed_dropout
 from cosim.tasks.port import Task
-from cosim.training.programs.sgd_steps import ReluLayers, forward, layer_outputs, relu_layers_of
+from cosim.training.programs.relu_layers import ReluLayers, ReluPasses, relu_layers_of
 from cosim.training.training_set import batching_of
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import own_copy
@@ -189,8 +189,9 @@ def _check_relu_layers(
     layers, is_same = relu_layers_of(names, weights_1), True
     try:
         with torch.no_grad():
-            inputs, _ = forward(layers, x_BD.flatten(1).unsqueeze(0))
-            expected_BK = layer_outputs(inputs[-1], layers[-1])[0]
+            passes = ReluPasses(layers, x_BD.flatten(1).unsqueeze(0), NUM_COMPARED)
+            passes.forward()
+            expected_BK = passes.scores_CBK[0]
             for training in (False, True):
                 own = own_copy(network).to("cpu").train(training)
                 found_BK = functional_call(own, weights, (x_BD,))

@@ -5,18 +5,18 @@ Validation: tests/training/test_optimisers.py, against torch.optim.
 Shape suffix: C clients of the cohort.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
 from typing_extensions import override
 
-from cosim.training.programs.steps import Gradient, Step, kept
+from cosim.training.programs.steps import EachParameter, Gradient, Step, kept, side_by_side
 from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 
 
-class SgdStep(Step):
+class SgdStep(EachParameter):
     """Step against the gradient.
 
     Args:
@@ -47,7 +47,7 @@ class SgdStep(Step):
             values_C.add_(self.beside_C["start"][name], alpha=self._share)
 
 
-class MomentumStep(Step):
+class MomentumStep(EachParameter):
     """Step along the running sum b <- momentum b + g, as torch.optim.SGD without dampening.
 
     Args:
@@ -117,31 +117,34 @@ class AdamStep(Step):
     ) -> None:
         some_C = next(iter(parameters_C.values()))
         count_C = some_C.new_zeros(len(some_C), dtype=torch.float64)
-        super().__init__(
-            {
-                "first": kept("first", parameters_C, cohort),
-                "second": kept("second", parameters_C, cohort),
-                "steps": kept("steps", {"taken": count_C}, cohort),
-            }
-        )
+        beside_C = {
+            "first": kept("first", parameters_C, cohort),
+            "second": kept("second", parameters_C, cohort),
+            "gradient": parameters_C,
+            "way": parameters_C,
+        }
+        all_C = {}
+        for kind, own_C in beside_C.items():
+            all_C[kind], beside_C[kind] = side_by_side(own_C)
+        taken_C = kept("steps", {"taken": count_C}, cohort)
+        super().__init__(beside_C | {"all": all_C, "steps": taken_C})
         self._rate, self._beta1, self._beta2, self._epsilon = rate, beta1, beta2, epsilon
         self._decay = decay
 
     @override
-    def begin(self) -> None:
-        """Correct the moments for the number of steps since they were zero."""
+    def by_gradients(self, values_C: Weights, gradients: Mapping[str, Gradient]) -> None:
+        """Move all parameters, whose moments are side by side, so that each operation takes them all."""
         taken_C = self.beside_C["steps"]["taken"].add_(1.0)
-        self._rate_C = (self._rate / (1.0 - self._beta1**taken_C)).float()
-        self._root_C = (1.0 - self._beta2**taken_C).sqrt().float()
-
-    @override
-    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        gradient_C = gradient.values_C
-        if self._decay:
-            gradient_C = gradient_C.add(values_C, alpha=self._decay)
-        first_C = self.beside_C["first"][name].lerp_(gradient_C, 1.0 - self._beta1)
-        second_C = self.beside_C["second"][name].mul_(self._beta2)
-        second_C.addcmul_(gradient_C, gradient_C, value=1.0 - self._beta2)
-        of_clients = (-1, *[1] * (values_C.dim() - 1))
-        root_C = second_C.sqrt().div_(self._root_C.view(of_clients)).add_(self._epsilon)
-        values_C.sub_(torch.div(first_C, root_C, out=root_C).mul_(self._rate_C.view(of_clients)))
+        rate_C = (self._rate / (1.0 - self._beta1**taken_C)).float()
+        root_C = (1.0 - self._beta2**taken_C).sqrt().float()
+        for name, gradient in gradients.items():
+            gradient.into(self.beside_C["gradient"][name])
+            if self._decay:
+                self.beside_C["gradient"][name].add_(values_C[name], alpha=self._decay)
+        first_C, second_C, gradient_C, way_C = self.beside_C["all"].values()
+        first_C.lerp_(gradient_C, 1.0 - self._beta1)
+        second_C.mul_(self._beta2).addcmul_(gradient_C, gradient_C, value=1.0 - self._beta2)
+        torch.sqrt(second_C, out=way_C).div_(root_C[:, None]).add_(self._epsilon)
+        torch.div(first_C, way_C, out=way_C).mul_(rate_C[:, None])
+        for name, of_parameter_C in values_C.items():
+            of_parameter_C.sub_(self.beside_C["way"][name])

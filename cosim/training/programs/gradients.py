@@ -8,14 +8,14 @@ from torch import Tensor, nn
 from typing_extensions import override
 
 from cosim.training.programs.sgd import SgdProgram
-from cosim.training.programs.steps import Gradient, Step
+from cosim.training.programs.steps import EachParameter, Gradient
 from cosim.training.sgd import Sgd
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.weights import Weights
 
 
-class _Noted(Step):
+class _Noted(EachParameter):
     """Step that keeps gradients and does not move, so that all are at the same weights."""
 
     def __init__(self) -> None:

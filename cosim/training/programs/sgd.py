@@ -15,14 +15,8 @@ import torch
 from torch import nn
 
 from cosim.own_code.dropout import keyed_dropout
-from cosim.training.programs.sgd_steps import (
-    by_use,
-    mini_batches,
-    relu_layers_of,
-    train_alone,
-    train_by_autograd,
-    train_relu_layers,
-)
+from cosim.training.programs.relu_layers import relu_layers_of, train_relu_layers
+from cosim.training.programs.sgd_steps import by_use, mini_batches, train_alone, train_by_autograd
 from cosim.training.programs.steps import Begin
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingUpdate

@@ -1,21 +1,17 @@
-"""Steps of many clients on labelled samples, in one batched torch program.
+"""Steps of many clients on labelled samples, by autograd: any network on any loss.
 
-Three programs with one result up to float32 rounding. `train_by_autograd` trains any network on any loss
-through torch.func, `train_alone` one client at a time. `train_relu_layers` holds the gradients of cross
-entropy for fully connected layers, with or without biases and with ReLU between, derived by hand: a step can
-add such a gradient straight into the weights inside the matrix product, which autograd cannot;
-benchmarks/learner.py shows the gain. A `Step` decides how a gradient is used (`steps`).
+Two programs with one result up to float32 rounding. `train_by_autograd` trains many clients through
+torch.func, `train_alone` one; `relu_layers` has a faster third. A `Step` decides how a gradient is used
+(`steps`).
 
 Running statistics and other state of a network change with every batch as in a plain loop, in place or by
 assignment; they have no gradient.
 
-Shape suffixes: C clients of the cohort, S steps, B batch, D features, I inputs and O outputs of a layer, K
-classes, N training samples.
+Shape suffixes: C clients of the cohort, S steps, B batch, D features, N training samples.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -24,27 +20,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from typing_extensions import override
 
-from cosim.training.programs.steps import Gradient, Product, Step
+from cosim.training.programs.steps import Gradient, Step
 from cosim.values.weights import Weights, in_own_types
-
-ReluLayers = Sequence[tuple[str, str | None]]
-"""Declaration of a network: the names of every layer's weight, shape (outputs, inputs), and bias, or None."""
-
-
-class ReluLayer(NamedTuple):
-    """One layer of all clients, the same tensors as the weights.
-
-    Attributes:
-        weight: Name of the weights.
-        weight_COI: Their values.
-        bias: Name of the biases; None if there are none.
-        bias_CO: Their values.
-    """
-
-    weight: str
-    weight_COI: Tensor
-    bias: str | None
-    bias_CO: Tensor | None
 
 
 def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, key: int) -> NDArray[np.int64]:
@@ -102,9 +79,7 @@ def train_by_autograd(
     for batches_CB in batches_CSB.unbind(1):
         x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
         gradients_C, moved_C = gradients(parameters_C, moved_C, x_CBD, y_CB)
-        step.begin()
-        for name, gradient_C in gradients_C.items():
-            step.by_gradient(name, parameters_C[name], Gradient(gradient_C))
+        step.by_gradients(parameters_C, {name: Gradient(of) for name, of in gradients_C.items()})
     for name, values_C in moved_C.items():
         buffers_C[name].copy_(values_C)
 
@@ -139,10 +114,10 @@ def train_alone(
             for name, leaf in leaves.items():
                 if leaf.data_ptr() != parameters_C[name].data_ptr():  # the network has set leaf.data
                     leaf.data = parameters_C[name][0].copy_(leaf)
-            step.begin()
-            for (name, values_C), gradient in zip(parameters_C.items(), gradients, strict=True):
-                dense = gradient.to_dense()  # rows of a table are sparse
-                step.by_gradient(name, values_C, Gradient(dense[None]))
+            dense = [gradient.to_dense() for gradient in gradients]  # rows of a table are sparse
+            step.by_gradients(
+                parameters_C, {n: Gradient(of[None]) for n, of in zip(parameters_C, dense, strict=True)}
+            )
     for name, values in moved.items():
         buffers_C[name][0].copy_(values)
 
@@ -160,72 +135,3 @@ class _Gradients(nn.Module):
     def forward(self, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, ...]:
         loss = self._mean_loss(self.network(x_BD), y_B)
         return torch.autograd.grad(loss, self._leaves, allow_unused=True, materialize_grads=True)
-
-
-def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
-    """Layers that a network declares, from weights of shape (clients, ...)."""
-    return [
-        ReluLayer(weight, weights_C[weight], bias, None if bias is None else weights_C[bias])
-        for weight, bias in names
-    ]
-
-
-def train_relu_layers(
-    layers: Sequence[ReluLayer], x_ND: Tensor, y_N: Tensor, batches_CSB: Tensor, step: Step
-) -> None:
-    """Take steps on cross entropy, in place on the layers of all clients, with ReLU between the layers.
-
-    Args:
-        layers: Layers from the input on.
-        x_ND: Training samples.
-        y_N: Their classes.
-        batches_CSB: Sample indices.
-        step: Step that uses the gradients.
-    """
-    num_clients, num_steps, batch_size = batches_CSB.shape
-    steps = batches_CSB.transpose(0, 1).reshape(num_steps, num_clients * batch_size)
-    num_classes = layers[-1].weight_COI.shape[1]
-    truth_SCBK = nn.functional.one_hot(y_N[steps], num_classes).to(x_ND.dtype)
-    truth_SCBK = truth_SCBK.view(num_steps, num_clients, batch_size, num_classes)
-    for places, truth_CBK in zip(steps, truth_SCBK, strict=True):
-        x_CBD = x_ND.index_select(0, places).view(num_clients, batch_size, -1)
-        inputs, probabilities_CBK = forward(layers, x_CBD)
-        descend(layers, inputs, probabilities_CBK.sub_(truth_CBK), step, batch_size)
-
-
-def forward(layers: Sequence[ReluLayer], x_CBD: Tensor) -> tuple[list[Tensor], Tensor]:
-    """Inputs of every layer, and the probabilities of the classes, shape (clients, batch, classes)."""
-    inputs = [x_CBD]
-    for layer in layers[:-1]:
-        inputs.append(layer_outputs(inputs[-1], layer).relu_())
-    return inputs, layer_outputs(inputs[-1], layers[-1]).softmax(-1)
-
-
-def descend(
-    layers: Sequence[ReluLayer], inputs: Sequence[Tensor], error_CBO: Tensor, step: Step, batch_size: int
-) -> None:
-    """Take one step, in place on the layers of all clients.
-
-    Args:
-        layers: Layers from the input on.
-        inputs: Inputs of every layer, from `forward`.
-        error_CBO: Gradient of the sum over the batch with respect to the outputs of the last layer.
-        step: Step that uses the gradients.
-        batch_size: Samples of the batch.
-    """
-    step.begin()
-    for depth in range(len(layers) - 1, -1, -1):
-        weight, weight_COI, bias, bias_CO = layers[depth]
-        error_CBI = torch.bmm(error_CBO, weight_COI) if depth > 0 else None
-        step.by_gradient(weight, weight_COI, Product(error_CBO.mT, inputs[depth], batch_size))
-        if bias is not None and bias_CO is not None:
-            step.by_gradient(bias, bias_CO, Gradient(error_CBO.sum(1), batch_size))
-        if error_CBI is not None:
-            error_CBO = torch.ops.aten.threshold_backward(error_CBI, inputs[depth], 0)
-
-
-def layer_outputs(x_CBI: Tensor, layer: ReluLayer) -> Tensor:
-    """The outputs of one layer, without ReLU, shape (clients, batch, outputs)."""
-    if layer.bias_CO is None:
-        return torch.bmm(x_CBI, layer.weight_COI.mT)
-    return torch.baddbmm(layer.bias_CO.unsqueeze(1), x_CBI, layer.weight_COI.mT)

@@ -3,15 +3,16 @@
 A step is made when a cohort begins and is discarded with it. Its own tensors, momentum for instance, are
 stacked over the clients as the weights are, so that one torch operation moves all of them.
 
-Asked: `by_gradient`. Given: a `Gradient`, which may be a product that is not computed yet; then it is added
-within the product.
+Asked: `by_gradients`, or `by_gradient` of an `EachParameter`. Given: a `Gradient`, which may be a product
+that is not computed yet; then it is added within the product.
 
 Shape suffix: C clients of the cohort.
 """
 
 import copy
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Self
 
 import torch
@@ -42,8 +43,12 @@ class Gradient:
         return self._total_C if self._divisor == 1.0 else self._total_C / self._divisor
 
     def whole(self) -> "Gradient":
-        """The same gradient, multiplied out, for several additions."""
+        """The same gradient, multiplied out, for several additions in this step."""
         return self
+
+    def into(self, place_C: Tensor) -> None:
+        """Write the gradient of the mean to a place of the same shape."""
+        torch.div(self._total_C, self._divisor, out=place_C)
 
     def add_to(self, values_C: Tensor, factor: float, kept: float = 1.0) -> None:
         """Replace the values by kept times values plus factor times the gradient."""
@@ -63,6 +68,7 @@ class Product(Gradient):
 
     def __init__(self, left_C: Tensor, right_C: Tensor, divisor: float) -> None:
         self._left_C, self._right_C, self._divisor = left_C, right_C, divisor
+        self._whole: Gradient | None = None
 
     @property
     @override
@@ -71,7 +77,16 @@ class Product(Gradient):
 
     @override
     def whole(self) -> Gradient:
-        return Gradient(torch.bmm(self._left_C, self._right_C), self._divisor)
+        if self._whole is None:  # its memory serves all steps
+            size = (*self._left_C.shape[:2], self._right_C.shape[2])
+            self._total_C = self._left_C.new_empty(size)
+            self._whole = Gradient(self._total_C, self._divisor)
+        torch.bmm(self._left_C, self._right_C, out=self._total_C)
+        return self._whole
+
+    @override
+    def into(self, place_C: Tensor) -> None:
+        self.whole().into(place_C)
 
     @override
     def add_to(self, values_C: Tensor, factor: float, kept: float = 1.0) -> None:
@@ -94,16 +109,13 @@ class Step(ABC):
     def __init__(self, beside_C: dict[str, Weights]) -> None:
         self.beside_C = beside_C
 
-    def begin(self) -> None:  # noqa: B027
-        """Begin the next step, before its gradients."""
-
     @abstractmethod
-    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        """Move a parameter of all clients in place.
+    def by_gradients(self, values_C: Weights, gradients: Mapping[str, Gradient]) -> None:
+        """Take the next step: move the parameters of all clients in place.
 
         Args:
-            values_C: Values of the parameter, shape (clients, ...).
-            gradient: Gradient of the parameter.
+            values_C: Parameter -> values, shape (clients, ...).
+            gradients: Parameter -> gradient.
         """
 
     def of_first(self, num_clients: int) -> Self:
@@ -129,6 +141,24 @@ class Step(ABC):
         ]
 
 
+class EachParameter(Step):
+    """Step that moves one parameter after the other."""
+
+    @override
+    def by_gradients(self, values_C: Weights, gradients: Mapping[str, Gradient]) -> None:
+        for name, gradient in gradients.items():
+            self.by_gradient(name, values_C[name], gradient)
+
+    @abstractmethod
+    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
+        """Move a parameter of all clients in place.
+
+        Args:
+            values_C: Values of the parameter, shape (clients, ...).
+            gradient: Gradient of the parameter.
+        """
+
+
 def kept_name(kind: str, parameter: str) -> str:
     """Name of a kind of state beside a parameter."""
     return f"{kind} {parameter}"
@@ -143,3 +173,11 @@ def kept(kind: str, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> W
             if (own := state.get(kept_name(kind, name))) is not None:
                 values_C[client] = own
     return found_C
+
+
+def side_by_side(tensors_C: Weights) -> tuple[Tensor, Weights]:
+    """Copies of tensors in one, shape (clients, values), and the parts of it by name."""
+    sizes = {name: values_C.shape for name, values_C in tensors_C.items()}
+    all_C = torch.cat([values_C.flatten(1) for values_C in tensors_C.values()], 1)
+    parts_C = all_C.split([math.prod(size[1:]) for size in sizes.values()], 1)
+    return all_C, {n: of.unflatten(1, sizes[n][1:] or (1,)) for n, of in zip(sizes, parts_C, strict=True)}

@@ -12,8 +12,8 @@ drawn as from any data set and then counted, so a step uses the counts of each d
 a client.
 
 Scope and limitations: classification by cross entropy; networks whose outputs for a row depend on that row
-only. Layers with ReLU between are trained by hand as in `sgd_steps`, other networks by torch.func. Clients of
-a cohort may differ in their numbers of steps; clients with fewer steps leave it when they are done. A client
+only. Layers with ReLU between are trained by hand (`relu_layers`), other networks by torch.func. Clients of a
+cohort may differ in their numbers of steps; clients with fewer steps leave it when they are done. A client
 with fewer rows than another gets copies of its first row, of which no batch has a sample.
 
 Usage: by `learner.Learner`, from such a data set with `batching=RecurringRows` and ordinary client updates.
@@ -35,14 +35,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from cosim.tasks.port import Task
-from cosim.training.programs.sgd_steps import (
-    ReluLayer,
-    by_use,
-    descend,
-    forward,
-    mini_batches,
-    relu_layers_of,
-)
+from cosim.training.programs.relu_layers import ReluLayer, ReluPasses, relu_layers_of
+from cosim.training.programs.sgd_steps import by_use, mini_batches
 from cosim.training.programs.steps import Begin, Gradient, Step
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingUpdate
@@ -232,11 +226,11 @@ def _train_relu_layers(layers: Sequence[ReluLayer], stretch: Stretch, step: Step
     num_classes = layers[-1].weight_COI.shape[1]
     firsts_C1 = torch.arange(num_clients, device=stretch.x_CRD.device)[:, None] * (num_rows * num_classes)
     outputs = (firsts_C1 + stretch.outputs_CP).flatten()
+    passes = ReluPasses(layers, stretch.x_CRD, batch_size)
     for rows_CR, samples_CP in zip(stretch.row_counts_SCR, stretch.sample_counts_SCP, strict=True):
-        inputs, error_CRK = forward(layers, stretch.x_CRD)
-        error_CRK.mul_(rows_CR[..., None])
+        error_CRK = passes.forward().mul_(rows_CR[..., None])
         error_CRK.view(-1).index_add_(0, outputs, samples_CP.flatten(), alpha=-1)
-        descend(layers, inputs, error_CRK, step, batch_size)
+        passes.descend(step)
 
 
 def _train_by_autograd(
@@ -250,6 +244,4 @@ def _train_by_autograd(
     gradients = vmap(grad(loss_sum))
     for samples_CP in stretch.sample_counts_SCP:
         found = gradients(parameters_C, stretch.x_CRD, stretch.outputs_CP, samples_CP)
-        step.begin()
-        for name, gradient_C in found.items():
-            step.by_gradient(name, parameters_C[name], Gradient(gradient_C, batch_size))
+        step.by_gradients(parameters_C, {name: Gradient(of, batch_size) for name, of in found.items()})

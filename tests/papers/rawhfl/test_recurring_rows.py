@@ -174,13 +174,13 @@ def test_steps_do_not_part_clients_but_rows_far_apart_and_rates_do():
 
 def test_only_distinct_rows_pass_through_the_network(monkeypatch: pytest.MonkeyPatch):
     seen = []
-    forward = recurring_rows.forward
 
-    def noted(layers, x_CRD):
-        seen.append(tuple(x_CRD.shape[:2]))
-        return forward(layers, x_CRD)
+    class Noted(recurring_rows.ReluPasses):
+        def forward(self):
+            seen.append(tuple(self.scores_CBK.shape[:2]))
+            return super().forward()
 
-    monkeypatch.setattr(recurring_rows, "forward", noted)
+    monkeypatch.setattr(recurring_rows, "ReluPasses", Noted)
     learner = Learner(models.build("mlp-12-9-5"), DATA, num_workers=1)
     start = learner.initial_model(key=3)
     learner.weights(

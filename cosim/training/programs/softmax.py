@@ -1,0 +1,55 @@
+"""Softmax of many samples over a few classes, with torch's own bits, in a third of its time.
+
+On a CPU with vectors of 16 numbers, torch's softmax over a last axis of fewer classes adds them number by
+number: 200 ns for a sample of 10 classes, as long as all the matrix products of a small network take. Here
+each operation takes all samples, and rounds as torch's: the same exponential, a sum in the order of the
+classes, its reciprocal, a product. Elsewhere torch's own is called.
+
+Scope and limitations: the exponential is the one that `log_sigmoid_forward` leaves beside its result;
+`torch.exp` has another, which rounds differently.
+
+Validation: tests/training/test_softmax.py.
+
+Shape suffixes: R samples, K classes.
+"""
+
+import torch
+from torch import Tensor
+
+VECTOR = {"AVX512": 16}
+"""Kind of CPU, as torch calls it -> numbers in a vector, where this is faster than torch's own."""
+
+_exponential = torch.ops.aten.log_sigmoid_forward.output
+
+
+class Softmax:
+    """Softmax with memory of its own.
+
+    Args:
+        scores_RK: Scores that it will be taken of; their size, type and device count.
+    """
+
+    def __init__(self, scores_RK: Tensor) -> None:
+        num_classes = scores_RK.shape[-1]
+        most = VECTOR.get(torch.backends.cpu.get_cpu_capability(), 0) if scores_RK.is_cpu else 0
+        self._by_class = scores_RK.dtype == torch.float32 and 1 < num_classes < most
+        if self._by_class:
+            self._scores_KR, self._unused_KR, self._powers_KR = (
+                scores_RK.new_empty(scores_RK.shape[::-1]) for _ in range(3)
+            )
+            self._powers = self._powers_KR.unbind(0)
+            self._sums_R, self._powers_RK = torch.empty_like(self._powers[0]), self._powers_KR.mT
+
+    def into(self, probabilities_RK: Tensor, scores_RK: Tensor) -> None:
+        """Write the softmax of scores over their last axis, shapes (samples, classes)."""
+        if not self._by_class:
+            torch.softmax(scores_RK, -1, out=probabilities_RK)
+            return
+        below_KR, sums_R = self._scores_KR.copy_(scores_RK.mT), self._sums_R
+        below_KR.sub_(torch.amax(below_KR, 0, out=sums_R))
+        _exponential(below_KR, output=self._unused_KR, buffer=self._powers_KR)
+        first, second, *others = self._powers
+        torch.add(first, second, out=sums_R)
+        for power_R in others:
+            sums_R.add_(power_R)
+        torch.mul(self._powers_RK, sums_R.reciprocal_()[:, None], out=probabilities_RK)

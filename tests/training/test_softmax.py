@@ -1,0 +1,29 @@
+"""Softmax over a few classes: the bits of torch's own."""
+
+import math
+
+import pytest
+import torch
+
+from cosim.training.programs.softmax import VECTOR, Softmax
+
+pytestmark = pytest.mark.quick
+
+
+@pytest.mark.parametrize("num_classes", [1, 2, 3, 8, 10, 15, 16, 40])
+@pytest.mark.parametrize("scale", [0.1, 3.0, 90.0])
+def test_probabilities_are_torchs_to_the_last_bit(num_classes: int, scale: float):
+    generator = torch.Generator().manual_seed(num_classes)
+    softmax = Softmax(torch.empty(333, num_classes))
+    for _ in range(2):  # in the same memory
+        scores_RK = scale * torch.randn(333, num_classes, generator=generator)
+        scores_RK[0, 0], scores_RK[1, 0], scores_RK[2, -1] = math.nan, math.inf, -math.inf
+        found_RK = torch.empty_like(scores_RK)
+        softmax.into(found_RK, scores_RK)
+        torch.testing.assert_close(found_RK, scores_RK.softmax(-1), rtol=0.0, atol=0.0, equal_nan=True)
+
+
+def test_few_classes_are_taken_class_by_class_where_torch_takes_number_by_number():
+    most = VECTOR.get(torch.backends.cpu.get_cpu_capability(), 0)
+    few, many = Softmax(torch.empty(4, 10)), Softmax(torch.empty(4, 16))
+    assert (few._by_class, many._by_class) == (most > 10, False)
