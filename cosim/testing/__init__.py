@@ -59,7 +59,7 @@ test with arithmetic in it (docs/parts.md lists what no contract can know). Lear
 classes.
 """
 
-from cosim.testing.laws.tables import BrokenLaw
+from cosim.testing.laws.broken import BrokenLaw
 from cosim.testing.networks import check_network
 from cosim.testing.parts import (
     check_arrivals,

@@ -13,7 +13,7 @@ from cosim.networks.of_run import network_of
 from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import contract
-from cosim.testing.laws.tables import BrokenLaw, broken
+from cosim.testing.laws.broken import BrokenLaw, broken
 from cosim.testing.runs import check_system
 from cosim.testing.systems import quiet_system
 from cosim.training.sgd import Sgd

@@ -26,10 +26,10 @@ from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import contract
 from cosim.testing.laws.arriving import check_stream
+from cosim.testing.laws.broken import broken
 from cosim.testing.laws.codes import check_code, check_model_code
 from cosim.testing.laws.links import check_carried
 from cosim.testing.laws.presences import check_windows
-from cosim.testing.laws.tables import broken
 from cosim.testing.runs import check_in_small, check_system
 from cosim.testing.systems import quiet_system
 from cosim.training.port import LocalTraining

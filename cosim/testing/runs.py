@@ -24,10 +24,11 @@ from cosim.system.system import System
 from cosim.testing.contract import contract
 from cosim.testing.laws.activities import powers_are_the_devices, silent_cells
 from cosim.testing.laws.asked import Asked
+from cosim.testing.laws.broken import BrokenLaw, broken
 from cosim.testing.laws.learned import weights_are_numbers
 from cosim.testing.laws.names import check_names
 from cosim.testing.laws.payloads import Payloads
-from cosim.testing.laws.tables import LAWS, BrokenLaw, broken, same_tables
+from cosim.testing.laws.tables import LAWS, same_tables
 from cosim.testing.laws.versions import check_weights
 from cosim.testing.second_process import begin, same_elsewhere
 from cosim.testing.systems import cut_systems, quiet_system, times_of

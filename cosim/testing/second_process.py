@@ -38,7 +38,8 @@ from cosim.server_updates.port import ServerUpdate
 from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.testing.contract import MARK, Contracts
-from cosim.testing.laws.tables import broken, same_tables
+from cosim.testing.laws.broken import broken
+from cosim.testing.laws.tables import same_tables
 from cosim.training.port import LocalTraining
 
 START = "from cosim.testing.answering import serve_pipes; serve_pipes()"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from cosim.queues.arrivals import Arrivals
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 
 NUM_STREAMS, NUM_PACKETS = 20, 1_000
 _LEVEL = 1e-6

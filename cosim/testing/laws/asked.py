@@ -31,7 +31,7 @@ from cosim.selection.port import Selection
 from cosim.server_updates.port import ServerUpdate
 from cosim.system.system import System
 from cosim.tasks.port import Task
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 from cosim.training.local_steps import LocalSteps
 from cosim.training.port import LocalTraining
 from cosim.waiting.port import Waiting

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 
 SHAPE = (50, 80)
 """Of the values that are coded."""

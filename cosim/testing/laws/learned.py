@@ -3,7 +3,7 @@
 import numpy as np
 
 from cosim.results.result import Result
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 
 NOT_A_NUMBER = "a division by 0 or a logarithm of 0, or a step that is too large"
 

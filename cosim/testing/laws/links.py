@@ -15,8 +15,8 @@ from cosim.links.port import Cell, Link
 from cosim.links.upload import Upload
 from cosim.links.way import Way
 from cosim.records.rows import UP
+from cosim.testing.laws.broken import broken
 from cosim.testing.laws.names import check_names_of
-from cosim.testing.laws.tables import broken
 
 NUM_VALUES = 1000
 BITS = 32.0 * NUM_VALUES

@@ -7,7 +7,7 @@ import attrs
 
 from cosim.configuration.port import parts_of
 from cosim.system.system import System
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 
 _ENGINE = __name__.partition(".")[0]
 SHORTEST = 4

@@ -10,7 +10,7 @@ from cosim.engine.servers.workload import Load, Workload
 from cosim.jobs.payload import Payload
 from cosim.protocols.assignment import Assignment
 from cosim.system.system import System
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 
 
 class Payloads:

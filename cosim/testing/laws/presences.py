@@ -5,7 +5,7 @@ from itertools import islice
 
 from cosim.clock.simulation import Simulation
 from cosim.devices.presence import Presence, Window
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 
 NUM_WINDOWS = 50
 """Windows of a client that are looked at."""

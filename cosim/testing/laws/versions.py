@@ -5,7 +5,7 @@ from cosim.protocols.asynchronous.changes import Change
 from cosim.protocols.asynchronous.port import Asynchronous
 from cosim.protocols.asynchronous.rule import Arrival
 from cosim.system.system import System
-from cosim.testing.laws.tables import broken
+from cosim.testing.laws.broken import broken
 
 MOST_UPDATES = 100
 """A protocol that wants more for a version is not tried."""

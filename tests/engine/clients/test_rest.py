@@ -12,7 +12,8 @@ import cosim
 from cosim.records.rows import REST
 from cosim.results.result import Result
 from cosim.testing import check_system, small_system
-from cosim.testing.laws.tables import BrokenLaw, rest_fills_the_gaps
+from cosim.testing.laws.broken import BrokenLaw
+from cosim.testing.laws.tables import rest_fills_the_gaps
 
 pytestmark = pytest.mark.quick
 

@@ -32,7 +32,8 @@ from cosim.protocols import (
 )
 from cosim.records.rows import END_OF_RUN
 from cosim.results.result import Result
-from cosim.testing.laws.tables import BrokenLaw, versions_age_what_is_in_flight
+from cosim.testing.laws.broken import BrokenLaw
+from cosim.testing.laws.tables import versions_age_what_is_in_flight
 
 CLIENTS = ClientTraining(num_local_steps=STEPS, local=Sgd(batch_size=10))
 UNIT_S, UPLOAD_S = 2.0**-5, 2.0**-8
