@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from cosim.files.interrupts import interrupts_deferred
 from cosim.recording.kept_rows import KeptRows, Moment
-from cosim.records.columns import ENDS, Columns, Words
-from cosim.records.tables import TABLES, unordered
+from cosim.records.columns import Columns, Words
+from cosim.records.tables import ENDS, TABLES, unordered
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

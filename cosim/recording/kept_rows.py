@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from cosim.recording.many_rows import ManyRows
 from cosim.records.client_sums import ClientSums
-from cosim.records.columns import ENDS, Columns
+from cosim.records.columns import Columns
 from cosim.records.rows import (
     Allotment,
     Applied,
@@ -30,6 +30,7 @@ from cosim.records.rows import (
     Transfer,
     Version,
 )
+from cosim.records.tables import ENDS, GROWING, TABLES
 
 
 class Group(NamedTuple):
@@ -80,27 +81,17 @@ class KeptRows:
     """
 
     def __init__(self) -> None:
-        self.spans: list[Span] = []
-        self.transfers: list[Transfer] = []
-        self.fates: list[Fate] = []
-        self.plans: list[Allotment] = []
-        self.rounds: list[Round] = []
-        self.tallies: list[Tally] = []
-        self.versions: list[Version] = []
-        self.updates: list[Applied] = []
-        self.stations: list[Traffic] = []
+        self._lists: dict[type[Row], list[Any]] = {TABLES[name]: [] for name in GROWING}
+        self.spans: list[Span] = self._lists[Span]
+        self.transfers: list[Transfer] = self._lists[Transfer]
+        self.fates: list[Fate] = self._lists[Fate]
+        self.plans: list[Allotment] = self._lists[Allotment]
+        self.rounds: list[Round] = self._lists[Round]
+        self.tallies: list[Tally] = self._lists[Tally]
+        self.versions: list[Version] = self._lists[Version]
+        self.updates: list[Applied] = self._lists[Applied]
+        self.stations: list[Traffic] = self._lists[Traffic]
         self.evaluations: list[Evaluation] = []
-        self._lists: dict[type[Row], list[Any]] = {
-            Span: self.spans,
-            Transfer: self.transfers,
-            Fate: self.fates,
-            Allotment: self.plans,
-            Round: self.rounds,
-            Tally: self.tallies,
-            Version: self.versions,
-            Applied: self.updates,
-            Traffic: self.stations,
-        }
         self.num_arrived = 0
         self.many = ManyRows()
         self.client_sums: ClientSums | None = None

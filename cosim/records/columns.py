@@ -7,33 +7,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records.rows import (
-    Allotment,
-    Applied,
-    Evaluation,
-    Fate,
-    Round,
-    Row,
-    Span,
-    Tally,
-    Traffic,
-    Transfer,
-    Version,
-)
-
-ENDS = {
-    Span: "end_s",
-    Transfer: "end_s",
-    Fate: "end_s",
-    Allotment: "time_s",
-    Round: "end_s",
-    Tally: "end_s",
-    Version: "time_s",
-    Applied: "applied_s",
-    Traffic: "end_s",
-    Evaluation: "time_s",
-}
-"""Kind of row -> column of its end."""
+from cosim.records.rows import Allotment, Row
 
 
 @attrs.frozen(eq=False)

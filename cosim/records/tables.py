@@ -10,13 +10,13 @@ import typing
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cosim.names import by_number
-from cosim.records.columns import ENDS, Columns, Words, stretch_of
+from cosim.records.columns import Columns, Words, stretch_of
 from cosim.records.rows import (
     Allotment,
     Applied,
@@ -32,41 +32,27 @@ from cosim.records.rows import (
     Version,
 )
 
-if TYPE_CHECKING:
-    pass
-
-TABLES: dict[str, type[Row]] = {
-    "spans": Span,
-    "transfers": Transfer,
-    "fates": Fate,
-    "plans": Allotment,
-    "rounds": Round,
-    "tallies": Tally,
-    "versions": Version,
-    "updates": Applied,
-    "clients": ClientTotals,
-    "stations": Traffic,
-    "evaluations": Evaluation,
+_DECLARED: dict[str, tuple[type[Row], str, tuple[str, ...]]] = {
+    "spans": (Span, "end_s", ("node", "start_s", "end_s")),
+    "transfers": (Transfer, "end_s", ("client", "start_s", "direction")),
+    "fates": (Fate, "end_s", ("client", "start_s", "job")),
+    "plans": (Allotment, "time_s", ("client", "time_s")),
+    "rounds": (Round, "end_s", ("level", "node", "end_s")),
+    "tallies": (Tally, "end_s", ("edge", "end_s")),
+    "versions": (Version, "time_s", ("server", "version")),
+    "updates": (Applied, "applied_s", ("server", "made_version", "client", "job")),
+    "clients": (ClientTotals, "", ()),
+    "stations": (Traffic, "end_s", ("station",)),
+    "evaluations": (Evaluation, "time_s", ("version",)),
 }
+"""Table -> its rows, the column of their end, and the columns by which the rows of a stretch are ordered."""
+TABLES = {name: kind for name, (kind, *_) in _DECLARED.items()}
+ENDS = {kind: end for kind, end, _ in _DECLARED.values() if end}
 GROWING = tuple(name for name in TABLES if name not in ("clients", "evaluations"))
 """Tables whose rows are written as the run goes; the others are made whenever a run is saved."""
 SEEDS = 2**63
 """Number of seeds, from 0 on, that a table can hold, whose whole numbers have 64 bits."""
 _DTYPES = {str: "str", float: "float64", int: "int64", bool: "bool"}
-_ORDER = {
-    "spans": ["node", "start_s", "end_s"],
-    "transfers": ["client", "start_s", "direction"],
-    "fates": ["client", "start_s", "job"],
-    "plans": ["client", "time_s"],
-    "rounds": ["level", "node", "end_s"],
-    "tallies": ["edge", "end_s"],
-    "versions": ["server", "version"],
-    "updates": ["server", "made_version", "client", "job"],
-    "stations": ["station"],
-    "evaluations": ["version"],
-}
-"""Columns by which the rows of a stretch are ordered."""
-
 AT_EVALUATIONS = ("energy_j", "bits_per_client")
 """Further columns of the evaluations: totals of all clients up to then."""
 
@@ -79,12 +65,12 @@ def columns_of(
     Args:
         stretches_s: Last instants of the stretches that the rows are in, rising.
     """
-    kind, found = TABLES[name], unordered(name, rows, columns)
-    ends_s = found[ENDS[kind]]
+    (kind, end, order_by), found = _DECLARED[name], unordered(name, rows, columns)
+    ends_s = found[end]
     if not len(ends_s):
         return found
     stretches = stretch_of(kind, ends_s, stretches_s).astype(np.min_scalar_type(len(stretches_s)))
-    keys = [stretches, *(found[column] for column in _ORDER[name])]
+    keys = [stretches, *(found[column] for column in order_by)]
     order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
     return {column: values[order] for column, values in found.items()}
 

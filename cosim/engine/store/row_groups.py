@@ -24,9 +24,9 @@ from cosim.files.on_disk import write_json
 from cosim.recording.digest import Digest
 from cosim.recording.kept_rows import KeptRows
 from cosim.records.client_sums import ClientSums
-from cosim.records.columns import ENDS, Columns
+from cosim.records.columns import Columns
 from cosim.records.job_costs import JobCosts
-from cosim.records.tables import AT_EVALUATIONS, GROWING, TABLES, columns_of
+from cosim.records.tables import AT_EVALUATIONS, ENDS, GROWING, TABLES, columns_of
 from cosim.records.totals import Totals
 from cosim.results.result import Result
 from cosim.results.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
