@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.devices.power_control import Sendings
@@ -39,7 +38,8 @@ def planned_s(
     plain_s = cycles / devices.frequency_hz[clients.which]
     if devices.are_plain("processor"):
         return plain_s
-    return _planned_s(sim, clients, _trainings(clients, job, sim.now_s, cycles), plain_s)
+    jobs = _trainings(clients, job, sim.now_s, cycles)
+    return _asked(sim, clients, "processor", "duration_s", jobs, plain_s)
 
 
 def effort_of(
@@ -62,21 +62,13 @@ def effort_of(
         lasts_s, power_w = cycles / asked_hz, computing_w(devices[clients.which], asked_hz)
     if not devices.are_plain("processor"):
         jobs = _trainings(clients, job, begins_s, cycles, asked_hz)
-        lasts_s = _planned_s(sim, clients, jobs, lasts_s)
-        power_w = _asked(
-            "processor", clients, jobs, power_w, lambda part, *of: part.power_w(sim, *of), "power_w"
-        )
+        lasts_s = _asked(sim, clients, "processor", "duration_s", jobs, lasts_s)
+        power_w = _asked(sim, clients, "processor", "power_w", jobs, power_w)
         _check_powers("Processor", power_w)
     if not devices.are_plain("training_time"):
         jobs = _trainings(clients, job, begins_s, lasts_s)
-        lasts_s = _asked(
-            "training_time",
-            clients,
-            jobs,
-            lasts_s,
-            lambda part, names, own: part.training_s(sim, names, job, own.cycles),
-            "training_s",
-        )
+        of = jobs, lasts_s, lambda own: (job, own.cycles)
+        lasts_s = _asked(sim, clients, "training_time", "training_s", *of)
     return Effort(lasts_s, power_w)
 
 
@@ -112,9 +104,7 @@ def sending_w(
     jobs = Sendings(
         clients.fleet, clients.which, job, _each_of(begins_s, len(clients)), payload_bits, asked_w
     )
-    found = _asked(
-        "power_control", clients, jobs, jobs.power_w, lambda part, *of: part.power_w(sim, *of), "power_w"
-    )
+    found = _asked(sim, clients, "power_control", "power_w", jobs, jobs.power_w)
     _check_powers("PowerControl", found)
     return found
 
@@ -146,32 +136,32 @@ def _each_of(begins_s: float | NDArray[np.float64], num: int) -> NDArray[np.floa
     return begins_s if isinstance(begins_s, np.ndarray) else np.full(num, begins_s)
 
 
-def _planned_s(
-    sim: Simulation, clients: SomeClients, jobs: Trainings, plain_s: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    return _asked(
-        "processor", clients, jobs, plain_s, lambda part, *of: part.duration_s(sim, *of), "duration_s"
-    )
-
-
 def _asked(
-    name: str,
+    sim: Simulation,
     clients: SomeClients,
+    name: str,
+    method: str,
     jobs: Any,
     plain: NDArray[np.float64],
-    ask: Callable[[Any, Numbers, Any], Any],
-    method: str,
+    told: Callable[[Any], tuple[Any, ...]] = lambda own: (own,),
 ) -> NDArray[np.float64]:
-    """Values of the clients that have such a part, and plain values for the others, shape (clients,)."""
-    kinds, found = clients.fleet.devices.kinds_of(name), np.array(plain)
-    for part, have_it in kinds:
+    """Values of the clients that have such a part, and plain values for the others, shape (clients,).
+
+    Args:
+        name: Of the part, as a field of devices.
+        method: Of the part, which is asked.
+        told: What it is told of jobs.
+    """
+    found = np.array(plain)
+    for part, have_it in clients.fleet.devices.kinds_of(name):
         if part is None:
             continue
+        ask = getattr(part, method)
         if have_it is None:
-            return _each(part, method, ask(part, clients.names, jobs), len(clients))
+            return _each(part, method, ask(sim, clients.names, *told(jobs)), len(clients))
         own = np.flatnonzero(have_it[clients.which])
         if len(own):
-            said = ask(part, clients.names.some(own), jobs.some(own))
+            said = ask(sim, clients.names.some(own), *told(jobs.some(own)))
             found[own] = _each(part, method, said, len(own))
     return found
 

@@ -14,8 +14,7 @@ from cosim.configuration.port import pictures_of
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.loading import Loaded, load
-from cosim.display.progress import Show, progress_of, say
-from cosim.ends.port import End
+from cosim.display.progress import progress_of, say
 from cosim.engine.clients.described import Described
 from cosim.engine.clients.rest import rest_rows
 from cosim.engine.rounds.round_clock import RoundClock
@@ -110,24 +109,20 @@ def prepare(
     origin |= _how_run(system, ground.sim, cells.rounds)
     needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
     origin |= _how_learned(system, learner, first, samples, options)
-    digest = Digest(ground.sim.recorder) if options.out is not None and system.evaluation.learns else None
-    described = Described(cells.fleet, cells.each, samples.dataset if system.evaluation.learns else None)
-    rows = RowGroups(
-        ground.sim.recorder,
-        system.num_clients,
-        options.out,
-        options.group_rows,
-        digest,
-        described.columns,
-    )
-    writer = _writer(
-        system, ground.sim, rows, learner, config, origin, resumed, digest, options, while_running
-    )
-    nodes = system, ground.sim, cells, learner, samples.dataset, writer.heard
-    cloud = cloud_of(*nodes, resumed, digest)
+    sim, learns = ground.sim, system.evaluation.learns
+    digest = Digest(sim.recorder) if options.out is not None and learns else None
+    described = Described(cells.fleet, cells.each, samples.dataset if learns else None)
+    how_kept = options.out, options.group_rows, digest, described.columns
+    rows = RowGroups(sim.recorder, system.num_clients, *how_kept)
+    while_running.callback(rows.discard)
+    listener = _listener(system, options, while_running)
+    column = kept_by(options.keep, learner.measures if learns else {})
+    how_saved = listener, options.checkpoint_every, options.keep, column, digest, origin
+    writer = RunWriter(rows, sim, learner, config, resumed, *how_saved)
+    cloud = cloud_of(system, sim, cells, learner, samples.dataset, writer.heard, resumed, digest)
     if options.out is not None:
         _begin_folder(options.out, config, origin, None if resumes else while_running, writer)
-    return PreparedRun(system, ground.sim, cloud, writer, resumed, remarks)
+    return PreparedRun(system, sim, cloud, writer, resumed, remarks)
 
 
 def _check_network(network: Any) -> None:
@@ -196,39 +191,18 @@ def _learner(
     return NothingLearned(first.network, outline, system.task, system.personal, with_values)
 
 
-def _writer(
-    system: System,
-    sim: Simulation,
-    rows: RowGroups,
-    learner: "Learner",
-    config: dict[str, Any],
-    origin: dict[str, Any],
-    resumed: Checkpoint | None,
-    digest: Digest | None,
-    options: RunOptions,
-    while_running: ExitStack,
-) -> RunWriter:
-    """Writer that saves a run, and tells of its progress."""
-    learns = system.evaluation.learns
-    column = kept_by(options.keep, learner.measures if learns else {})
-    listener: Callable[[VersionReport], None] = options.listener
-    if options.progress:
-        show = while_running.enter_context(progress_of(options.title))
-        listener = _shown_and_heard(show, system.end, listener)
-    while_running.callback(rows.discard)
-    every, keep = options.checkpoint_every, options.keep
-    return RunWriter(rows, sim, learner, config, resumed, listener, every, keep, column, digest, origin)
-
-
-def _shown_and_heard(
-    show: Show, end: End, listener: Callable[[VersionReport], None]
+def _listener(
+    system: System, options: RunOptions, while_running: ExitStack
 ) -> Callable[[VersionReport], None]:
-    """A listener of a run that shows how far it has come, and passes on what it hears."""
+    """The listener of a run, which shows how far it has come where this is asked for."""
+    if not options.progress:
+        return options.listener
+    show = while_running.enter_context(progress_of(options.title))
 
     def heard(report: VersionReport) -> None:
         reached = report.evaluation.headline if report.evaluation else "no evaluation"
-        show(end.counted(report.progress), f"simulated {report.progress.time_s:.4g} s, {reached}")
-        listener(report)
+        show(system.end.counted(report.progress), f"simulated {report.progress.time_s:.4g} s, {reached}")
+        options.listener(report)
 
     return heard
 

@@ -8,7 +8,6 @@ from collections import Counter, deque
 from collections.abc import KeysView, Mapping
 
 from cosim.clock.simulation import Dropped, Process, Simulation, outcome_of
-from cosim.engine.servers.inbox import Inbox
 from cosim.names import by_number
 from cosim.protocols.asynchronous.trainee import Flight, Trainee
 from cosim.records.rows import END_OF_RUN
@@ -32,7 +31,7 @@ class Flights:
         living: dict[str, PendingModel],
     ) -> None:
         self._sim, self._server, self._trainees, self._living = sim, server, trainees, living
-        self._inbox: Inbox[Flight] = Inbox(sim)
+        self._ended, self._bell = list[Flight](), sim.event()
         self._queues: dict[str, deque[Flight]] = {}
         self._num_given: Counter[str] = Counter()
         self._num_started: Counter[int] = Counter()
@@ -63,11 +62,15 @@ class Flights:
 
     def ring(self) -> None:
         """Let `ended` return at the end of this instant."""
-        self._inbox.ring()
+        if not self._bell.triggered:
+            self._bell.succeed()
 
     def ended(self) -> Process:
         """Wait until flights end or the bell rings; returns the ended ones in the order of numbers."""
-        flights: list[Flight] = yield from self._inbox.received()
+        yield self._bell
+        yield self._sim.end_of_own_instant()
+        self._bell = self._sim.event()
+        flights, self._ended = self._ended, []
         return sorted(flights, key=lambda flight: (by_number(flight.client), flight.number))
 
     def let_go(self, flight: Flight) -> None:
@@ -91,7 +94,8 @@ class Flights:
                 return
             if isinstance(flight.result, PendingModel):
                 self._living[self._result_name(flight)] = flight.result
-            self._inbox.put(flight)
+            self._ended.append(flight)
+            self.ring()
         del self._queues[trainee.name]
 
     def _result_name(self, flight: Flight) -> str:
