@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import attrs
 import numpy as np
 import pandas as pd
 import pytest
@@ -178,11 +179,12 @@ def test_fig5_claims(
     selected: list[tuple[int, int]],
     code: int,
     expected: dict[str, str],
-    printed: Options,
+    tmp_path: Path,
     drawn: list[Figure],
     monkeypatch: Patch,
 ) -> None:
     """Two clients take part in some of 100 edge rounds with each seed, able at some speed in all."""
+    printed = FIGURES["fig5"].Options(seeds=2, num_global_rounds=20, out=tmp_path, reading="printed")
 
     def plans(name: str, seed: int, edge_round: int) -> list[Row]:
         numbers = {"H-FedAvg-M2": able[seed - 1], "RawHFL, Z=4": selected[seed - 1]}.get(name, (0, 100))
@@ -269,15 +271,24 @@ def test_fig6_wants_few_clients_to_fluctuate(
     assert found.get("fluctuates", YES) == verdict
 
 
-def test_fig5_reads_eligible_in_two_ways(two: Options, monkeypatch: Patch) -> None:
-    """At any speed and power the second client is able in 7 of 100 edge rounds, at full ones in 50."""
+def test_fig5_reads_eligible_in_two_ways(tmp_path: Path, monkeypatch: Patch) -> None:
+    """At any speed and power the second client is able in 7 of 100 edge rounds, at full ones in 50.
+
+    The quick form asks of the selections of Z = 4 only, in as many rounds.
+    """
 
     def plans(name: str, seed: int, edge_round: int) -> list[Row]:
         selected = edge_round < (50 if name == "H-FedAvg-M2" else 10)
         return [("client-0", True, not selected, 1.0), ("client-1", edge_round < 7, selected, 1.0)]
 
     makes_up(monkeypatch, plans=plans)
-    assert missed("fig5", two, "at full", "at any")[1] == {"at full": NO}
+    whole = FIGURES["fig5"].Options(seeds=2, out=tmp_path)
+    quick = attrs.evolve(whole, quick=True)
+    assert missed("fig5", whole, "at full", "at any")[1] == {"at full": NO}
+    assert missed("fig5", quick) == (0, {})
+    (claim,) = claimed(tmp_path, "rawhfl-fig5")
+    assert ["Z=4" in found["words"] for found in claim["quantities"]] == [True]
+    assert quick.rounds == whole.rounds == 100
 
 
 def test_fig6_accuracies_are_held_against_their_users(tmp_path: Path, monkeypatch: Patch) -> None:

@@ -227,6 +227,20 @@ def at_equal_upload(table: pd.DataFrame, sentence: str, words: str) -> Values | 
     return accuracy(parts[2]) - accuracy(parts[3])
 
 
+def with_dropout(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
+    """Accuracy with one N less that with another, in the mean over rounds of so many uploads."""
+    parts = re.fullmatch(r"mean accuracy at ([\d.]+) to ([\d.]+) uploads: N = (\d+) less N = (\d+)", words)
+    if parts is None:
+        return None
+    least, most = (float(end) for end in parts.groups()[:2])
+    later = table[table["uploads_per_client"].between(least * (1.0 - 1e-9), most * (1.0 + 1e-9))]
+    own, other = (
+        100.0 * of_seeds(later, "accuracy", np.mean, curve=f"dropout N={n}, {split_in(sentence)}")
+        for n in parts.groups()[2:]
+    )
+    return own - other
+
+
 def share_of_uploads(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
     """Uploads of HIST's first global round times N, over its edge rounds."""
     parts = re.fullmatch(r"N = (\d+): uploads over (\d+) / N", words)
@@ -632,6 +646,7 @@ CALCULATIONS: dict[str, list[Calculation]] = {
     "hist-conf-fig3": [sooner(*OF_SPLIT, "uploads_per_client"), advantage("uploads_per_client")],
     "hist-fig4": [same_bits, at_equal_upload],
     "hist-fig5": [sooner(*OF_SPLIT, "uploads_per_client"), advantage("uploads_per_client")],
+    "hist-fig5-dropout": [with_dropout],
     "hist-fig6": [faster(fig6_curve)],
     "hist-fig7": [faster("{}, {}".format), gain],
     "hist-fig8a": [slower_with_sizes],

@@ -52,11 +52,11 @@ class Options(Lengths):
     """How much is run.
 
     Attributes:
+        full_seeds: As many as a rare trial needs, in both forms.
         num_global_rounds: Global rounds K; none: 10, as all edge rounds are alike.
     """
 
-    full_seeds = 60
-    quick_seeds = 20
+    full_seeds = quick_seeds = 60
 
     @property
     @override
