@@ -50,16 +50,16 @@ def _run(name: str, system: Any, device: str) -> dict[str, Any]:
     import cosim
 
     begin_s, stop_at = time.perf_counter(), 3
-    play = partial(cosim.run, system, partial(models.build, system.model))  # no package may offer its name
+    run = partial(cosim.run, system, partial(models.build, system.model))  # no package may offer its name
 
     def stop(report: Any) -> None:
         if report.version == stop_at:
             raise _Stopped
 
-    on_cpu = play()
+    on_cpu = run()
     with TemporaryDirectory() as folder:
-        found = play(device=device, out=Path(folder) / "whole")
-        resumed = partial(play, device=device, out=Path(folder) / "stopped")
+        found = run(device=device, out=Path(folder) / "whole")
+        resumed = partial(run, device=device, out=Path(folder) / "stopped")
         with suppress(_Stopped):
             resumed(listener=stop)
         again = resumed(resume=True)

@@ -1,4 +1,4 @@
-"""Phones: which are there, whose battery lasts, and what does it cost to send models down?
+"""Phones: which are present, whose battery lasts, and what does it cost to send models down?
 
 40 phones that come and go on batteries, and 20 sensors that stay, slow and on the mains, learn scikit-learn's
 handwritten digits by HIST. Models are broadcast, rounds have a deadline, and devices take power at rest. No

@@ -1,7 +1,7 @@
-"""Renewal presence: how often a client that comes and goes is there, and stays until a job is done.
+"""Renewal presence: how often a client that comes and goes is present, and stays until a job is done.
 
-Stays and absences are independent, of means E[S] and E[A]. A client that has done so for ever is there at an
-instant with probability p = E[S] / (E[S] + E[A]). What is left of the stay that is met there has the tail
+Stays and absences are independent, of means E[S] and E[A]. A client that has done so for ever is present at
+an instant with probability p = E[S] / (E[S] + E[A]). What is left of the stay that is met there has the tail
 integral of P(S > u) from d on, over E[S]; long stays are met more often. So a job of length d that begins at
 an instant chosen beforehand finds the client there, and until it is done, with probability
 

@@ -1,4 +1,4 @@
-"""Presence: clients that were there when edge rounds began, and what became of them."""
+"""Presence: clients that were present when edge rounds began, and what became of them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""States: clients that were there when edge rounds began, had an empty battery, or were away.
+"""States: clients that were present when edge rounds began, had an empty battery, or were away.
 
 Scope: a client that is away and has an empty battery counts as one with an empty battery. In a run that kept
 no rows of its clients it is not known why a client is not there.
@@ -75,7 +75,7 @@ def states_picture(axes: Axes, result: Result) -> None:
         ValueError: The run has no edge rounds, at which clients are counted.
     """
     if _edge_rounds(result).empty:
-        raise ValueError("clients that are there are counted at edge rounds, and the run has none.")
+        raise ValueError("present clients are counted at edge rounds, and the run has none.")
     shares = shares_of(result)
     at_s = [*shares["start_s"], result.rounds["end_s"].max()]
     shown = [state for state in _LOOKS if state in shares and shares[state].any()]

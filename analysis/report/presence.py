@@ -1,4 +1,4 @@
-"""Presence: clients that were there, and why others were not; nothing for runs whose clients always were.
+"""Presence: clients that were present, and why others were not; nothing for runs whose clients always were.
 
 Scope: numbers of designs are means over their counted runs; pictures, of six designs with edge rounds, show
 the first run.
@@ -55,7 +55,7 @@ def _pictures(design: Design, place: int) -> Figure:
     drawings = {
         "presence": (
             presence_picture,
-            "Clients that were there, wanted, taking part and in time, by edge round.",
+            "Present clients, wanted, taking part and in time, by edge round.",
         ),
         "states": (states_picture, f"Shares of clients when edge rounds began. {_states_in_words(run)}"),
     }

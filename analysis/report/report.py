@@ -1,7 +1,7 @@
 """Report: runs, told on one page that opens from disk.
 
 What was found, what was asked, the table with intervals, the global model over time, energy and bits, what
-the fields do, what a target takes, which clients were there, how each kind of them fared, how stale the
+the fields do, what a target takes, which clients were present, how each kind of them fared, how stale the
 updates of asynchronous servers were and whose, why a round took so long, what each client did when, what was
 sent and received, where the energy went, which clients were dropped and why, configuration and provenance.
 Runs become designs (`analysis.designs`), their rows fates and critical paths (`analysis.fates`,
@@ -112,7 +112,7 @@ def report(
         Section("factors", "What the fields do", factors(study)),
         Section("target", "To the target", to_targets(study)),
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
-        Section("presence", "Clients that were there", presence(designs)),
+        Section("presence", "Present clients", presence(designs)),
         Section("clients", "Clients by kind", clients(designs)),
         Section("applied", "Versions, staleness, and who contributes", applied(designs)),
         Section("rounds", "Why a round took so long", *_of_kept(rounds, designs)),

@@ -5,7 +5,7 @@
 | `processor` | frequency, duration and power of a training | the highest frequency, or the one asked for |
 | `power_control` | the power at which it sends | the highest, or the one asked for |
 | `training_time` | actual duration of a training, given the planned one | as planned |
-| `presence` | when the client is there | always |
+| `presence` | when the client is present | always |
 | `battery` | its store of energy | unlimited |
 
 A device is data; it has no subclasses.
@@ -102,7 +102,7 @@ class Device(DeviceNumbers[float]):
             for.
         power_control: Power of its uploads; None means the highest, or the one asked for.
         training_time: Actual duration of its trainings; None means as planned.
-        presence: Times when it is there; None means always.
+        presence: Times when it is present; None means always.
         battery: Its store of energy; None means unlimited.
         kind: Name of its kind in a population of several, by which reports group clients; None means no name.
     """
@@ -137,7 +137,7 @@ class DeviceArrays(DeviceNumbers[Any], Sequence[Device]):
         processor: Duration and power of trainings, one part for all, or one for each.
         power_control: Power of uploads, likewise.
         training_time: Actual duration of trainings, likewise.
-        presence: Times when they are there, likewise.
+        presence: Times when they are present, likewise.
         battery: Stores of energy, likewise.
         kind: Names of their kinds, one for all, or one for each; None means no names.
     """

@@ -59,7 +59,7 @@ class DeviceTable(Devices):
         processor: Duration and power of a training; None means by the frequency. [no source]
         power_control: Power at which a client sends; None means its highest. [no source]
         training_time: Actual duration of a training; None means as planned. [no source]
-        presence: Times when a client is there; None means always. [no source]
+        presence: Times when a client is present; None means always. [no source]
     """
 
     file: str = ""

@@ -48,7 +48,7 @@ class DrawnDevices(Devices):
         sleep_w: Power of a device that sleeps. [no source]
         sleeps_after_s: Idle time before a device sleeps, until its next activity; None means that it never
             sleeps. [no source]
-        presence: Times when a client is there; None means always. [no source]
+        presence: Times when a client is present; None means always. [no source]
         battery: A client's store of energy; None means unlimited. [no source]
         memory_bits: Memory of a device, which must hold everything that training needs; None means unlimited.
             [no source]

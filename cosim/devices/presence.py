@@ -1,12 +1,13 @@
-"""Presence: the port of the times when a client is there; a device without one always is.
+"""Presence: the port of the times when a client is present; a device without one always is.
 
-| kind | a client is there |
+| kind | a client is present |
 |---|---|
 | `OnOff` | for a drawn time, then away for a drawn time, again and again |
 | `PresenceWindows` | in the windows of a table (`presence_windows`) |
 
-Edge servers choose among the clients that are there when an edge round begins. A client that leaves during a
-job is cut off: the energy it used stays counted, its job's fate is "left", and an upload under way is closed.
+Edge servers choose among the clients that are present when an edge round begins. A client that leaves during
+a job is cut off: the energy it used stays counted, its job's fate is "left", and an upload under way is
+closed.
 
 Usage::
 
@@ -49,7 +50,7 @@ Window = tuple[float, float]
 
 @part
 class Presence(Port, ABC):
-    """Times when a client is there."""
+    """Times when a client is present."""
 
     @override
     def pictures(self) -> tuple[Picture, ...]:
@@ -64,9 +65,10 @@ class Presence(Port, ABC):
 
     @abstractmethod
     def windows(self, sim: Simulation, client: str) -> Iterator[Window]:
-        """Windows in which a client is there: start (included) and end (excluded) in s, in order, on demand.
+        """Windows in which a client is present: start (included) and end (excluded) in s, in order.
 
-        After the last window it never comes back. Draws are made by the client's name.
+        They are asked for on demand; after the last window the client never comes back. Draws are made by the
+        client's name.
         """
 
 
@@ -74,12 +76,12 @@ class Presence(Port, ABC):
 class OnOff(Presence):
     """There for a drawn time, then away for a drawn time, all independent of each other.
 
-    In the long run a client is there for E[on] / (E[on] + E[off]) of the time.
+    In the long run a client is present for E[on] / (E[on] + E[off]) of the time.
 
     Attributes:
         on: Time that it stays. [no source]
         off: Time that it is away. [no source]
-        initial_state: State at time 0: stationary, as if it had come and gone for ever, so that it is there
+        initial_state: State at time 0: stationary, as if it had come and gone for ever, so that it is present
             with its share of time, and the rest of its stay or absence is an equilibrium residual; on or off,
             as if it had just come or just left. [no source]
     """
@@ -90,7 +92,7 @@ class OnOff(Presence):
 
     @property
     def share(self) -> float:
-        """Share of time that a client is there in the long run."""
+        """Share of time that a client is present in the long run."""
         return self.on.mean_s / (self.on.mean_s + self.off.mean_s)
 
     @override

@@ -1,9 +1,9 @@
-"""Presence windows: times when devices are there, from a table.
+"""Presence windows: times when devices are present, from a table.
 
 | column | |
 |---|---|
 | device | a client's number, from 0, or its name |
-| from_s | when it comes; it is there from this instant on |
+| from_s | when it comes; it is present from this instant on |
 | to_s | when it leaves; inf: never |
 | period_s | optional: after which the windows of the device repeat |
 

@@ -151,5 +151,5 @@ class AfterTarget(End):
     def is_reached(self, progress: Progress) -> bool:
         """True if the last evaluations all reach the target, or the other end is reached."""
         last = progress.evaluations[-self.held :]
-        is_there = len(last) == self.held and all(row.reaches(self.target) for row in last)
-        return is_there or self.at_the_latest.is_reached(progress)
+        is_held = len(last) == self.held and all(row.reaches(self.target) for row in last)
+        return is_held or self.at_the_latest.is_reached(progress)

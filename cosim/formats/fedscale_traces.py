@@ -7,7 +7,7 @@ Both files are a dict with an entry for each client, in a pickle or in JSON:
 | `client_behave_trace` | `{"duration": 211625, "inactive": [...], "finish_time": 518400, "active": [...]}` |
 | `client_device_capacity` | `{"computation": 162.0, "communication": 5648.1}` |
 
-A client is there from each time of `active` to the one of `inactive` in the same place, in seconds, and
+A client is present from each time of `active` to the one of `inactive` in the same place, in seconds, and
 begins again at `finish_time`. `computation` is ms of inference for a sample, and `communication` kbit/s both
 ways.
 

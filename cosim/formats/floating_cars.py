@@ -142,11 +142,11 @@ def _rows(table: Table) -> Iterator[tuple[Name, int, float, float, float | None]
         x_m, y_m = (table.numbers(f"{kind}_{axis}", least=-math.inf, gaps=True) for axis in "xy")
         speed = f"{kind}_speed"
         known = table.numbers(speed, gaps=True) if speed in table.columns else np.full(len(x_m), np.nan)
-        is_there = np.array([bool(name) for name in names])
+        is_named = np.array([bool(name) for name in names])
         for axis, values in zip("xy", (x_m, y_m), strict=True):
-            lacks = is_there & ~np.isfinite(values)
+            lacks = is_named & ~np.isfinite(values)
             table.check(f"{kind}_{axis}", lacks, "is no place", "--fcd-output.attributes x,y,speed")
-        for row in np.flatnonzero(is_there).tolist():
+        for row in np.flatnonzero(is_named).tolist():
             m_per_s = None if np.isnan(known[row]) else float(known[row])
             yield (kind, names[row]), row, float(x_m[row]), float(y_m[row]), m_per_s
 

@@ -1,4 +1,4 @@
-"""Movements: gains of moving devices to a base station, and when they are there.
+"""Movements: gains of moving devices to a base station, and when they are present.
 
 A device has one draw of line of sight, environment height and shadowing for the whole trace: it is in sight
 while its uniform number is below the probability at its distance (3GPP TR 38.901, Table 7.4.2-1), so at every
@@ -85,7 +85,7 @@ def moving_gains(
 
 
 def moving_windows(file: AnyPath, *, layout: Layout = "sumo") -> Windows:
-    """Vehicles of SUMO's FCD output: times at which they are there, from their first step to their last.
+    """Vehicles of SUMO's FCD output: times at which they are present, from their first step to their last.
 
     Args:
         file: The movements.

@@ -61,20 +61,20 @@ def in_slots(
     if back.any():
         what = "is before the row above of the same device"
         raise table.fault(int(rows[back.argmax()]), column, what, "rows in the order of time")
-    is_there = ~np.isnan(rate_bps)
-    if not is_there.any():
+    is_given = ~np.isnan(rate_bps)
+    if not is_given.any():
         raise table.fault(
             int(rows[0]), column, "is the first row of a device without any rate", "rows with rates"
         )
     if gaps == "hold":
-        kept = slice(int(is_there.argmax()), None)
-        rows, time_ns, rate_bps, is_there = rows[kept], time_ns[kept], rate_bps[kept], is_there[kept]
+        kept = slice(int(is_given.argmax()), None)
+        rows, time_ns, rate_bps, is_given = rows[kept], time_ns[kept], rate_bps[kept], is_given[kept]
     slots = (time_ns - time_ns[0]) // slot_ns
     num_slots = int(slots[-1]) + 1
     if num_slots > MOST_SLOTS:
         what = f"is {num_slots * slot_ns / NS_PER_S:g} s after the first row of its device"
         raise table.fault(int(rows[-1]), column, what, "one session for each device, or a longer slot_s")
-    counts = np.bincount(slots[is_there], minlength=num_slots)
+    counts = np.bincount(slots[is_given], minlength=num_slots)
     if gaps == "refuse" and not counts.all():
         missing = int((counts == 0).argmax())
         after = int(np.searchsorted(slots, missing))
@@ -82,7 +82,7 @@ def in_slots(
         what = f"{lacks}, {missing * slot_ns / NS_PER_S:g} s after the first row of its device"
         instead = "gaps = hold, which keeps the rate before, or gaps = zero, where there was no link"
         raise table.fault(int(rows[after]), column, what, instead)
-    sums_bps = np.bincount(slots[is_there], weights=rate_bps[is_there], minlength=num_slots)
+    sums_bps = np.bincount(slots[is_given], weights=rate_bps[is_given], minlength=num_slots)
     means_bps = sums_bps / np.maximum(counts, 1)
     if gaps == "hold":
         means_bps = means_bps[np.maximum.accumulate(np.where(counts, np.arange(num_slots), 0))]

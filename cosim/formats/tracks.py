@@ -8,7 +8,7 @@
 | `bonnmotion-3d` | `0.0 5.0 5.0 1.5 10.0 9.0 5.0 1.5` | the same with heights, which are ignored |
 | `sumo` | `<timestep time="0.00"><vehicle id="a" x="5.0" y="5.0" speed="13.9"/>` | see `floating_cars` |
 
-A node of the first three is there all the time. A vehicle is there from its first step to the end of its
+A node of the first three is present all the time. A vehicle is present from its first step to the end of its
 last; where it is missing in between it is away.
 
 Source: The ns Manual, "Mobile Networking in ns"; BonnMotion's manual, .movements.

@@ -1,4 +1,4 @@
-"""Windows: the table that `PresenceWindows` reads, of times at which each device is there."""
+"""Windows: the table that `PresenceWindows` reads, of times at which each device is present."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from cosim.formats.converted import ConvertedTable, clients_of
 
 
 class Stays(NamedTuple):
-    """Times at which a device is there.
+    """Times at which a device is present.
 
     Attributes:
         name: Its name in the file.

@@ -28,8 +28,8 @@ class Availability(Protocol):
     """Presence of a client that comes and goes."""
 
     @property
-    def is_there(self) -> bool:
-        """True if the client is there at this instant."""
+    def is_present(self) -> bool:
+        """True if the client is present at this instant."""
         ...
 
     @property
@@ -38,11 +38,11 @@ class Availability(Protocol):
         ...
 
     def change(self) -> Event:
-        """Event at or before the next change, after which `is_there` is asked again."""
+        """Event at or before the next change, after which `is_present` is asked again."""
         ...
 
     def within(self, job: Process) -> Process:
-        """Run a job as long as the client is there; returns its value, or `Dropped`."""
+        """Run a job as long as the client is present; returns its value, or `Dropped`."""
         ...
 
 
@@ -105,12 +105,12 @@ class Clients(Sequence[Client], ABC):
     @property
     @abstractmethod
     def present(self) -> "Clients":
-        """Clients of these that are there at this instant."""
+        """Clients of these that are present at this instant."""
 
     @property
     @abstractmethod
     def are_there(self) -> NDArray[np.bool_]:
-        """True for each client that is there at this instant, shape (clients,)."""
+        """True for each client that is present at this instant, shape (clients,)."""
 
     @abstractmethod
     def some(self, chosen: NDArray[np.int64]) -> "Clients":
@@ -153,5 +153,5 @@ class Edge(Protocol):
         ...
 
     def participants(self, sim: Simulation, num_participants: int | None) -> Clients:
-        """Clients that are there at this instant: a given number, drawn uniformly, or all if None."""
+        """Clients that are present at this instant: a given number, drawn uniformly, or all if None."""
         ...

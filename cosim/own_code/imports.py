@@ -137,8 +137,8 @@ def _folders(name: str, file: Path) -> list[Path]:
     """Folders with the modules that a module may import: beside its package, and on the path."""
     parts = tuple(name.split("."))
     place = file.parent if file.stem == "__init__" else file.with_name(file.name.partition(".")[0])
-    is_there = place.parts[-len(parts) :] == parts
-    root = Path(*place.parts[: -len(parts)]) if is_there else file.parent
+    is_below = place.parts[-len(parts) :] == parts
+    root = Path(*place.parts[: -len(parts)]) if is_below else file.parent
     own = (folder for folder in map(Path, sys.path) if not _is_installed(folder))
     return list(dict.fromkeys([root, *(folder.absolute() for folder in own)]))
 

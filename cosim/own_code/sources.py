@@ -155,7 +155,7 @@ def _names(configs: Iterable[Any]) -> set[str]:
             for item in value if isinstance(value, tuple) else (value,):
                 if is_configuration(type(item)):
                     left.append(item)
-                elif isinstance(item, str) and ":" in item and _is_there(item):
+                elif isinstance(item, str) and ":" in item and _exists(item):
                     found.add(item)
     return found.union(map(name_of, classes))
 
@@ -170,7 +170,7 @@ def _told(source: str, found: Mapping[str, Any]) -> tuple[str, str]:
     return f"module {source} (of which it takes {of})", str(_file(source))
 
 
-def _is_there(name: str) -> bool:
+def _exists(name: str) -> bool:
     """True if a text names something of a loaded module; no property on the way is asked."""
     module, _, path = name.partition(":")
     first, *inner = path.split(".")

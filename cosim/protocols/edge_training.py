@@ -3,7 +3,7 @@
 The edge server gets a model from the cloud, runs E edge rounds of H local steps with its clients, replaces
 its model by the mean of the arrived updates (HIST journal paper, eqs. 5 and 6), and sends the last one back.
 
-If no client is there, an edge round begins when the next one comes.
+If no client is present, an edge round begins when the next one comes.
 
 Scope and limitations: if no update arrived, the edge model stays, and the round's record has num_arrived 0.
 """

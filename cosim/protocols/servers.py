@@ -63,7 +63,7 @@ class EdgeServer(Edge, Protocol):
         ...
 
     def gathered(self, sim: Simulation) -> Process:
-        """Clients that are there; if none is, it waits for the next one."""
+        """Clients that are present; if none is, it waits for the next one."""
         ...
 
     def run_round(

@@ -113,7 +113,7 @@ class Recorder(KeptRows):
         rested = None if rest is None else rest.begin_many(of.clients.which, of.start_s)
         if self.client_sums is not None:
             self._tallies_rest = True
-            rest_sums = {} if rested is None else rested.sums(self.client_sums)
+            rest_sums = {} if rested is None else rested.tally(self.client_sums)
             return RoundTally(of, self.history, self.client_sums, rest_sums)
         if rested is not None:
             self.many.add_rest(rested)
@@ -143,7 +143,7 @@ class Recorder(KeptRows):
         for edge, which in self._tallied:
             rested = self.rest.begin_many(which, now_s)
             start_s = min(rested.since_s.min(), now_s)
-            self.record(tally_of_rest(edge, start_s, now_s, rested.sums(self.client_sums)))
+            self.record(tally_of_rest(edge, start_s, now_s, rested.tally(self.client_sums)))
 
     def rest_j(self, now_s: float) -> float:
         """Energy of all clients at rest up to now."""

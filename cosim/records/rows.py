@@ -118,7 +118,7 @@ class Round(NamedTuple):
     """One edge round of a cell, or one global round of the cloud (level "global", edge_round -1).
 
     `num_wanted` exceeds `num_participants` if too few clients were able to take part. Clients are present if
-    they were there when the round began; for a global round all cells are.
+    they were present when the round began; for a global round all cells are.
     """
 
     level: str

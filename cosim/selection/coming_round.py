@@ -27,7 +27,7 @@ class ComingRound(Protocol):
 
     @property
     def clients(self) -> Clients:
-        """Clients of the cell that are there and may be chosen, in the order of their numbers."""
+        """Clients of the cell that are present and may be chosen, in the order of their numbers."""
         ...
 
     @property

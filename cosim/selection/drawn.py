@@ -15,8 +15,8 @@ class Uniform(SomeClients):
     """A uniform draw.
 
     Attributes:
-        num_participants: Clients of a cell that take part in an edge round, or all that are there if they are
-            fewer. [HIST journal, Section VI-B: n']
+        num_participants: Number of clients of a cell that take part in an edge round; all present clients if
+            there are fewer. [HIST journal, Section VI-B: n']
     """
 
     @override
@@ -40,7 +40,7 @@ class BySamples(SomeClients):
 
 @part
 class RoundRobin(SomeClients):
-    """Turns by number: the next clients that are there after the last one chosen.
+    """Turns by number: the next clients that are present after the last one chosen.
 
     [Yang et al., arXiv 1908.06287, Section II-C]
     """

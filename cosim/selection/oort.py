@@ -117,7 +117,7 @@ class Oort(SomeClients):
                 memory.wanted_s += self.pacer_step_s
 
     def _choice(self, sim: Simulation, edge: Edge, coming: ComingRound, memory: Memory) -> NDArray[np.int64]:
-        """Places of the participants among the clients that are there."""
+        """Places of the participants among the clients that are present."""
         rng = sim.stream(edge.name, "participants", coming.job.number)
         now = len(memory.arrived) + 1
         places = memory.clients.places(coming.clients)

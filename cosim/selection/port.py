@@ -1,7 +1,7 @@
 """Selection: the port of the rule that chooses the participants of an edge round.
 
 A rule is given the clock, the edge server and the edge round that is about to begin (`coming_round`). It
-returns some of the clients that are there (`coming.clients`), or is a process that lets time pass and then
+returns some of the clients that are present (`coming.clients`), or is a process that lets time pass and then
 returns them. It keeps its memory in `edge.kept[self]`, which no other rule of the system shares, not even an
 equal one: a resumed run replays its rounds, with the same result.
 
@@ -16,8 +16,8 @@ Usage::
             return ranked[: self.num_participants]
 
 A rule that returns `coming.clients.some(places)` asks no client one by one, which matters in large cells. If
-fewer clients are there than a rule wants, all of them take part; if none is there, the edge round begins when
-the next one comes.
+fewer clients are present than a rule wants, all of them take part; if none is present, the edge round begins
+when the next one comes.
 
 Validation: tests/selection, each rule by hand; tests/systems/test_clocks.py: the same on both clocks.
 """
@@ -51,7 +51,7 @@ class Selection(Port, ABC):
 
 @part
 class Everyone(Selection):
-    """All clients of the cell that are there."""
+    """All clients of the cell that are present."""
 
     @override
     def participants(self, sim: Simulation, edge: Edge, coming: ComingRound) -> Clients:

@@ -1,7 +1,7 @@
 """Proportional fair selection: clients whose channels are good, compared with their own average.
 
 The rule chooses clients with the largest SNR at the beginning of the round over their own mean SNR so far:
-over the rounds at whose beginning they were there, this one included. It draws among equals, so a channel
+over the rounds at whose beginning they were present, this one included. It draws among equals, so a channel
 that never changes makes it uniform.
 
 Scope and limitations: needs an uplink of which something is known, and channels that are redrawn (fading by

@@ -13,7 +13,7 @@ and the usual reason. A check takes seconds; it belongs into the tests of the mo
 | `check_network` | a network: its own samples and weights are all it depends on; trains as by torch alone |
 | `check_task` | a task: its loss is a mean, its sums add up over slices of a data set |
 | `check_selection` | a rule that chooses clients |
-| `check_presence` | when clients are there: windows in order, each client's own |
+| `check_presence` | when clients are present: windows in order, each client's own |
 | `check_codec` | a codec: bits above 0, more for more values; no more arrives than they can say |
 | `check_model_codec` | likewise of models on their way down |
 | `check_data` | a data set: which client holds what, the same in every run; arrays are read-only |

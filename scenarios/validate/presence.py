@@ -1,10 +1,11 @@
 """Does presence on the clock keep the laws of renewal theory?
 
-A cell runs edge rounds of a fixed length, in each of which every client that is there takes part, with a job
-of a fixed length, on resource blocks of their own. Clients come and go by three pairs of laws. Over clients,
-which are independent, the share of rounds at whose beginning one is there, and of rounds that it has met
-until its update has arrived, are compared with renewal theory, at a level at which all intervals together err
-with probability 5 % at most. Wrong theories must come out as *disagrees* for every pair of which they are
+A cell runs edge rounds of a fixed length, in each of which every client that is present takes part, with a
+job of a fixed length, on resource blocks of their own. Clients come and go by three pairs of laws. Over
+clients, which are independent, the share of rounds at whose beginning one is present, and of rounds that it
+has met until its update has arrived, are compared with renewal theory, at a level at which all intervals
+together err with probability 5 % at most. Wrong theories must come out as *disagrees* for every pair of which
+they are
 asked: jobs that no client leaves, and jobs that all meet a stay at its beginning.
 
     cosim validate presence
@@ -122,7 +123,7 @@ def system(options: Options, presence: cosim.devices.Presence, job_s: float = 1.
 
 
 def shares(options: Options, pair: Pair) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
-    """Length of a job, and each client's shares of rounds at which it is there and that it has met.
+    """Length of a job, and each client's shares of rounds at which it is present and that it has met.
 
     Each of shape (clients,).
     """

@@ -1,4 +1,4 @@
-"""Pictures and pages of presence: counts of the rounds, and nothing where all always were there."""
+"""Pictures and pages of presence: counts of the rounds, and nothing where all always were present."""
 
 import math
 
@@ -62,11 +62,11 @@ def test_the_picture_draws_sums_over_cells(result):
 
 def test_the_page_tells_it_where_some_were_away(result):
     page = report([result])
-    told = page[page.index("Clients that were there") :]
+    told = page[page.index("Present clients") :]
     mean = 100.0 * counts_of(result)["num_present"].mean() / 5
     assert "clients there (%)" in told
     assert f">{mean:.3g}" in told or f"{mean:.4g}" in told
 
 
 def test_the_page_says_nothing_where_all_always_were():
-    assert "Clients that were there" not in report([cosim.run(worlds.alike(2, 2, evaluation=cosim.Never()))])
+    assert "Present clients" not in report([cosim.run(worlds.alike(2, 2, evaluation=cosim.Never()))])

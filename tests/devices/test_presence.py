@@ -1,4 +1,4 @@
-"""Presence: which clients are there, to the instant, and what becomes of clients that leave."""
+"""Presence: which clients are present, to the instant, and what becomes of clients that leave."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ A_SECOND = AfterSeconds(duration_s=1.0)
 
 @pytest.fixture
 def given():
-    """A system of one cell whose clients are there in windows, and a run of it."""
+    """A system of one cell whose clients are present in windows, and a run of it."""
 
     def result_of(*windows, **changes):
         class Own(cosim.devices.Presence):
@@ -167,7 +167,7 @@ def test_rates_that_are_absurd_end(on, off, end, words, monkeypatch):
 def test_windows_without_end_in_a_wait_are_refused(monkeypatch):
     monkeypatch.setattr("cosim.engine.clients.availability._MOST_PASSED", 1000)
     windows = Windows(Simulation(1), ((k * 1e-9, (k + 0.5) * 1e-9) for k in itertools.count()), "mine")
-    assert windows.is_there
+    assert windows.is_present
     windows._sim._environment._now = 1.0
     with pytest.raises(ConfigurationError, match=r"mine: more than 1,000 windows pass by 1 s"):
-        _ = windows.is_there
+        _ = windows.is_present

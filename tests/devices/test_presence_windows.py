@@ -1,4 +1,4 @@
-"""Presence windows: a table says which client is there when, or one error says what is wrong with it."""
+"""Presence windows: a table says which client is present when, or one error says what is wrong with it."""
 
 import json
 import math
@@ -24,7 +24,7 @@ def table(folder, *rows, columns="device,from_s,to_s"):
 
 
 def system(presence, num_clients=2, **changes):
-    """A cell whose clients are there as a table says."""
+    """A cell whose clients are present as a table says."""
     usual = worlds.one_cell(*[1e9] * num_clients, evaluation=Never(), end=AfterRounds(num_global_rounds=1))
     usual = cosim.evolve(usual, **changes)
     return cosim.evolve(usual, devices=cosim.evolve(usual.devices, presence=presence))

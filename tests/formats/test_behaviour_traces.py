@@ -24,7 +24,7 @@ CLIENTS = {
 
 
 def there_s(windows: PresenceWindows, client: str, until_s: float) -> float:
-    """Time for which a client is there, up to an instant."""
+    """Time for which a client is present, up to an instant."""
     total_s = 0.0
     for from_s, to_s in windows.windows(Simulation(1), client):
         if from_s >= until_s:

@@ -34,7 +34,7 @@ def said(path: Path) -> str:
     return "\n".join([*docstrings, *comments])
 
 
-def is_there(name: str) -> bool:
+def exists(name: str) -> bool:
     """True if a dotted name is a module, or something in one."""
     try:
         pkgutil.resolve_name(name)
@@ -53,7 +53,7 @@ def test_what_is_named_is_there(package):
             names = [name for name in A_PATH.findall(text) if not (ROOT / name).exists()]
             programs = set(A_PROGRAM.findall(text)) - {READERS}
             names += [name for name in programs if not (path.parent / name).exists()]
-            names += [name for name in A_NAME.findall(text) if not is_there(name)]
+            names += [name for name in A_NAME.findall(text) if not exists(name)]
             missing += [f"{path.relative_to(ROOT)}: {name}" for name in names]
     assert missing == []
 
@@ -63,6 +63,6 @@ def test_what_is_not_there_is_found():
     assert A_PATH.findall(text) == ["benchmarks/queue.py", "tests/queues"]
     assert A_PROGRAM.findall(text) == ["queue.py"]
     assert A_NAME.findall(text) == ["cosim.queues.port.Disciplin"]
-    assert not is_there("cosim.queues.port.Disciplin")
-    assert not is_there("cosim.queueing")
-    assert is_there("cosim.queues.port.Discipline")
+    assert not exists("cosim.queues.port.Disciplin")
+    assert not exists("cosim.queueing")
+    assert exists("cosim.queues.port.Discipline")

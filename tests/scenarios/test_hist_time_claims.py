@@ -453,9 +453,9 @@ def test_fig9c_with_some_clients_tells_what_they_show(learned, changes, said, tw
     words = " ".join(map(str, learned))
     assert options.command("hist-fig9c").endswith(f" --num-clients-per-cell {words}")
     for claim in claimed(two["out"], "hist-fig9c"):
-        is_there = claim["verdict"] != MISSING
-        assert bool(claim["quantities"]) == is_there
-        assert is_there or (claim["command"], claim["core_hours"]) == ("cosim reproduce hist-fig9c", 8.0)
+        is_run = claim["verdict"] != MISSING
+        assert bool(claim["quantities"]) == is_run
+        assert is_run or (claim["command"], claim["core_hours"]) == ("cosim reproduce hist-fig9c", 8.0)
 
 
 @pytest.mark.parametrize("learned", [(), (12,), (10, 40)])

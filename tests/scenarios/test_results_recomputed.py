@@ -107,8 +107,8 @@ def taken(table: pd.DataFrame, column: str, curve: str, words: str) -> list[tupl
 
 def held(run: pd.DataFrame, column: str, target: float) -> tuple[float, float]:
     """Two evaluations in a row count from the first."""
-    is_there, at = run["accuracy"].to_numpy() >= target, run[column].to_numpy()
-    twice = at[:-1][is_there[1:] & is_there[:-1]]
+    is_reached, at = run["accuracy"].to_numpy() >= target, run[column].to_numpy()
+    twice = at[:-1][is_reached[1:] & is_reached[:-1]]
     return (float(twice[0]) if len(twice) else math.inf), float(at[-1])
 
 
@@ -454,8 +454,8 @@ def rawhfl_fig6(table: pd.DataFrame, sentence: str, words: str) -> Values | None
 
 def rounds_to_most(accuracies: pd.Series) -> float:
     """From which on two in a row have nine tenths of the last."""
-    is_there = accuracies.to_numpy() >= 0.9 * accuracies.iloc[-1]
-    return float(np.flatnonzero(is_there[1:] & is_there[:-1])[0])
+    is_reached = accuracies.to_numpy() >= 0.9 * accuracies.iloc[-1]
+    return float(np.flatnonzero(is_reached[1:] & is_reached[:-1])[0])
 
 
 def rawhfl_fig7(table: pd.DataFrame, sentence: str, words: str) -> Values | None:

@@ -8,10 +8,10 @@ from cosim.names import client_name
 
 
 def with_the_absent(stuck: Deadlock, availabilities: Sequence[Availability] | None) -> Deadlock:
-    """A deadlock's error with the absent clients, by the first cause of each; as it is if all are there.
+    """A deadlock's error with the absent clients, by the first cause of each; as it is if all are present.
 
     Args:
-        availabilities: Of all clients. None means that all always are there.
+        availabilities: Of all clients. None means that all always are present.
     """
     absent: dict[str, list[int]] = {}
     fixes: dict[str, str] = {}

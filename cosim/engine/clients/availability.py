@@ -1,17 +1,17 @@
-"""Availability: whether a client is there, from instant to instant.
+"""Availability: whether a client is present, from instant to instant.
 
-It is there while every one of its causes lets it be: its presence, and others such as a battery. A cause is
+It is present while every one of its causes lets it be: its presence, and others such as a battery. A cause is
 asked at an instant of the clock and says what is so now; of the future it gives an event, so it need not
 know it, and what the client does may change it.
 
 A client that leaves at the very instant in which its job ends has finished it: the cut comes after all else
 of an instant, as a deadline does, and before the deadlines around the job. A client that comes back at an
-instant is there at it.
+instant is present at it.
 
 Usage, in a process::
 
     outcome = yield from client.availability.within(job)
-    while not client.availability.is_there:
+    while not client.availability.is_present:
         yield client.availability.change()
 """
 
@@ -33,7 +33,7 @@ _MOST_PASSED = 1_000_000
 
 
 class Windows(Cause):
-    """A presence, as the windows of time in which a client is there.
+    """A presence, as the windows of time in which a client is present.
 
     Args:
         windows: One after the other; each is asked for when the one before is over.
@@ -52,7 +52,7 @@ class Windows(Cause):
 
     @property
     @override
-    def is_there(self) -> bool:
+    def is_present(self) -> bool:
         """True inside a window."""
         now_s = self._sim.now_s
         num_passed = 0
@@ -74,7 +74,7 @@ class Windows(Cause):
     @override
     def change(self) -> Event:
         """An event at the end of this window, or the beginning of the next."""
-        next_s = self._to_s if self.is_there else self._from_s
+        next_s = self._to_s if self.is_present else self._from_s
         if self._event is None or self._event_s != next_s:
             self._event_s = next_s
             self._event = self._sim.at(next_s) if next_s < math.inf else self._sim.event()
@@ -98,7 +98,7 @@ class Windows(Cause):
 
 
 class Availability:
-    """True if a client is there.
+    """True if a client is present.
 
     Args:
         causes: Each must let it be; nothing: it always is.
@@ -113,11 +113,11 @@ class Availability:
         return not self._causes
 
     @property
-    def is_there(self) -> bool:
-        """True if it is there at this instant."""
+    def is_present(self) -> bool:
+        """True if it is present at this instant."""
         if len(self._causes) == 1:
-            return self._causes[0].is_there  # in half the time
-        return all(cause.is_there for cause in self._causes)
+            return self._causes[0].is_present  # in half the time
+        return all(cause.is_present for cause in self._causes)
 
     @property
     def is_over(self) -> bool:
@@ -125,7 +125,7 @@ class Availability:
         return any(cause.is_over for cause in self._causes)
 
     def change(self) -> Event:
-        """An event at or before the next change, after which `is_there` is asked again.
+        """An event at or before the next change, after which `is_present` is asked again.
 
         It never comes where the client is never there again, though other causes go on changing.
         """
@@ -134,19 +134,19 @@ class Availability:
         return self._sim.any_of([cause.change() for cause in self._causes])
 
     def within(self, job: Process) -> Process:
-        """Run a job as long as the client is there; returns its value, or `Dropped`."""
+        """Run a job as long as the client is present; returns its value, or `Dropped`."""
         if not self._causes:
             return (yield from job)
-        if not self.is_there:
+        if not self.is_present:
             job.close()
             return Dropped(self._reason())
-        return (yield from self._sim.watched(job, lambda: self.is_there, self.change, self._reason))
+        return (yield from self._sim.watched(job, lambda: self.is_present, self.change, self._reason))
 
     @property
     def missing(self) -> Cause | None:
-        """The first cause of its absence, one that is over before others; None if it is there."""
+        """The first cause of its absence, one that is over before others; None if it is present."""
         over = (cause for cause in self._causes if cause.is_over)
-        return next(over, None) or next((cause for cause in self._causes if not cause.is_there), None)
+        return next(over, None) or next((cause for cause in self._causes if not cause.is_present), None)
 
     def _reason(self) -> str:
         """Reason for its absence."""

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Cause(ABC):
-    """Something on which it depends whether a client is there.
+    """Something on which it depends whether a client is present.
 
     Attributes:
         reason: Outcome of what it cuts.
@@ -20,14 +20,14 @@ class Cause(ABC):
 
     @property
     @abstractmethod
-    def is_there(self) -> bool:
-        """True if it lets the client be there at this instant."""
+    def is_present(self) -> bool:
+        """True if it lets the client be present at this instant."""
 
     @property
     @abstractmethod
     def is_over(self) -> bool:
-        """True if it never lets the client be there again."""
+        """True if it never lets the client be present again."""
 
     @abstractmethod
     def change(self) -> "Event":
-        """An event at the next change of `is_there`, or before; it may never come."""
+        """An event at the next change of `is_present`, or before; it may never come."""

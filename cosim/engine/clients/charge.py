@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cosim.devices.device import DeviceArrays
 
 Turned = Callable[[str, bool, float], None]
-"""Hears of a client, whether it is there from now on, and the instant."""
+"""Hears of a client, whether it is present from now on, and the instant."""
 
 
 class Charge(Cause):
@@ -41,7 +41,7 @@ class Charge(Cause):
 
     Args:
         node: The client.
-        turned: Hears whether it is there from now on.
+        turned: Hears whether it is present from now on.
         idle_w: What its device takes between its activities.
         sleep_w: What it takes while it sleeps.
         sleeps_after_s: How long it idles before; infinite: it never sleeps.
@@ -73,7 +73,7 @@ class Charge(Cause):
 
     @property
     @override
-    def is_there(self) -> bool:
+    def is_present(self) -> bool:
         """True unless it is empty and has not charged to the level of its return."""
         self._catch_up()
         return not self._is_empty
@@ -99,7 +99,7 @@ class Charge(Cause):
     @property
     @override
     def is_over(self) -> bool:
-        return not self.is_there and not self._battery.charge_w
+        return not self.is_present and not self._battery.charge_w
 
     @override
     def change(self) -> "Event":

@@ -32,7 +32,7 @@ class Client:
         alone: This client as a group of one, for parts that give the numbers of many.
         number: Its number among all clients of the run, from 0.
         samples_now: Gives the samples that it has at this instant, indices into the training set.
-        availability: Tells if it is there. None means always.
+        availability: Tells if it is present. None means always.
         states: What each node of the run keeps from one training to its next, by name.
     """
 

@@ -33,7 +33,7 @@ class Fleet:
         devices: Device of each client, in the order of their numbers.
         distance_m: How far each is from its edge server, shape (clients,).
         samples_now: Gives the samples of a client at this instant, by its number.
-        availabilities: Tell if each is there. None means that all always are.
+        availabilities: Tell if each is present. None means that all always are.
         history: Outcomes of the jobs of each. None means that no part reads them.
 
     Attributes:
@@ -182,7 +182,7 @@ class Clients(cell.Clients):
     def are_there(self) -> NDArray[np.bool_]:
         if (there := self.fleet.availabilities) is None:
             return np.ones(len(self), dtype=bool)
-        return np.array([there[number].is_there for number in map(int, self._order)], dtype=bool)
+        return np.array([there[number].is_present for number in map(int, self._order)], dtype=bool)
 
     @property
     @override

@@ -55,7 +55,7 @@ class Rested(NamedTuple):
     rest: "Rest"
     has_ended: bool = True
 
-    def sums(self, clients: "ClientSums") -> dict[str, float]:
+    def tally(self, clients: "ClientSums") -> dict[str, float]:
         """Times and energies of idling and sleep that are not written down yet, as a `Tally` names them.
 
         Args:
@@ -98,7 +98,7 @@ class Rest:
         self._empty_since_s: dict[str, float] = {}
         self.charges = charges_of(devices, clock, self._turned)
         for node, charge in self.charges.items():
-            if not charge.is_there:
+            if not charge.is_present:
                 self._turned(node, False, 0.0)
 
     def energy_j(self, now_s: float) -> float:
@@ -128,10 +128,10 @@ class Rest:
         if node not in self._empty_since_s:
             self._since_s[number] = now_s
 
-    def _turned(self, node: str, is_there: bool, now_s: float) -> None:
+    def _turned(self, node: str, is_present: bool, now_s: float) -> None:
         """Let the battery of a client be empty, or have charged."""
         number = self._number(node)
-        if is_there:
+        if is_present:
             self._write(self._emptied(node, now_s))
             self._since_s[number] = now_s
         else:

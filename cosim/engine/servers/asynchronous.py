@@ -44,7 +44,7 @@ class AsynchronousServer:
 
     Attributes:
         names: Names of the trainees.
-        idle: Trainees that are there and have no job.
+        idle: Trainees that are present and have no job.
         version: Version of the model.
         version_s: When it was made.
         num_applied: Updates in its versions.
@@ -63,7 +63,7 @@ class AsynchronousServer:
         self.name, self.model, self.version = name, model, 0
         self.version_s, self.num_applied = sim.now_s, 0
         self.names = [trainee.name for trainee in trainees]
-        there = [trainee.name for trainee in trainees if trainee.is_there]
+        there = [trainee.name for trainee in trainees if trainee.is_present]
         self.idle = Idle(there, sim.stream(name, "starts"))
         self._sim, self._rule, self._new_version = sim, rule, new_version
         self._rule_in = in_rounds(rule)
@@ -193,7 +193,7 @@ class AsynchronousServer:
         if rule.period_s is None or self._is_released:
             reported, self._reported = self._reported, []
             for name in reported:
-                if name not in self._flights.at_work and self._trainees[name].is_there:
+                if name not in self._flights.at_work and self._trainees[name].is_present:
                     self.idle.add(name)
             rule.starts.replace(sim, self, reported)
         self._is_released = False
@@ -215,7 +215,7 @@ class AsynchronousServer:
         changed, self._changed = set(self._changed), []
         came = []
         for name in sorted(changed - self._flights.at_work - set(self._reported), key=by_number):
-            if not self._trainees[name].is_there:
+            if not self._trainees[name].is_present:
                 self.idle.take(name)
             elif name not in self.idle:
                 self.idle.add(name)

@@ -85,7 +85,7 @@ class Flights:
         """Do the jobs of one, first come first served, until there is none."""
         queue = self._queues[trainee.name]
         while queue:
-            while not trainee.is_there:
+            while not trainee.is_present:
                 yield trainee.availability.change()  # type: ignore[union-attr]
             flight = queue.popleft()
             flight.result = yield from outcome_of(trainee.run(self._sim, flight))

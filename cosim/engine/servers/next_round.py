@@ -106,7 +106,7 @@ class NextRound:
         return self._there(ordered, rule, waited=sim.now_s > asked_s)
 
     def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:
-        """Chosen clients that are there."""
+        """Chosen clients that are present."""
         present = chosen.present
         if present is not chosen and not waited and len(present) < len(chosen):
             away = sorted({client.name for client in chosen} - {client.name for client in present})

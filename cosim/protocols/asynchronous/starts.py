@@ -3,7 +3,7 @@
 The server asks when it begins, and at the end of every instant at which a trainee has reported, after the
 versions of that instant were made. Draws are from a stream of the server's name.
 
-A trainee is idle if it is there and has no job. A client that leaves during a job has reported; it is idle
+A trainee is idle if it is present and has no job. A client that leaves during a job has reported; it is idle
 when it is back.
 """
 
@@ -20,7 +20,7 @@ from cosim.configuration import Port, at_least, knob, not_empty, part, positive,
 
 
 class Idle:
-    """Trainees that are there and have no job, by name.
+    """Trainees that are present and have no job, by name.
 
     The time of a draw does not depend on their number.
     """
@@ -71,7 +71,7 @@ class Starter(Protocol):
 
     @property
     def idle(self) -> Idle:
-        """Trainees that are there and have no job."""
+        """Trainees that are present and have no job."""
         ...
 
     @property

@@ -46,9 +46,9 @@ class Trainee:
     availability: Availability | None = None
 
     @property
-    def is_there(self) -> bool:
-        """True if it is there at this instant."""
-        return self.availability is None or self.availability.is_there
+    def is_present(self) -> bool:
+        """True if it is present at this instant."""
+        return self.availability is None or self.availability.is_present
 
     @property
     def is_gone(self) -> bool:

@@ -179,10 +179,10 @@ class AlohaBand(Band):
 
     def leave(self, upload: AlohaUpload) -> bool:
         """End an upload, even if bits are left; True if it had not ended yet."""
-        is_there = self._is_backlogged(upload)
-        if is_there:
+        is_backlogged = self._is_backlogged(upload)
+        if is_backlogged:
             del self._backlogged[upload.client]
-        return is_there
+        return is_backlogged
 
     def _is_backlogged(self, upload: AlohaUpload) -> bool:
         return self._backlogged.get(upload.client) is upload

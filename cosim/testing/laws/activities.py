@@ -49,7 +49,7 @@ def powers_are_the_devices(result: Result) -> None:
 def silent_cells(result: Result) -> set[int]:
     """Cells of which no client trains, in at least as many versions as there are cells.
 
-    A run with plans, which may leave a cell out, has none, and neither has a cell where no client is there.
+    A run with plans, which may leave a cell out, has none, and neither has a cell where no client is present.
     """
     system = from_dict(System, result.config["system"])
     num_versions = max(result.summary.num_global_rounds, len(result.versions))

@@ -1,4 +1,4 @@
-"""Presences: the laws of when clients are there, whatever they train."""
+"""Presences: the laws of when clients are present, whatever they train."""
 
 from collections.abc import Sequence
 from itertools import islice

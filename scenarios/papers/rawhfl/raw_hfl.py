@@ -13,7 +13,7 @@ The paper's baselines are values of `policy`: H-FedAvg-M1 and -M2 (`CommonSteps`
 
 Scope and limitations: cells have equal weights, and so have the planned clients of a cell. A client stops
 when its energy budget is used up. If no update arrived the edge model stays (num_arrived 0); a cell with too
-few able clients takes all of them (num_participants below num_wanted), and if no client is there an edge
+few able clients takes all of them (num_participants below num_wanted), and if no client is present an edge
 round passes without participants.
 
 Source: RawHFL paper, Sections III-A and V.

@@ -12,7 +12,7 @@ UP = "../../"
 VALIDATE = "validate:"
 
 
-def is_there(place: str) -> bool:
+def exists(place: str) -> bool:
     """True if a file has the name, or a validation is known."""
     if place.startswith(VALIDATE):
         return place.removeprefix(VALIDATE) in catalogue("validate")

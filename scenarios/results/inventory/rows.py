@@ -25,7 +25,7 @@ import cosim
 from cosim.files.on_disk import read_json
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_RUN, TOO_NOISY
 from scenarios.results.inventory.items import numbers, numbers_of
-from scenarios.results.inventory.places import is_there
+from scenarios.results.inventory.places import exists
 from scenarios.results.reproductions import names
 
 FOLDER = Path(__file__).parent
@@ -105,7 +105,7 @@ def faults(row: Row) -> Iterator[str]:
     if row.state in UNTESTED and not row.remark:
         yield f"state = {row.state!r}: the reason or the command must be there. Use remark."
     for place in (*row.places, *row.held_by.split()):
-        if not is_there(place):
+        if not exists(place):
             yield f"{place}: is not there. Use a file, file:name, a reproduction or validate:NAME."
 
 

@@ -18,7 +18,7 @@ ALL_DAY = ((0.0, math.inf),)
 
 
 def jobs(windows, until, kind=FedAsync, **knobs):
-    """Client, start, end and fate of each job, in units of time, of clients that are there in windows."""
+    """Client, start, end and fate of each job, in units of time, of clients that are present in windows."""
 
     class Own(cosim.devices.Presence):
         def windows(self, sim, client):
