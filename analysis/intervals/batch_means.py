@@ -70,7 +70,7 @@ def batch_means(
     if num_batches < 2 or cut < 0 or length < 2:
         raise ValueError(
             f"batch_means: {len(values)} observations less a warm-up of {cut} in {num_batches} batches; "
-            "needed are 2 batches of 2, and no negative warm-up. Use a longer run."
+            "must be at least 2 batches of 2, and a warm-up of 0 or more. Use a longer run."
         )
     rest = values[len(values) - num_batches * length :]
     interval = mean_interval(rest.reshape(num_batches, length).mean(axis=1), level)

@@ -36,7 +36,7 @@ def median_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
     ordered = np.sort(np.asarray(values, dtype=float))
     if ordered.ndim != 1 or np.isnan(ordered).any():
         raise ValueError(
-            f"median_interval: values of shape {ordered.shape}, some maybe no number; needed is one axis, "
+            f"median_interval: values of shape {ordered.shape}, some maybe no number; must be one axis, "
             "infinite where a run never got there. Use math.inf in place of NaN."
         )
     num_values = len(ordered)

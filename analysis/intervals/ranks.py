@@ -102,8 +102,8 @@ def ranks(taken: ArrayLike, level: float = 0.95) -> Ranking:
     values = np.asarray(taken, dtype=float)
     if values.ndim != 2 or min(values.shape) < 2 or not (np.isfinite(values).all() and (values > 0.0).all()):
         raise ValueError(
-            f"ranks: values of shape {values.shape}; needed are at least 2 designs and 2 seeds, and positive "
-            "numbers. Leave out designs whose runs did not all get there."
+            f"ranks: values of shape {values.shape}; must be at least 2 designs and 2 seeds, and positive "
+            "numbers. Leave out designs in which a run missed the target."
         )
     logs = np.log(values)
     pooled = logs.shape[1] < ENOUGH_SEEDS

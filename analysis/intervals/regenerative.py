@@ -94,7 +94,7 @@ def cycles(starts: ArrayLike, values: ArrayLike) -> tuple[np.ndarray, np.ndarray
     is_start, per_packet = np.asarray(starts), np.asarray(values, dtype=float)
     if is_start.ndim != 1 or is_start.dtype != bool or per_packet.shape[:1] != is_start.shape:
         raise ValueError(
-            f"cycles: starts {is_start.dtype} {is_start.shape}, values {per_packet.shape}; needed are "
+            f"cycles: starts {is_start.dtype} {is_start.shape}, values {per_packet.shape}; must be "
             "booleans of shape (packets,) and as many values. Use starts = waiting_s == 0.0."
         )
     first = np.flatnonzero(is_start)
@@ -108,7 +108,7 @@ def regenerative_each(sums: ArrayLike, lengths: ArrayLike, level: float = 0.95) 
     columns = np.asarray(sums, dtype=float)
     if columns.ndim != 2:
         raise ValueError(
-            f"regenerative_each: sums of shape {columns.shape}; needed is (cycles, quantities). "
+            f"regenerative_each: sums of shape {columns.shape}; must be (cycles, quantities). "
             "Use regenerative for one quantity."
         )
     return [regenerative(column, lengths, level) for column in columns.T]
@@ -125,8 +125,8 @@ def regenerative(sums: ArrayLike, lengths: ArrayLike, level: float = 0.95) -> In
     totals, packets = sample(sums, "sums", least=2), sample(lengths, "lengths", least=2)
     if len(totals) != len(packets) or np.any(packets < 1):
         raise ValueError(
-            f"regenerative: {len(totals)} sums and {len(packets)} lengths; needed are as many, and at least "
-            "one packet in each cycle. Take both from cycles()."
+            f"regenerative: {len(totals)} sums and {len(packets)} lengths; must be equally many, with at "
+            "least one packet in each cycle. Take both from cycles()."
         )
     interval = mean_interval(jackknife(totals, packets), level)
     num_cycles, num_telling = len(totals), num_telling_cycles(totals, packets)

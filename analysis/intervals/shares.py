@@ -77,7 +77,7 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
 
     if not (trials >= 1 and 0 <= successes <= trials):
         raise ValueError(
-            f"wilson: {successes} successes in {trials} trials; needed are at least 1 trial and at most as "
+            f"wilson: {successes} successes in {trials} trials; must be at least 1 trial and at most as "
             "many successes. Count over the same runs."
         )
     z, share = float(stats.norm.ppf(0.5 + checked_level(level) / 2.0)), successes / trials

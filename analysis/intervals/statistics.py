@@ -170,7 +170,7 @@ def binomial(successes: int, trials: int, level: float = 0.95) -> Interval:
 
     if not (trials >= 1 and 0 <= successes <= trials):
         raise ValueError(
-            f"binomial: {successes} successes in {trials} trials; needed are at least 1 trial and at most as "
+            f"binomial: {successes} successes in {trials} trials; must be at least 1 trial and at most as "
             "many successes. Count over the same packets."
         )
     tail = (1.0 - checked_level(level)) / 2.0
@@ -184,7 +184,7 @@ def familywise(num_points: int, error: float = 0.05) -> float:
     """Level of each of several intervals, so that all hold together but for this error (Bonferroni)."""
     if not (num_points >= 1 and 0.0 < error < 1.0):
         raise ValueError(
-            f"familywise: {num_points} points, error {error}; needed are 1 point and 0 < error < 1."
+            f"familywise: {num_points} points, error {error}; must be 1 point and 0 < error < 1."
         )
     return 1.0 - error / num_points
 
@@ -194,7 +194,7 @@ def sample(values: ArrayLike, name: str, least: int) -> np.ndarray:
     array = np.asarray(values, dtype=float)
     if array.ndim != 1 or len(array) < least or not np.all(np.isfinite(array)):
         raise ValueError(
-            f"{name} has shape {array.shape}; needed is one axis of at least {least} finite values. "
+            f"{name} has shape {array.shape}; must be one axis of at least {least} finite values. "
             "Use a longer run, or leave out what was never measured."
         )
     return array

@@ -28,14 +28,14 @@ def numbers_of(law: Law) -> tuple[Numbers, Mapping[str, Numbers]]:
     """Numbers that a law predicts, and that its wrong theories do.
 
     Raises:
-        WrongLaw: A number is none, a name is not predicted, or there is no theory that is wrong.
+        WrongLaw: A value is not a number, a name is not predicted, or there is no wrong theory.
     """
     theory = _numbers(law.predict(), "predict")
     wrong = law.wrong()
     if not isinstance(wrong, Mapping) or not wrong:
         raise WrongLaw(
-            f"wrong: gives {_shown(wrong)}, and without a wrong theory nothing shows that a law would be "
-            "seen to fail. Use {'the mean client': {'round (s)': 1.25}}."
+            f"wrong: gives {_shown(wrong)}, and without a wrong theory nothing shows that the law can "
+            "fail. Use {'the mean client': {'round (s)': 1.25}}."
         )
     for name, said in wrong.items():
         where = f"wrong, {name!r}"
@@ -82,7 +82,7 @@ def _numbers(said: Any, where: str) -> Numbers:
         raise WrongLaw(f"{where}: gives {_shown(said)}. Use {{'round (s)': 1.08}}.")
     for name, number in said.items():
         if not isinstance(name, str):
-            raise WrongLaw(f"{where}: {name!r} is no name. Use a text such as 'round (s)'.")
+            raise WrongLaw(f"{where}: {name!r} is not a name. Use a text such as 'round (s)'.")
         if not isinstance(number, Real) or not math.isfinite(number):
             raise WrongLaw(
                 f"{where}, {name!r}: is {_shown(number)}, no finite number. Use values for which the formula "

@@ -60,7 +60,7 @@ class SplitData(Data, ABC):
             )
         self._check_classes(dataset.num_classes is not None, is_whole(dataset.train_y))
         if self.split.needs_owners and dataset.train_owners is None:
-            raise self._refused(f"the samples of {dataset.name!r} arise at no client")
+            raise self._refused(f"the samples of {dataset.name!r} belong to no client")
         dealt, num_clients = self.split.deal(sim, dataset, cell_sizes), sum(cell_sizes)
         if len(dealt) != num_clients:
             raise ConfigurationError(
@@ -78,7 +78,7 @@ class SplitData(Data, ABC):
         """Owners in the data set, if samples stay there; else owners by the classes that clients hold."""
         if self.split.needs_owners:
             if dataset.test_owners is None:
-                raise self._refused(f"the test samples of {dataset.name!r} arise at no client")
+                raise self._refused(f"the test samples of {dataset.name!r} belong to no client")
             last = int(dataset.test_owners.max(initial=-1))
             if last >= sum(cell_sizes):
                 raise self._refused(

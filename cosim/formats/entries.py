@@ -106,7 +106,7 @@ def _json(path: Path, content: bytes) -> Any:
         if len(found) < len(pairs):
             names = [name for name, _ in pairs]
             name = next(name for name in names if names.count(name) > 1)
-            raise fault(path, f"entry {short(repr(name))}: is there twice", "one entry for each name")
+            raise fault(path, f"entry {short(repr(name))}: appears twice", "one entry for each name")
         return found
 
     try:

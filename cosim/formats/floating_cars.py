@@ -160,7 +160,7 @@ def _of_vehicle(
     for one, other in itertools.pairwise([None, *own]):
         assert other is not None
         if one is not None and other.step == one.step:
-            raise fault(path, f"{name} is there twice at {steps_s[other.step]:g} s", "one place at a step")
+            raise fault(path, f"{name} appears twice at {steps_s[other.step]:g} s", "one place at a step")
         if one is not None and other.step == one.step + 1:
             windows[-1] = windows[-1][0], ends_s[other.step]
             moved_m += math.hypot(other.x_m - one.x_m, other.y_m - one.y_m)

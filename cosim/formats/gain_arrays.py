@@ -106,7 +106,7 @@ def _check_axes(path: Path, name: str, words: Sequence[str], shape: tuple[int, .
             )
     for word in AXES:
         if words.count(word) > 1 and word != "one":
-            raise ConfigurationError(f"axes: {word} is there {words.count(word)} times. Use it once.")
+            raise ConfigurationError(f"axes: {word} appears {words.count(word)} times. Use it once.")
     if len(words) != len(shape):
         what = f"array {name!r} has shape {shape}, and axes names {len(words)}: {' '.join(words) or 'none'}"
         raise fault(path, what, f"{len(shape)} names")

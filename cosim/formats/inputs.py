@@ -64,5 +64,5 @@ def _files(path: Path) -> list[Path]:
             raise ConfigurationError(f"{shown(path)}: holds no file. Use a folder with files.")
         return found
     if not path.is_file():
-        raise ConfigurationError(f"{shown(path)}: there is no such file. Use the path of one that is there.")
+        raise ConfigurationError(f"{shown(path)}: there is no such file. Use the path of an existing file.")
     return [path]

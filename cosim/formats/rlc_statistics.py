@@ -42,7 +42,7 @@ def ns3_rlc(*files: AnyPath, start_s: float | None = None, end_s: float | None =
         end_s: End of the last epoch. None means that of the last row.
 
     Raises:
-        ConfigurationError: A file has other columns; a number is none; epochs differ; a row is there twice.
+        ConfigurationError: A file has other columns; a number is none; epochs differ; a row appears twice.
     """
     paths, found = files_of(files), dict[str, Steps]()
     for client, path in paths.items():

@@ -35,7 +35,7 @@ def table_of_parquet(path: Path) -> Table:
         raise unreadable(path, error, "a whole Parquet file") from None
     for name in found.column_names:
         if (count := found.column_names.count(name)) > 1:
-            raise fault(path, f"is there {count} times", "one name for each column", column=name)
+            raise fault(path, f"appears {count} times", "one name for each column", column=name)
     if not found.num_rows:
         raise fault(path, "has no rows", "a file with the data")
     columns = {

@@ -28,7 +28,7 @@ def named_file(owner: type, text: str, kinds: tuple[str, ...] = KINDS) -> Path:
     path = located(text)
     if not path.is_file():
         raise refuse(
-            owner, "file", text, f"there is no file {shown(path)}", "Use the path of one that is there."
+            owner, "file", text, f"there is no file {shown(path)}", "Use the path of an existing file."
         )
     return path
 

@@ -146,7 +146,7 @@ def _names(path: Path, line: int, fields: Sequence[str]) -> Sequence[str]:
         raise fault(path, what, "a first row with the names of the columns", row=line)
     for name, count in Counter(fields).items():
         if count > 1:
-            what = f"is there {count} times" if name else f"{count} columns have no name"
+            what = f"appears {count} times" if name else f"{count} columns have no name"
             raise fault(path, what, "one name for each column", row=line, column=name)
     return fields
 

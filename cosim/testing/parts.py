@@ -127,7 +127,7 @@ def check_data(data: Data, system: System | None = None, network: Any = None) ->
         one, other = samples(), samples_again()
         where = f"client {client} holds "
         if not (len(one) and one.min() >= 0 and one.max() < dataset.num_sample_numbers):
-            raise broken("samples", f"{where}none, or such as are not there", "indices of another table")
+            raise broken("samples", f"{where}none, or numbers out of range", "indices of another table")
         if one.flags.writeable:
             raise broken("samples", f"{where}an array that can be written to", "flags.writeable = False")
         if not np.array_equal(one, other):

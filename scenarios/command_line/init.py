@@ -39,7 +39,7 @@ def main(arguments: list[str]) -> int:
     try:
         create_folder(folder, fill)
     except FileExistsError:
-        raise ConfigurationError(f"{shown(folder)}: is there already. Use another name.") from None
+        raise ConfigurationError(f"{shown(folder)}: exists already. Use another name.") from None
     console.print(f"{shown(folder)}: a scenario, a part of your own with its tests, a study, a notebook\n")
     console.print(f"  cd {shlex.quote(name)}")
     for line in commands():

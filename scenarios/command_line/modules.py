@@ -54,7 +54,8 @@ def module_of(name: str, said: str) -> ModuleType:
         raise ConfigurationError(f"{said}: there is no file {path}.{hint} Use its path from this folder.")
     if path is not None and not re.fullmatch(r"[\w-]+", path.stem):
         raise ConfigurationError(
-            f"{said}: {path.name} is no name of a module. Use letters, digits and _ in it, such as mine.py."
+            f"{said}: {path.name} is not the name of a module. Use letters, digits and _ in it, "
+            "such as mine.py."
         )
     folder, name = (os.getcwd(), name) if path is None else (str(path.resolve().parent), path.stem)
     for hiding in hiding_in(Path(folder)):

@@ -164,7 +164,7 @@ def _resume(
     file = folder / "config.json"
     if not file.is_file():
         raise ConfigurationError(
-            f"{RESUME} {shown(folder)}: no run is there (no config.json). Use the folder of a run "
+            f"{RESUME} {shown(folder)}: no run is in it (no config.json). Use the folder of a run "
             "that was stopped."
         )
     written, system, _ = read_config(file, RESUME, modules)

@@ -226,7 +226,7 @@ def columns(options: Sequence[str], known: dict[str, Metric]) -> list[str]:
     for column in asked:
         if column not in known:
             hint = did_you_mean(column, known)
-            raise ConfigurationError(f"--metric {column}: is none.{hint} Known: {', '.join(known)}.")
+            raise ConfigurationError(f"--metric {column}: unknown metric.{hint} Known: {', '.join(known)}.")
     return asked
 
 

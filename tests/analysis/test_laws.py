@@ -154,7 +154,7 @@ def test_what_is_not_caught_has_its_power_and_what_helps():
         ([1.0], {"x": {}}, {}, r"predict: gives \[1\.0\]\. Use"),
         ({WAIT: math.nan}, {"x": {}}, {}, r"predict, 'wait \(s\)': is nan, no finite number\. Use"),
         ({WAIT: "1"}, {"x": {}}, {}, r"predict, 'wait \(s\)': is '1', no finite number\. Use"),
-        ({1: 1.0}, {"x": {}}, {}, r"predict: 1 is no name\. Use"),
+        ({1: 1.0}, {"x": {}}, {}, r"predict: 1 is not a name\. Use"),
         ({WAIT: 1.0}, {}, {}, r"wrong: gives \{\}, and without a wrong theory .*\. Use"),
         ({WAIT: 1.0}, {"same": {WAIT: 1.0}}, {}, r"wrong, 'same': says the same as predict\. Use"),
         ({WAIT: 1.0}, {"x": {WAIT: math.inf}}, {}, r"wrong, 'x', 'wait \(s\)': is inf, .*Use"),
@@ -191,7 +191,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(predicted, wrong, foun
     ("kind", "values", "said"),
     [
         (Series, [1.0, math.nan, 2.0], r"finite values\. Use"),
-        (Independent, [[1.0]], r"needed is one axis .*Use"),
+        (Independent, [[1.0]], r"must be one axis .*Use"),
         (Trials, [0.0, 0.5], r"neither true nor false\. Use"),
     ],
 )

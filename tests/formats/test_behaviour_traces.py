@@ -261,7 +261,7 @@ def test_files_that_are_no_json_are_refused(tmp_path):
     for content, said in {
         b"": "is empty",
         b'{"a": ': "cannot be read",
-        b'{"a": {}, "a": {}}': "entry 'a': is there twice",
+        b'{"a": {}, "a": {}}': "entry 'a': appears twice",
         b"[" * 100_000: "cannot be read",
         b"\x80\x04": "cannot be read",
         b"stamp,event\n": "cannot be read",

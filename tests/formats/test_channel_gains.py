@@ -136,7 +136,7 @@ REFUSED = {
     "no path": ({"p": [[math.nan]]}, {}, "has no path anywhere. Use"),
     "axes": ({"p": [[1e-9]]}, {"axes": "time"}, "has shape (1, 1), and axes names 1: time. Use 2 names"),
     "a word": ({"p": [[1e-9]]}, {"axes": "time clients"}, "Did you mean client? Use"),
-    "twice": ({"p": [[1e-9]]}, {"axes": "time time"}, "time is there 2 times. Use it once"),
+    "twice": ({"p": [[1e-9]]}, {"axes": "time time"}, "time appears 2 times. Use it once"),
     "two servers": ({"p": [[1e-9, 1e-9]]}, {"axes": "client one"}, "axis one has length 2. Use"),
     "phases of powers": (
         {"p": [[1e-9]]},

@@ -97,7 +97,7 @@ def test_a_file_whose_name_is_no_modules_is_refused(name, tmp_path, monkeypatch,
     monkeypatch.chdir(tmp_path)
     Path(f"{name}.py").touch()
     assert call("run", f"{name}.py:system") == 2
-    assert "is no name of a module. Use letters, digits and _ in it" in capsys.readouterr().err
+    assert "is not the name of a module. Use letters, digits and _ in it" in capsys.readouterr().err
 
 
 @pytest.fixture

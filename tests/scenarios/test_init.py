@@ -98,8 +98,8 @@ def test_what_it_prints_is_what_its_readme_says_to_type(capsys, tmp_path, monkey
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("full",), "Error: full: is there already. Use another name."),
-        (("file",), "Error: file: is there already. Use another name."),
+        (("full",), "Error: full: exists already. Use another name."),
+        (("file",), "Error: file: exists already. Use another name."),
         (("file/x",), "Error: file/x: cannot be written (File exists). Use a folder of yours."),
         ((".",), "Error: .: is the folder that you are in. Use the name of a new one."),
         (("x", "--quick"), "Error: no option --quick. See --help."),

@@ -132,9 +132,9 @@ REFUSED = {
         rows(lambda line: f"{line},"),
         r"row 2: has \d fields.* ends in a comma",
     ),
-    "a name that is there twice": (
+    "a name that appears twice": (
         rows(lambda line: f"{line},{line.split(',')[-1]}", header=True),
-        "is there 2 times",
+        "appears 2 times",
     ),
     "UTF-16": (lambda text: text.encode("utf-16"), "is text in UTF-16.*saved as UTF-8"),
     "UTF-16 without a mark": (lambda text: text.encode("utf-16-le"), "row 1: holds a zero byte"),
@@ -306,7 +306,7 @@ REFUSED_FRAMES = {
         lambda frame, name: pa.Table.from_arrays(
             [*pa.Table.from_pandas(frame).columns, pa.array(frame[name])], [*frame.columns, name]
         ),
-        "is there 2 times",
+        "appears 2 times",
     ),
 }
 

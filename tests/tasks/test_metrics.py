@@ -112,7 +112,7 @@ def test_metrics_of_classes_and_of_clients_refuse_what_has_none():
     with pytest.raises(ConfigurationError, match=r"MacroF1: the targets of 'traffic' are quantities"):
         cosim.run(regression)
     task = cosim.tasks.Regression(metrics=("ClientAccuracy",))
-    with pytest.raises(ConfigurationError, match=r"CellTraffic\.split = .*arise at no client"):
+    with pytest.raises(ConfigurationError, match=r"CellTraffic\.split = .*belong to no client"):
         cosim.run(attrs.evolve(regression, task=task))
 
 

@@ -275,7 +275,7 @@ REFUSED = {
         task_with(
             measures=lambda self: {"energy_j": cosim.records.Measure("energy", higher_is_better=False)}
         ),
-        "Own.measures: energy_j, but must be names of columns that there are not yet",
+        "Own.measures: energy_j, but must be names of new columns",
     ),
     "a column that is no name": (
         task_with(measures=lambda self: {"top 5": cosim.records.Measure("top 5", higher_is_better=True)}),

@@ -435,7 +435,7 @@ class Unseeded(cosim.data.Synthetic):
 
 DATA = {
     Writable: "samples: client 0 holds an array that can be written to",
-    Elsewhere: "samples: client 0 holds none, or such as are not there",
+    Elsewhere: "samples: client 0 holds none, or numbers out of range",
     Missing: "holders: 4 clients hold samples, of 5",
     Unseeded: "determinism: client 0 holds other samples",
 }

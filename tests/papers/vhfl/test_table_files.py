@@ -95,7 +95,7 @@ def test_the_week_begins_on_monday(reading, start, start_s):
 # --- faults: file, row and column ---
 
 FAULTS = {
-    "twice": ("users,load", "load,load", 1, "load", "is there 2 times"),
+    "twice": ("users,load", "load,load", 1, "load", "appears 2 times"),
     "nameless": ("users,load", "users,", 1, "", "has no name"),
     "empty value": ("a,4,-1", "a,,-1", 4, "users", "is empty"),
     "empty target": (",12.25", ", ", 4, "target", "is empty"),
