@@ -2,7 +2,7 @@
 
     python benchmarks/gpu.py
     python benchmarks/gpu.py --out gpu.json --minutes 5
-    python benchmarks/gpu.py --parts right    # its digests are those of another process
+    python benchmarks/gpu.py --parts right    # digests made by another process
     python benchmarks/gpu.py --device cpu     # to try the program where there is no GPU
 
 Three parts, with one line a case:
