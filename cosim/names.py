@@ -23,6 +23,18 @@ def client_number(name: str) -> int | None:
     return number if kind == "client" and number >= 0 else None
 
 
+def client_numbers(names: Sequence[str], which: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers of the clients at some places of names; -1 at all other places and for other nodes."""
+    found = np.full(len(names), -1)
+    if isinstance(names, ClientNames):
+        found[which] = names.first + which
+        return found
+    for place in map(int, which):
+        if (number := client_number(names[place])) is not None:
+            found[place] = number
+    return found
+
+
 def edge_name(cell: int) -> str:
     """Name of a cell's edge server."""
     return f"edge-{cell:02d}"

@@ -43,9 +43,11 @@ class Branch(simpy.Process):
     Attributes:
         depth: Number of enclosing processes.
         ended_s: Instant at which it has ended.
+        has_arrived: True if it has ended with a value other than `Dropped`.
     """
 
     ended_s: float = math.inf
+    has_arrived: bool = False
 
     def __init__(self, environment: Clock, process: Process, depth: int = 0) -> None:
         if not hasattr(process, "throw"):
@@ -83,18 +85,14 @@ class Branch(simpy.Process):
         if not ok:
             self.env.schedule(self)
             return
+        self.has_arrived = not isinstance(value, Dropped)
         told, self.callbacks = self.callbacks, None  # type: ignore[assignment]
         for tell in told:
             tell(self)
 
-    @property
-    def has_arrived(self) -> bool:
-        """True if it has ended with a value other than `Dropped`."""
-        return not self.is_alive and self.ok and not isinstance(self._value, Dropped)
-
     def taken(self) -> Any:
         """Value of a process that has ended; events that outlive the process let go of it."""
-        value, self._value = self.value, None
+        value, self._value = self._value, None
         return value
 
 
@@ -120,13 +118,13 @@ class AllOver(simpy.Event):
 
     def _count(self, branch: Event) -> None:
         self._num_left -= 1
-        if self.triggered:
+        if (branch._ok and self._num_left) or self.triggered:
             return
-        if not branch._ok:
+        if branch._ok:
+            self.succeed()
+        else:
             branch.defused = True
             self.fail(branch._value)
-        elif not self._num_left:
-            self.succeed()
 
 
 class Alarm(simpy.Event):

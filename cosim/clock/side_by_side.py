@@ -148,7 +148,7 @@ class SideBySide:
             raise
 
     def _cut(self, reason: Dropped) -> Process:
-        cut = [branch for branch in self._branches.values() if branch.is_alive]
+        cut = [branch for branch in self._branches.values() if branch.ended_s == math.inf]
         for branch in cut:
             branch.interrupt(reason)
         if cut:

@@ -6,6 +6,7 @@ bits that it has carried by an instant.
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -121,8 +122,12 @@ class SteadyUpload(CarriedUpload):
         if wait_s or lasts_s == math.inf:
             super().__init__(sim, bits, Steady(rate_bps), wait_s)
             return
-        self._sim, self._bits, self._carrier, self._start_s = sim, float(bits), Steady(rate_bps), sim.now_s
+        self._sim, self._bits, self._rate_bps, self._start_s = sim, float(bits), rate_bps, sim.now_s
         self.done = sim.timer(lasts_s)  # comes when the carrier says, with fewer steps on the way
+
+    @cached_property
+    def _carrier(self) -> Steady:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return Steady(self._rate_bps)  # only for an upload that is cut
 
 
 class CarriedUploads(Uploads):

@@ -64,6 +64,7 @@ class FadingOfRun:
         self._sim, self._fading = sim, fading
         self._blocks, self._names = fading.redrawn or Unchanging(), _by_block(names)
         self._last: dict[tuple[str, int], tuple[Block, NDArray[np.float64]]] = {}
+        self._last_of: dict[Numbers, tuple[Block, NDArray[np.float64]]] = {}
         self._of_client: dict[str, ClientFading] = {}
         self._gains, self._vectors = KeptRows(self._gains_of), KeptRows(self._vectors_of, KEPT)
         self.follows_jobs = not fading.within_uploads
@@ -98,11 +99,18 @@ class FadingOfRun:
         return ClientFading(self._sim, self._blocks, gain)
 
     def gains(self, clients: Numbers, job: Job) -> NDArray[np.float64]:
-        """Power gains of some clients in a job at this instant, shape (clients,)."""
+        """Power gains of some clients in a job at this instant, shape (clients,).
+
+        Args:
+            clients: All of a cell, whose gains are kept until another block.
+        """
         if self._fading.form == "course":
             each = map(self.of, clients)
             return np.array([own.gain(own.block(job)) for own in each])
-        return self._gains.of(clients, *self._block(job))
+        block, last = self._block(job), self._last_of.get(clients)
+        if last is None or last[0] != block:
+            last = self._last_of[clients] = block, self._gains.of(clients, *block)
+        return last[1]
 
     def vectors(self, clients: Numbers, job: Job) -> NDArray[Any]:
         """Channels of some clients in a job at this instant, complex, shape (clients, antennas)."""

@@ -9,8 +9,7 @@ overruled, or recorded with the round.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -125,15 +124,14 @@ class KeptRows:
             if reason := left.pop((fate.client, fate.job), None):
                 self.fates[place] = fate._replace(outcome=reason)
 
-    @contextmanager
-    def open_round(self, start_s: float) -> Iterator[None]:
-        """Keep the rows that end after this time, until the edge round that began then is recorded."""
-        key = object()
-        self._open_rounds[key] = start_s
-        try:
-            yield
-        finally:
-            del self._open_rounds[key]
+    def open_round(self, start_s: float) -> object:
+        """Keep the rows that end after this time, until the edge round that begins then is closed."""
+        self._open_rounds[opened := object()] = start_s
+        return opened
+
+    def close_round(self, opened: object) -> None:
+        """End what `open_round` has begun, before the edge round is recorded."""
+        del self._open_rounds[opened]
 
     def complete(self, until_s: float) -> None:
         """Record activities that ended by an instant and are not recorded yet."""

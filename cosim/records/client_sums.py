@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.names import client_number
+from cosim.names import client_numbers
 from cosim.records.columns import Columns, Words
 from cosim.records.rows import BY_CLIENT, DONE, END_OF_RUN, UP, WAIT
 
@@ -79,15 +79,14 @@ class ClientSums:
         self, column: str, owners: NDArray[np.int64], amount: NDArray[Any], which: NDArray[np.bool_]
     ) -> None:
         """Add the amounts of some rows, one after the other."""
-        np.add.at(self._sums[column], owners[which], amount[which])
+        if which.all():
+            np.add.at(self._sums[column], owners, amount)
+        elif len(rows := np.flatnonzero(which)):
+            np.add.at(self._sums[column], owners[rows], amount[rows])
 
 
 def _owners(nodes: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Number of the client of each row, and whether it is a client's, shapes (rows,)."""
     used = np.flatnonzero(np.bincount(nodes.codes, minlength=len(nodes.words)))
-    numbers = np.full(len(nodes.words), -1)
-    for code in used.tolist():
-        if (number := client_number(nodes.words[code])) is not None:
-            numbers[code] = number
-    owners = numbers[nodes.codes]
+    owners = client_numbers(nodes.words, used)[nodes.codes]
     return owners, owners >= 0

@@ -100,7 +100,7 @@ def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
     if many is not None and not singles:
         return many
     place_of = {word: place for place, word in enumerate(dict.fromkeys(singles))}
-    codes = np.array([place_of[word] for word in singles], dtype=np.int64)
+    codes = np.fromiter(map(place_of.__getitem__, singles), dtype=np.int64, count=len(singles))
     if many is None:
         return Words(list(place_of), codes)
     return Words([*place_of, *many.words], np.concatenate([codes, len(place_of) + many.codes]))

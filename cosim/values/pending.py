@@ -142,7 +142,7 @@ class NextState:
 
 def _own_indices(samples: Any) -> NDArray[np.int64]:
     array = np.asarray(samples)
-    if array.ndim != 1 or not len(array) or not np.issubdtype(array.dtype, np.integer):
+    if array.ndim != 1 or not len(array) or array.dtype.kind not in "iu":
         raise refuse("PendingUpdate", "samples", samples, "must be training-set indices, at least one")
     if array.dtype == np.int64 and array.base is None and not array.flags.writeable:
         return array

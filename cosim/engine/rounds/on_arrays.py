@@ -50,7 +50,7 @@ def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: b
     if times is None:
         return (yield from by_events.run_round(sim, edge, asked))
     clients, names = asked.clients, asked.clients.fleet.names.names
-    of = RoundOf(clients, len(clients), names, edge.name, *work.job, times.start_s)
+    of = RoundOf(clients, len(times.ends_s), names, edge.name, *work.job, times.start_s)
     told = recorder.begin_round(of)
     recorder.let_rest(clients.which, times.ends_s)  # another cell's evaluation may ask before it ends
     updates: dict[int, PendingUpdate] = {}

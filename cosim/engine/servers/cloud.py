@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner
 
 
+ONE_SAMPLE = np.zeros(1, dtype=np.int64)
+"""Samples of an update that stands in for others; read-only, so none copies it."""
+ONE_SAMPLE.flags.writeable = False
+
+
 class VersionReport(NamedTuple):
     """Report to a listener about a new version of the global model, again if it turns out to be the last.
 
@@ -151,7 +156,7 @@ class Cloud(Server):
 
             def stand_in(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
                 if not made:
-                    made.append(update(num_steps=1, client=self.name, samples=[0], key=0))
+                    made.append(update(num_steps=1, client=self.name, samples=ONE_SAMPLE, key=0))
                 return made[0]
 
             return stand_in

@@ -67,10 +67,13 @@ class EdgeServer(Server):
         num_wanted: int | None = None,
     ) -> Process:
         asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting, num_wanted=num_wanted)
-        start_s, num_present, num, job = sim.now_s, len(self.clients.present), len(clients), work.job
-        with sim.recorder.open_round(start_s):
+        start_s, num_present, job = sim.now_s, len(self.clients.present), work.job
+        opened = sim.recorder.open_round(start_s)
+        try:
             past, updates = yield from self.rounds.run_round(sim, self, asked)
-        self.last_round = past
+        finally:
+            sim.recorder.close_round(opened)
+        self.last_round, num = past, len(past.arrived)
         sim.recorder.record(
             Round(
                 level="edge",
