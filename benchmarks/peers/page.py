@@ -1,0 +1,91 @@
+"""Page: the tables and the picture of docs/peers.md, from the results of `run`.
+
+A table stands between two comments, `<!-- NAME -->` and `<!-- end -->`; what is between them is written anew.
+"""
+
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Results = Mapping[str, Any]
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores and system."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    cores = len(os.sched_getaffinity(0))
+    return {"processor": processor, "cores": cores, "system": f"{platform.system()} {platform.machine()}"}
+
+
+def table(rows: Sequence[Results]) -> str:
+    """Rows of a work in words, with the wall time of cosim on as many cores for comparison."""
+    cosim_s = {row["num_cores"]: row["wall_s"] for row in rows if row["tool"] == "cosim"}
+    lines = [f"{'':16} cores   wall s   / cosim   processor s   inside steps/s     loss"]
+    for row in rows:
+        beside = row["wall_s"] / cosim_s[row["num_cores"]] if row["num_cores"] in cosim_s else float("nan")
+        rate = row["client_steps"] / row["inside_s"]
+        lines.append(
+            f"{row['words']:16} {row['num_cores']:5} {row['wall_s']:8.2f} {beside:9.2f} "
+            f"{row['processor_s']:13.2f} {rate:16,.0f} {row['loss']:8.4f}".rstrip()
+        )
+    return "\n".join(lines)
+
+
+def versions(results: Results) -> str:
+    """Machine, and the versions of every tool."""
+    of = {row["tool"]: row["versions"] for rows in results["works"].values() for row in rows}
+    machine_ = results["machine"]
+    first = f"{machine_['processor']}, {machine_['cores']} cores, {machine_['system']}"
+    lines = [first, f"medians of {results['repetitions']}"]
+    for tool, own in of.items():
+        lines.append(f"{tool:10} " + ", ".join(f"{name} {number}" for name, number in own.items()))
+    return "\n".join(lines)
+
+
+def blocks(results: Results) -> dict[str, str]:
+    """Name of a table -> its text."""
+    return {"versions": versions(results)} | {name: table(rows) for name, rows in results["works"].items()}
+
+
+def written(text: str, of: Mapping[str, str]) -> str:
+    """A page with these tables.
+
+    Raises:
+        ValueError: It has no place for one.
+    """
+    for name, block in of.items():
+        place = re.compile(rf"<!-- {re.escape(name)} -->\n.*?<!-- end -->", re.DOTALL)
+        if not place.search(text):
+            raise ValueError(f"The page has no line <!-- {name} -->. Write it, and <!-- end --> below.")
+        text = place.sub(lambda _, n=name, b=block: f"<!-- {n} -->\n```text\n{b}\n```\n<!-- end -->", text)
+    return text
+
+
+def write(results: Results, page: Path) -> None:
+    """Write the tables into a page, and the picture beside it."""
+    page.write_text(written(page.read_text(), blocks(results)))
+    draw(results, page.with_suffix(".png"))
+
+
+def draw(results: Results, file: Path) -> None:
+    """Wall time of whole runs on two cores, each tool in its fastest way."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 3.0), layout="constrained")
+    works = results["works"]
+    fields = figure.subplots(1, len(works), squeeze=False)[0]
+    for axes, (name, rows) in zip(fields, works.items(), strict=True):
+        best: dict[str, float] = {}
+        for row in rows:
+            if row["num_cores"] == 2 and row["tool"] != "ceiling":
+                best[row["tool"]] = min(row["wall_s"], best.get(row["tool"], float("inf")))
+        axes.barh(list(best), list(best.values()), color=["#c4572b"] + ["#0b3c5d"] * (len(best) - 1))
+        axes.invert_yaxis()
+        axes.set_title(name, fontsize=9)
+        axes.set_xlabel("wall time (s)", fontsize=8)
+        axes.tick_params(labelsize=8)
+    figure.savefig(file, dpi=150)
