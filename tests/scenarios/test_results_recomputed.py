@@ -228,15 +228,19 @@ def at_equal_upload(table: pd.DataFrame, sentence: str, words: str) -> Values | 
 
 
 def with_dropout(table: pd.DataFrame, sentence: str, words: str) -> Values | None:
-    """Accuracy with one N less that with another, in the mean over rounds of so many uploads."""
-    parts = re.fullmatch(r"mean accuracy at ([\d.]+) to ([\d.]+) uploads: N = (\d+) less N = (\d+)", words)
+    """Accuracy with one N less that with another, in the mean over the second half of the rounds."""
+    parts = re.fullmatch(r"mean accuracy at .+ uploads: N = (\d+) less N = (\d+)", words)
     if parts is None:
         return None
-    least, most = (float(end) for end in parts.groups()[:2])
-    later = table[table["uploads_per_client"].between(least * (1.0 - 1e-9), most * (1.0 + 1e-9))]
     own, other = (
-        100.0 * of_seeds(later, "accuracy", np.mean, curve=f"dropout N={n}, {split_in(sentence)}")
-        for n in parts.groups()[2:]
+        100.0
+        * of_seeds(
+            table,
+            "accuracy",
+            lambda rounds: rounds.iloc[len(rounds) // 2 :].mean(),
+            curve=f"dropout N={n}, {split_in(sentence)}",
+        )
+        for n in parts.groups()
     )
     return own - other
 
