@@ -7,13 +7,13 @@ Usage: `PerGroup(values=(1e9, 2e9)).of_clients([2, 2])` is [[1e9, 1e9], [2e9, 2e
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import reduce
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from typing_extensions import override
 
-from cosim.configuration import Port, knob, not_empty, part, paths_of, refuse
+from cosim.configuration import Port, knob, not_empty, part, refuse
+from cosim.configuration.asks import placed
 from cosim.configuration.rules import Broken, Rule
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ class Values(Port, ABC):
 
 def _place(values: Values, system: Any) -> str:
     """The field of a system in which values are; their kind where they are in none."""
-    for path in paths_of(system):
-        found = reduce(lambda part, name: getattr(part, name, None), path.split("."), system)
+    for path, found in placed(system):
         if found is values:
             return f"{type(system).__name__}.{path}"
     return type(values).__name__

@@ -14,15 +14,12 @@ from cosim.configuration.functions import (
 )
 from cosim.configuration.json_form import (
     check_reloads,
-    draft,
-    finished,
     from_dict,
     options_of,
     takes,
     takes_number,
     takes_of_number,
     to_dict,
-    with_kind,
 )
 from cosim.configuration.kinds import (
     class_of,
@@ -32,7 +29,6 @@ from cosim.configuration.kinds import (
     known_kinds,
     name_of,
 )
-from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, open_in, paths_of
 from cosim.configuration.port import Port, apart, check_fit, parts_of
 from cosim.configuration.rules import (
     ConfigurationError,
@@ -50,7 +46,6 @@ from cosim.configuration.rules import (
 )
 
 __all__ = [
-    "KIND",
     "Ask",
     "Claims",
     "ConfigurationError",
@@ -65,20 +60,15 @@ __all__ = [
     "below",
     "between",
     "check_asks",
-    "check_closed",
     "check_fit",
     "check_named",
     "check_reloads",
     "checked_call",
     "class_of",
     "did_you_mean",
-    "draft",
-    "ends_of",
-    "finished",
     "for_each",
     "form_of",
     "from_dict",
-    "full_path",
     "is_configuration",
     "kind_of",
     "kinds_of",
@@ -94,13 +84,11 @@ __all__ = [
     "not_negative",
     "one_of",
     "one_or_range",
-    "open_in",
     "optional",
     "options_of",
     "own_function",
     "part",
     "parts_of",
-    "paths_of",
     "positive",
     "refuse",
     "said_of",
@@ -108,5 +96,4 @@ __all__ = [
     "takes_number",
     "takes_of_number",
     "to_dict",
-    "with_kind",
 ]

@@ -88,16 +88,16 @@ def check_asks(system: Any) -> None:
     Raises:
         ConfigurationError: Both parts, why they do not go together, and what to do instead.
     """
-    placed = [*_placed(system, ""), ("", system)]
+    places = [*placed(system), ("", system)]
     lacking = [
         (path, part, lack.word)
-        for path, part in placed
+        for path, part in places
         for lack in part.lacks
         if lack.at in (None, path) and lack.applies(part)
     ]
     if not lacking:
         return
-    for asked_at, asking in placed:
+    for asked_at, asking in places:
         for ask in asking.asks:
             if ask.at in (None, _field(asked_at)) and ask.applies(asking):
                 for path, part, word in lacking:
@@ -126,7 +126,7 @@ def lacks_in(config: Any, word: Word) -> bool:
     """True if a configuration, or a part of it, lacks a word."""
     return any(
         lack.word is word and (part is config or lack.at in (None, path)) and lack.applies(part)
-        for path, part in (("", config), *_placed(config, ""))
+        for path, part in (("", config), *placed(config))
         for lack in part.lacks
     )
 
@@ -135,16 +135,16 @@ def asks_in(config: Any, word: Word) -> bool:
     """True if a configuration, or a part of it, asks for a word."""
     return any(
         ask.word is word and ask.applies(part)
-        for part in (config, *(part for _, part in _placed(config, "")))
+        for part in (config, *(part for _, part in placed(config)))
         for ask in part.asks
     )
 
 
-def _placed(config: Any, path: str) -> Iterator[tuple[str, Any]]:
+def placed(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Path and part, of all parts of a configuration that stands at a path, outer ones first."""
     for name in attrs.fields_dict(type(config)):
         part = getattr(config, name)
         if is_configuration(type(part)):
             if hasattr(part, "lacks"):
                 yield f"{path}{name}", part
-            yield from _placed(part, f"{path}{name}.")
+            yield from placed(part, f"{path}{name}.")

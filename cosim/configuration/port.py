@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from cosim.configuration.asks import Ask, Lack
+from cosim.configuration.asks import Ask, Lack, placed
 from cosim.configuration.claims import Claims
 from cosim.configuration.fields import part
 from cosim.configuration.forms import Forms
@@ -99,12 +99,7 @@ def check_fit(system: Any) -> None:
 
 def parts_of(config: Any) -> "Iterator[Port]":
     """Parts of a configuration, and their parts, outer ones first."""
-    for attribute in attrs.fields(type(config)):
-        part = getattr(config, attribute.name)
-        if isinstance(part, Port):
-            yield part
-        if is_configuration(type(part)):
-            yield from parts_of(part)
+    return (part for _, part in placed(config))
 
 
 def apart(config: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ The tensors that operations make are counted while they live, in a pass of one s
 take inside, as some convolutions do, is not seen; what does not depend on the number of samples counts as if
 it did.
 
-Source: none; a count of what is stored. Validation: tests/engine/learning/test_slices.py.
+Source: none; a count of what is stored. Validation: tests/networks/test_slices.py.
 """
 
 import weakref

@@ -19,12 +19,13 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration import KIND, ConfigurationError, is_configuration, takes, to_dict
+from cosim.configuration import ConfigurationError, is_configuration, takes, to_dict
 from cosim.configuration.json_form import plain
 from cosim.configuration.rules import shown
 from cosim.own_code.sources import check_files
 from cosim.studies.names import exactly, names_of
 from cosim.system.changes import check_somewhere, with_kinds, with_values
+from cosim.system.paths import KIND
 from cosim.system.system import System
 
 Grid = Mapping[str, Sequence[Any]]

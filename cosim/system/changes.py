@@ -16,10 +16,11 @@ from typing import Any, TypeVar
 
 import attrs
 
-from cosim.configuration.json_form import from_dict, to_dict, with_kind
+from cosim.configuration.json_form import from_dict, to_dict
 from cosim.configuration.kinds import is_configuration, kind_of
-from cosim.configuration.paths import KIND, check_closed, ends_of, full_path, paths_of
 from cosim.configuration.rules import ConfigurationError, did_you_mean, short, shown
+from cosim.system.drafts import with_kind
+from cosim.system.paths import KIND, check_closed, ends_of, full_path, paths_of
 
 C = TypeVar("C")
 

@@ -3,7 +3,7 @@
 Counted where the rounds are known beforehand (`End.num_global_rounds`, `Protocol.jobs_per_round`). The bytes
 for each are measured (benchmarks/fleet.py), rounded up. What clients keep from one training to the next is
 counted as far as parts say (`Port.kept_values`); evaluating a model, as slices of the test set pass through
-the network (`cosim.engine.learning.slices`).
+the network (`cosim.networks.slices`).
 """
 
 from pathlib import Path

@@ -12,17 +12,9 @@ from typing import Annotated, Any, TypeVar
 
 import attrs
 
-from cosim.configuration import (
-    ConfigurationError,
-    check_closed,
-    did_you_mean,
-    draft,
-    ends_of,
-    full_path,
-    is_configuration,
-    options_of,
-    paths_of,
-)
+from cosim.configuration import ConfigurationError, did_you_mean, is_configuration, options_of
+from cosim.system.drafts import draft
+from cosim.system.paths import check_closed, ends_of, full_path, paths_of
 from scenarios.command_line.console import console
 from scenarios.command_line.described import described
 from scenarios.command_line.kinds import kinds_with, table_of_kinds

@@ -16,8 +16,9 @@ import attrs
 import docstring_parser
 from rich.table import Table
 
-from cosim.configuration import ConfigurationError, did_you_mean, draft
+from cosim.configuration import ConfigurationError, did_you_mean
 from cosim.files.on_disk import shown, typed
+from cosim.system.drafts import draft
 from scenarios.command_line.arguments import first_word, one_value_of, parse, with_options
 from scenarios.command_line.console import console
 from scenarios.command_line.modules import module_of

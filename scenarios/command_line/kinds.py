@@ -13,19 +13,17 @@ import attrs
 from rich.table import Table
 
 from cosim.configuration import (
-    KIND,
     ConfigurationError,
     Port,
     class_of,
-    full_path,
     is_configuration,
     kind_of,
     known_kinds,
     options_of,
-    paths_of,
     takes_of_number,
-    with_kind,
 )
+from cosim.system.drafts import with_kind
+from cosim.system.paths import KIND, full_path, paths_of
 
 C = TypeVar("C")
 ENDING = f".{KIND}"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import attrs
 import tyro
 
-from cosim.configuration import ConfigurationError, ends_of, paths_of
+from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import place, read_json, shown
 from cosim.own_code.sources import changed, sources_of
+from cosim.system.paths import ends_of, paths_of
 from scenarios.command_line.arguments import (
     SCENARIO,
     first_word,

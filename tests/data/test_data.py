@@ -7,8 +7,8 @@ import pytest
 
 from cosim import ConfigurationError, FashionMnist, System, evolve
 from cosim.clock.simulation import Simulation
-from cosim.configuration import with_kind
 from cosim.data import CellIid, Dirichlet, Iid, Natural, Shards, SplitData, Synthetic
+from cosim.system.drafts import with_kind
 from scenarios.papers.vhfl import CellTraffic, Traffic, TrafficCsv
 from scenarios.papers.vhfl.traffic.table_files import write
 from scenarios.papers.vhfl.traffic.traffic import generate

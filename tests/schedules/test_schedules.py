@@ -16,11 +16,12 @@ from torch import nn
 import cosim
 import models
 from cosim import ConfigurationError, evolve, run
-from cosim.configuration import finished, from_dict, knob, not_negative, part, to_dict
+from cosim.configuration import from_dict, knob, not_negative, part, to_dict
 from cosim.engine.learning.learner import Learner
 from cosim.schedules import ByRound, Cosine, StepDecay, WarmUp
 from cosim.schedules.port import in_round
 from cosim.studies.study import Study
+from cosim.system.drafts import finished
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate

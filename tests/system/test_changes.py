@@ -16,9 +16,10 @@ from cosim import (
     System,
     evolve,
 )
-from cosim.configuration import finished, from_dict, to_dict, with_kind
+from cosim.configuration import from_dict, to_dict
 from cosim.radio import RedividedShares
 from cosim.selection import Oort
+from cosim.system.drafts import finished, with_kind
 
 pytestmark = pytest.mark.quick
 

@@ -84,7 +84,7 @@ def test_tables_do_not_depend_on_threads_nor_slices_nor_on_being_stopped(tmp_pat
     with pytest.raises(Stopped):
         cosim.run(system(), num_workers=2, out=tmp_path / "a", listener=stop)
     assert cosim.run(system(), num_workers=3, out=tmp_path / "a", resume=True).evaluations.equals(whole)
-    monkeypatch.setattr("cosim.engine.learning.slices.MOST_SAMPLES", 7)
+    monkeypatch.setattr("cosim.networks.slices.MOST_SAMPLES", 7)
     by_sevens = cosim.run(system(), num_workers=2).evaluations
     np.testing.assert_allclose(by_sevens[COLUMNS], whole[COLUMNS], rtol=1e-12)
 

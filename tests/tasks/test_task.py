@@ -18,12 +18,12 @@ from cosim.configuration import ConfigurationError, part
 from cosim.configuration.kinds import kinds_of
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.learning.slices import MOST_SAMPLES
 from cosim.engine.learning.workers import one_torch_thread
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.networks.probe import task as probe
 from cosim.networks.probe.task import TAKEN
 from cosim.networks.probe.task import _check_loss as CHECK_LOSS
+from cosim.networks.slices import MOST_SAMPLES
 from cosim.own_code.imports import is_ours
 from cosim.records.rows import Evaluation
 from cosim.studies.table import COLUMNS

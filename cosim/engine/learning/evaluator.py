@@ -20,11 +20,11 @@ from torch.func import functional_call
 
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
-from cosim.engine.learning.slices import Slices
 from cosim.engine.learning.workers import Workers
 from cosim.networks.own_networks import OwnNetworks
 from cosim.networks.probe.task import numbers
 from cosim.networks.probe.writes import written_parameters
+from cosim.networks.slices import Slices
 from cosim.tasks.answered import are_answers, label_ranks
 from cosim.tasks.metric import Answers
 from cosim.tasks.port import Task

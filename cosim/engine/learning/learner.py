@@ -62,7 +62,6 @@ from cosim.engine.learning.arithmetic import exact
 from cosim.engine.learning.cohorts import WORKING_SETS, working_set
 from cosim.engine.learning.evaluator import Evaluator
 from cosim.engine.learning.resolver import Resolver
-from cosim.engine.learning.slices import Slices
 from cosim.engine.learning.workers import MOST_WORKERS, Workers, num_cores, one_torch_thread
 from cosim.networks.fingerprint import once
 from cosim.networks.flops import TrainingFlops
@@ -75,6 +74,7 @@ from cosim.networks.probe.network import check_network
 from cosim.networks.probe.rule import check_rule
 from cosim.networks.probe.task import check_task
 from cosim.networks.ready import ready_copy
+from cosim.networks.slices import Slices
 from cosim.own_code.dropout import dropping_layers
 from cosim.records.rows import Measure
 from cosim.tasks.port import Task

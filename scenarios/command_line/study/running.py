@@ -11,7 +11,7 @@ from analysis.studies import is_tight, reference_of
 from analysis.tables.contents import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
-from cosim.configuration import ConfigurationError, asks_in, kind_of, paths_of
+from cosim.configuration import ConfigurationError, asks_in, kind_of
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.display.progress import say
 from cosim.display.words import in_words
@@ -24,6 +24,7 @@ from cosim.studies.targets import task_of
 from cosim.system import System
 from cosim.system.changes import value_at
 from cosim.system.heavy_tails import remark_on_times
+from cosim.system.paths import paths_of
 from scenarios.command_line.console import console, next_free_folder, save_table
 from scenarios.command_line.executor import pool
 from scenarios.command_line.study import Options, grid, systems

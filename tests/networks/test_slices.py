@@ -9,10 +9,10 @@ from torch import nn
 
 import cosim
 import models
-from cosim.engine.learning import slices
 from cosim.engine.learning.learner import Learner
-from cosim.engine.learning.slices import MOST_DOCUMENTS, MOST_SAMPLES, SLICE_BYTES, Slices
+from cosim.networks import slices
 from cosim.networks.activations import forward_bytes
+from cosim.networks.slices import MOST_DOCUMENTS, MOST_SAMPLES, SLICE_BYTES, Slices
 from cosim.system import needs
 
 RNG = np.random.default_rng(1)

@@ -6,7 +6,7 @@ The size follows from the network and the samples alone, so that results do not 
 Scope and limitations: memory that convolutions take besides, for layouts and products of their own, is
 counted as much again.
 
-Validation: tests/engine/learning/test_slices.py.
+Validation: tests/networks/test_slices.py.
 """
 
 from functools import cached_property
