@@ -1,4 +1,4 @@
-"""Cohorts: client updates that one batched program trains together.
+"""Cohorts: client updates that one batched program trains together, and are added up by themselves.
 
 The size of a cohort follows from a fixed working set, not from a measurement, so results do not depend on the
 machine's load nor on its number of cores. On a GPU with little memory it follows from that memory, whatever
@@ -23,19 +23,22 @@ class WorkingSet(NamedTuple):
             training holds of it.
         num_clients: Members.
         num_cohorts: Least number of cohorts, so that workers share a small level.
+        joined_bytes: Most bytes, counted likewise, of cohorts that one call trains (`joined`).
     """
 
     num_bytes: int
     num_clients: int
     num_cohorts: int
+    joined_bytes: int = 0
 
 
 WORKING_SETS = {
-    "cpu": WorkingSet(num_bytes=4 * 2**20, num_clients=16, num_cohorts=2),
+    "cpu": WorkingSet(num_bytes=4 * 2**20, num_clients=16, num_cohorts=2, joined_bytes=256 * 2**10),
     "cuda": WorkingSet(num_bytes=8 * 2**30, num_clients=1024, num_cohorts=1),
 }
 """Device to working set. CPU: the fastest in `benchmarks/learner.py` with 1 MiB of L2 cache per core, 3
 clients of 784-300-10 and 10 of its quarter; a larger one leaves the cache, a smaller one makes more calls.
+Joined are what takes longer to call than to compute: 20 clients of 64-32-10 (`benchmarks/asynchronous.py`).
 CUDA: by `benchmarks/gpu.py`, where more clients make none of its networks more than a fifth faster."""
 
 SHARE_OF_GPU = 0.25
@@ -50,7 +53,7 @@ def working_set(together: bool, device: str) -> WorkingSet:
 
         memory_bytes = torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
         found = found._replace(num_bytes=min(found.num_bytes, int(SHARE_OF_GPU * memory_bytes)))
-    return found if together else found._replace(num_clients=1)
+    return found if together else found._replace(num_clients=1, joined_bytes=0)
 
 
 def cohorts(
@@ -71,13 +74,52 @@ def cohorts(
     """
     programs: dict[Any, list[PendingUpdate]] = {}
     for update in sorted(updates, key=order):
-        shapes = tuple(tuple(values.shape) for values in update.model.settled.values())
-        programs.setdefault((shapes, update.training, shared(update)), []).append(update)
-    for (shapes, training, _), members in programs.items():
-        num_floats = sum(map(math.prod, shapes)) + training.batch_size * sample_floats
-        most = min(working_set.num_clients, working_set.num_bytes // (FLOAT32_BYTES * num_floats))
+        programs.setdefault((shapes_of(update), update.training, shared(update)), []).append(update)
+    for members in programs.values():
+        num_bytes = bytes_of(members[0], sample_floats)
+        most = min(working_set.num_clients, working_set.num_bytes // num_bytes)
         num_cohorts = max(math.ceil(len(members) / max(1, most)), working_set.num_cohorts)
         for i in range(num_cohorts):
             cohort = members[i * len(members) // num_cohorts : (i + 1) * len(members) // num_cohorts]
             if cohort:
                 yield cohort
+
+
+def joined(
+    found: Iterable[list[PendingUpdate]],
+    sample_floats: int,
+    working_set: WorkingSet,
+    shared: Callable[[PendingUpdate], Hashable],
+    joins: Callable[[PendingUpdate], bool],
+) -> Iterator[list[list[PendingUpdate]]]:
+    """Cohorts in calls: neighbours of one program in one call, where they are small.
+
+    Args:
+        found: From `cohorts`, with the same arguments.
+        joins: True if an update gets the same bits, whatever is trained beside it.
+    """
+    call: list[list[PendingUpdate]] = []
+    program: Any = None
+    num_bytes = 0
+    for cohort in found:
+        first, before = cohort[0], program
+        program = shapes_of(first), first.training, shared(first)
+        more_bytes = len(cohort) * bytes_of(first, sample_floats)
+        num_bytes += more_bytes
+        if call and (program != before or num_bytes > working_set.joined_bytes or not joins(first)):
+            yield call
+            call, num_bytes = [], more_bytes
+        call.append(cohort)
+    if call:
+        yield call
+
+
+def shapes_of(update: PendingUpdate) -> tuple[tuple[int, ...], ...]:
+    """Shapes of the tensors from which an update starts; its model is settled."""
+    return tuple(tuple(values.shape) for values in update.model.settled.values())
+
+
+def bytes_of(update: PendingUpdate, sample_floats: int) -> int:
+    """Bytes of an update that count in the working set."""
+    num_floats = sum(map(math.prod, shapes_of(update))) + update.training.batch_size * sample_floats
+    return FLOAT32_BYTES * num_floats

@@ -2,10 +2,10 @@
 
 Reading a value resolves exactly its ancestors, level by level (`levels`): all client updates of one level,
 over all cells and all versions of an asynchronous model, together; grouped into cohorts that share a program
-(`cohorts`), which their rule of local training gives (`local_training`); each cohort one batched torch
-program on one torch thread; added to the sums in the order of clients' numbers, where models of one level are
-made of each other in their order first. A model is settled, and its sum freed, as soon as all it is made of
-is there.
+(`cohorts`), which their rule of local training gives (`local_training`); each cohort, or several small ones,
+one batched torch program on one torch thread; added to the sums in the order of clients' numbers, cohort by
+cohort, where models of one level are made of each other in their order first. A model is settled, and its
+sum freed, as soon as all it is made of is there.
 
 An update that is not read is never computed, and none is trained twice. A client's weights live as long as
 its cohort, and longer only while something else references the update: a model that is not read yet, or a
@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 import torch
 
 from cosim.codecs.transmission import transmitted
-from cosim.engine.learning.cohorts import WorkingSet, cohorts
+from cosim.engine.learning.cohorts import WorkingSet, cohorts, joined
 from cosim.engine.learning.levels import Level, Need, levels
 from cosim.engine.learning.workers import Workers, one_torch_thread
 from cosim.names import by_number
@@ -40,10 +40,10 @@ VARIANCE = "running_var"
 
 
 class _Trained(NamedTuple):
-    """A trained cohort: steps, addends of models' sums, updates that are still referenced, states left."""
+    """Trained cohorts: steps, of each addends of models' sums, updates still referenced, states left."""
 
     num_steps: int
-    sums: dict[PendingValue, WeightedSum]
+    sums: list[dict[PendingValue, WeightedSum]]
     wanted: list[tuple[PendingUpdate, Weights]]
     states: list[tuple[PendingState, Weights]]
 
@@ -96,7 +96,8 @@ class Resolver:
                     while trained.wanted:
                         update, weights = trained.wanted.pop()
                         self.kept[update] = weights
-                    level.add(trained.sums)
+                    for sums in trained.sums:
+                        level.add(sums)
                     self._settle_ready(level)
 
     def _settle_ready(self, level: Level) -> None:
@@ -114,7 +115,7 @@ class Resolver:
             node.settle(weights)
 
     def _trainings(self, level: Level) -> Iterator[Callable[[], _Trained]]:
-        """One task per cohort; what a chain of models needs first comes first."""
+        """One task per call; what a chain of models needs first comes first."""
 
         def order(update: PendingUpdate) -> tuple[int, tuple[str, int], int]:
             return (level.needs[update].place, by_number(update.client), update.key)
@@ -122,15 +123,22 @@ class Resolver:
         def shared(update: PendingUpdate) -> Hashable:
             return program_of(update.training).shared(update, data)
 
-        data = self._training_set
-        by_program = cohorts(level.needs, self._sample_floats, self.working_set, shared, order)
-        planned = deque(sorted(by_program, key=lambda cohort: level.needs[cohort[0]].place))
-        while planned:
-            yield partial(self._train, [level.needs.pop(update) for update in planned.popleft()])
+        def joins(update: PendingUpdate) -> bool:
+            network = self._networks.of_this_thread()
+            return program_of(update.training).keeps_bits(network, update, data)
 
-    def _train(self, cohort: Sequence[Need]) -> _Trained:
-        """Train the updates of a cohort that are not trained yet."""
-        untrained = [n.update for n in cohort if n.trained is None or any(n.update.wanted_states)]
+        data = self._training_set
+        of = self._sample_floats, self.working_set, shared
+        calls = joined(cohorts(level.needs, *of, order), *of, joins)
+        planned = deque(sorted(calls, key=lambda call: level.needs[call[0][0]].place))
+        while planned:
+            call = planned.popleft()
+            yield partial(self._train, [[level.needs.pop(update) for update in cohort] for cohort in call])
+
+    def _train(self, call: Sequence[Sequence[Need]]) -> _Trained:
+        """Train the updates of a call's cohorts that are not trained yet."""
+        needs = [need for cohort in call for need in cohort]
+        untrained = [n.update for n in needs if n.trained is None or any(n.update.wanted_states)]
         weights_C: Weights = {}
         states: Sequence[Weights] = ()
         if untrained:
@@ -143,7 +151,7 @@ class Resolver:
             program = program_of(untrained[0].training)
             network = self._networks.of_this_thread().train()
             states = program.train(network, weights_C, self._training_set, untrained)
-        trained = _Trained(sum(update.num_steps for update in untrained), defaultdict(WeightedSum), [], [])
+        trained = _Trained(sum(update.num_steps for update in untrained), [], [], [])
         place = {update: client for client, update in enumerate(untrained)}
         own_C = {name: weights_C[name] for name in weights_C if name in self._shape.personal}
         uncoded = self._shape.personal | self._shape.moving.keys()
@@ -156,14 +164,17 @@ class Resolver:
             for wanted, tensors in zip(update.wanted_states, left, strict=True):
                 if wanted is not None:
                     trained.states.append((wanted, tensors))
-        for need in cohort:
-            updated, client = need.trained, place.get(need.update)
-            if updated is None:
-                assert client is not None
-                updated = {name: values_C[client] for name, values_C in weights_C.items()}
-                if (original := need.original()) is not None:
-                    own = {name: values.clone() for name, values in updated.items()}
-                    trained.wanted.append((original, own))
-            for node, coefficient in need.uses:
-                trained.sums[node].add(coefficient, updated)
+        for cohort in call:
+            sums: defaultdict[PendingValue, WeightedSum] = defaultdict(WeightedSum)
+            trained.sums.append(sums)
+            for need in cohort:
+                updated, client = need.trained, place.get(need.update)
+                if updated is None:
+                    assert client is not None
+                    updated = {name: values_C[client] for name, values_C in weights_C.items()}
+                    if (original := need.original()) is not None:
+                        own = {name: values.clone() for name, values in updated.items()}
+                        trained.wanted.append((original, own))
+                for node, coefficient in need.uses:
+                    sums[node].add(coefficient, updated)
         return trained

@@ -105,6 +105,9 @@ class ClientByClient:
         """The update itself, so it trains alone."""
         return update
 
+    def keeps_bits(self, network: nn.Module, update: PendingUpdate, data: TrainingSet) -> bool:
+        return False
+
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:

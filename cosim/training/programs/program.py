@@ -17,6 +17,10 @@ class Program(Protocol):
         """Properties that updates must share to be trained together, besides their rule and shapes."""
         ...
 
+    def keeps_bits(self, network: nn.Module, update: PendingUpdate, data: TrainingSet) -> bool:
+        """True if an update gets the same bits, however many clients are trained beside it."""
+        ...
+
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:

@@ -9,6 +9,7 @@ Shape suffixes: C clients of the cohort, S steps, B batch, R samples of all clie
 O outputs of a layer, K classes, N training samples.
 """
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from cosim.training.programs.softmax import Softmax
 from cosim.training.programs.steps import Gradient, Product, Step
+from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 
 ReluLayers = Sequence[tuple[str, str | None]]
@@ -53,6 +55,21 @@ def relu_layers_of(names: ReluLayers, weights_C: Weights) -> list[ReluLayer]:
         ReluLayer(weight, weights_C[weight], bias, None if bias is None else weights_C[bias])
         for weight, bias in names
     ]
+
+
+EVEN = 4
+"""Numbers of float32 after which memory begins at 16 bytes again."""
+
+
+def starts_evenly(update: PendingUpdate) -> bool:
+    """True if weights and activations of every client of a cohort begin at 16 bytes.
+
+    Products of matrices that begin elsewhere may be rounded otherwise, so there a client's bits depend on its
+    place in a cohort.
+    """
+    batch_size, shapes = update.training.batch_size, [of.shape for of in update.model.settled.values()]
+    of_client = [math.prod(shape) for shape in shapes] + [batch_size * of for shape in shapes for of in shape]
+    return all(num % EVEN == 0 for num in of_client)
 
 
 class ReluPasses:

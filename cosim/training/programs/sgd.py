@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from cosim.own_code.dropout import keyed_dropout
-from cosim.training.programs.relu_layers import relu_layers_of, train_relu_layers
+from cosim.training.programs.relu_layers import relu_layers_of, starts_evenly, train_relu_layers
 from cosim.training.programs.sgd_steps import by_use, mini_batches, train_alone, train_by_autograd
 from cosim.training.programs.steps import Begin
 from cosim.training.training_set import TrainingSet
@@ -35,6 +35,16 @@ class SgdProgram:
 
     def shared(self, update: PendingUpdate, data: TrainingSet) -> Hashable:
         return update.num_steps if data.batching is None else data.batching.shared(update, data)
+
+    def keeps_bits(self, network: nn.Module, update: PendingUpdate, data: TrainingSet) -> bool:
+        """True if layers with ReLU between are trained whose memory starts evenly (`relu_layers`)."""
+        if (
+            getattr(network, "relu_layers", None) is None
+            or not data.is_cross_entropy
+            or data.batching is not None
+        ):
+            return False
+        return starts_evenly(update)
 
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]

@@ -52,6 +52,9 @@ class VerticalProgram:
         """Number of epochs and of samples."""
         return (update.num_steps, len(update.samples))
 
+    def keeps_bits(self, network: nn.Module, update: PendingUpdate, data: TrainingSet) -> bool:
+        return False
+
     def train(
         self, network: nn.Module, weights_C: Weights, data: TrainingSet, cohort: Sequence[PendingUpdate]
     ) -> Sequence[Weights]:

@@ -342,6 +342,13 @@ def test_nothing_is_kept_for_models_that_are_read_once(monkeypatch: pytest.Monke
     assert num_live_weights() == before + 1
 
 
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call for every cohort."""
+    monkeypatch.setitem(WORKING_SETS, "cpu", WORKING_SETS["cpu"]._replace(joined_bytes=0))
+
+
+@pytest.mark.usefixtures("apart")
 def test_an_interrupted_read_can_be_made_again(monkeypatch: pytest.MonkeyPatch):
     learner = a_learner()
     start = learner.initial_model(key=3)
