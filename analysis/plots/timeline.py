@@ -80,12 +80,15 @@ def timeline(axes: Axes, result: Result, global_round: int | None, most_rows: in
     edge_of = dict(zip(result.fates["client"], result.fates["edge"], strict=True))
     spans = own.spans[own.spans["node"].isin(clients)]
     looks, least_s = looks_of(spans["doing"]), (end_s - start_s) * _least_share(axes)
+    left_s, right_s = (spans[side].clip(start_s, end_s) - start_s for side in ("start_s", "end_s"))
+    rows = spans["node"].map({client: row for row, client in enumerate(clients)})
+    for doing, look in looks.items():
+        is_drawn = spans["doing"] == doing
+        widths = (right_s - left_s)[is_drawn].clip(lower=least_s)
+        drawn = {"height": 0.8, "linewidth": 0.6, **look}
+        axes.barh(rows[is_drawn], scale * widths, left=scale * left_s[is_drawn], **drawn)
     for row, client in enumerate(clients):
         mine = spans[spans["node"] == client]
-        left_s, right_s = mine["start_s"].clip(lower=start_s), mine["end_s"].clip(upper=end_s)
-        for doing, begun_s, done_s in zip(mine["doing"], left_s - start_s, right_s - start_s, strict=True):
-            drawn = {"height": 0.8, "linewidth": 0.6, **looks[doing]}
-            axes.barh(row, scale * max(done_s - begun_s, least_s), left=scale * begun_s, **drawn)
         marks_s = own.marks_s(client, edge_of.get(client))
         axes.vlines(scale * (marks_s - start_s), row - 0.5, row + 0.5, color="black", linewidth=1.0)
         if row and edge_of.get(client) != edge_of.get(clients[row - 1]):

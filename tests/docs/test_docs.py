@@ -113,8 +113,13 @@ for word in words:
     pages.setdefault(Path(word).parent, []).append(Path(word))
 with warm.forked_from(Path(place), Path(folder)) as seconds:
     seconds.connect()
-    for child in [forked(run_page, scripts) for scripts in pages.values()]:
-        os.waitpid(child, 0)
+    under_way = set()
+    for scripts in sorted(pages.values(), key=len, reverse=True):
+        while len(under_way) == 3:  # more would drive each other out of the caches
+            under_way.discard(os.wait()[0])
+        under_way.add(forked(run_page, scripts))
+    while under_way:
+        under_way.discard(os.wait()[0])
 """
 """Runs programs."""
 

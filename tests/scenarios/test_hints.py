@@ -14,7 +14,7 @@ from cosim.results.summary import Summary
 from scenarios import command_line
 from scenarios.command_line.running import diverged
 
-pytestmark = pytest.mark.quick
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("unwritten_pictures")]
 
 SMALL = """
 import cosim

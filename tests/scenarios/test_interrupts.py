@@ -113,7 +113,7 @@ def test_a_second_ctrl_c_kills_at_once(tmp_path, processes):
     run = ("run", "quickstart", "--num-global-rounds", "5000", "--out", tmp_path / "a")
     process = processes.start(HELD + warm.COMMAND, run, tmp_path)
     try:
-        until((tmp_path / "a").exists)
+        until(lambda: " of 5000 rounds" in process.err.read_text())
         os.kill(process.pid, signal.SIGINT)
         until(lambda: process.out.read_text() == "saving\n")
         os.kill(process.pid, signal.SIGTERM)  # a second of these is no haste: `timeout` sends two

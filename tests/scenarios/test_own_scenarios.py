@@ -15,6 +15,8 @@ from cosim.engine.run.run import run
 from cosim.records.tables import TABLES
 from scenarios.command_line import running
 
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+
 MINE = '''"""Patience: what does a rest before every edge round cost?"""
 
 import cosim
