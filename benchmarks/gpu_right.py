@@ -76,17 +76,19 @@ def largest_difference(found: Values, expected: Values) -> float:
     )
 
 
+def rounded(dataset: Dataset, seed: int) -> Dataset:
+    """A dataset whose training samples are rounded otherwise."""
+    noise = 1.0 + ROUNDING * np.random.default_rng(seed).standard_normal(dataset.train_x.shape)
+    return attrs.evolve(dataset, train_x=(dataset.train_x * noise).astype(np.float32))
+
+
 def sensitivity(case: Case) -> float:
     """How far a rounding of the samples takes what is learned on the CPU, at most; tokens are not rounded."""
     expected, dataset = learned(case, "cpu"), case.dataset()
     if dataset.train_x.dtype == np.int64:
         return 0.0
 
-    def rounded(seed: int) -> Dataset:
-        noise = 1.0 + ROUNDING * np.random.default_rng(seed).standard_normal(dataset.train_x.shape)
-        return attrs.evolve(dataset, train_x=(dataset.train_x * noise).astype(np.float32))
-
-    others = (case._replace(dataset=partial(rounded, seed)) for seed in range(NUM_ROUNDINGS))
+    others = (case._replace(dataset=partial(rounded, dataset, seed)) for seed in range(NUM_ROUNDINGS))
     return max(largest_difference(learned(other, "cpu"), expected) for other in others)
 
 
