@@ -631,16 +631,18 @@ def test_fig10_claims(
     changes: dict[str, Any],
     code: int,
     wrong: dict[str, str],
-    two: Options,
+    tmp_path: Path,
     drawn: list[Figure],
     monkeypatch: Patch,
 ) -> None:
+    """In the full form; the quick form asks nothing of the end."""
+    whole = Options(seeds=2, out=tmp_path)
     makes_up(monkeypatch)
     with_ranks(FIGURES["fig10"], TOP | changes, monkeypatch)
     users = [SimpleNamespace(top_accuracy=best_of)] * 48
     monkeypatch.setattr(FIGURES["fig10"], "predictions", lambda system: users)
-    assert missed("fig10", two, *FIG_10) == (code, wrong)
-    table = pd.read_csv(two.folder("") / "rawhfl-fig10.csv").set_index(["algorithm", "num_guesses"])
+    assert missed("fig10", whole, *FIG_10) == (code, wrong)
+    table = pd.read_csv(tmp_path / "rawhfl-fig10.csv").set_index(["algorithm", "num_guesses"])
     first, among_8 = TOP["H-FedAvg-M2"]
     if "H-FedAvg-M2" not in changes:
         expected = [first] * 7 + [among_8] * 3
@@ -650,6 +652,10 @@ def test_fig10_claims(
             assert own["over_users"].to_numpy() == pytest.approx(np.zeros(10), abs=1e-12)
     assert list(table.loc[("best possible", 1), "accuracy"]) == pytest.approx([0.53, 0.53])
     assert labels(drawn[-1]) == AXES["fig10"]
+    quick = {
+        words: verdict for words, verdict in wrong.items() if words in ("perform poorly", "best possible")
+    }
+    assert missed("fig10", attrs.evolve(whole, quick=True), *FIG_10) == (code, quick)
 
 
 def test_top_accuracies_are_counted_per_user() -> None:

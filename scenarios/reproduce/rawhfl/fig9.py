@@ -122,9 +122,14 @@ def main(options: Options) -> int:
     return write(FIGURE, options, runs.frame(), picture, claims, runs.all)
 
 
+def is_settled(runs: Runs) -> bool:
+    """True if accuracies are at the end that the paper speaks of."""
+    return runs.options.rounds >= (20 if runs.v == (0.7,) else 100)
+
+
 def like_upper_bound(runs: Runs) -> list[Claim]:
     """RawHFL learns as well as everyone without constraints; not asked before both are on their plateau."""
-    if runs.options.rounds < (20 if runs.v == (0.7,) else 100):
+    if not is_settled(runs):
         return []
     difference = runs.accuracy("RawHFL, Z=4") - runs.accuracy("H-FedAvg-UB")
     return [
