@@ -16,6 +16,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+from typing_extensions import override
 
 from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
@@ -61,6 +62,7 @@ class Crossings(TorchDispatchMode):
         super().__init__()
         self.num = 0
 
+    @override
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         tensors = [leaf for leaf in tree_leaves((args, kwargs, result)) if isinstance(leaf, torch.Tensor)]
@@ -71,6 +73,7 @@ class Crossings(TorchDispatchMode):
 class OnThisThread(Workers):
     """Workers whose tasks run where they are asked for, so that their operations are counted."""
 
+    @override
     def in_order(self, tasks: Iterable[Callable[[], Any]]) -> Iterator[Any]:
         for task in tasks:
             with torch.no_grad():
@@ -110,7 +113,7 @@ def test_every_case_computes_without_reading_values_and_its_steps_do_not_meet_th
 
 
 def test_a_cohort_takes_at_most_a_quarter_of_a_small_card(monkeypatch):
-    """What else is in its memory has no effect, else results would depend on that."""
+    """Other programs in its memory have no effect, else results would depend on them."""
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     of_card = SimpleNamespace(total_memory=2**32)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: of_card)
