@@ -107,9 +107,8 @@ class TorchFunction(LocalTraining):
     def _asked(self, round: int = 1) -> dict[str, Any]:
         """Further arguments of the function, by name."""
         offered = {"round": round, "learning_rate": self.learning_rate}
-        return {
-            name: offered[name] for name in MAY_ASK if name in inspect.signature(self._called()).parameters
-        }
+        asked = inspect.signature(self._called()).parameters
+        return {name: offered[name] for name in MAY_ASK if name in asked}
 
     def _called(self) -> "Callable[..., Mapping[str, Tensor] | None]":
         where = f"{type(self).__name__}.function = {shown(self.function)}"

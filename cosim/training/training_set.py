@@ -67,9 +67,9 @@ class TrainingSet:
     def at(self, chosen: Tensor) -> tuple[Tensor, Tensor]:
         """Features and classes or targets of a tensor of samples on its device, shapes (samples, ...)."""
         if self.y_N is not None:
-            return self.x_ND[chosen], self.y_N[chosen]
+            return self.x_ND.index_select(0, chosen), self.y_N.index_select(0, chosen)
         assert self.num_classes is not None
-        return self.x_ND[chosen // self.num_classes], chosen % self.num_classes
+        return self.x_ND.index_select(0, chosen // self.num_classes), chosen % self.num_classes
 
     def check(self, update: "PendingUpdate") -> None:
         """Refuse samples that the set does not have."""

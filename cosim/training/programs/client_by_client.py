@@ -64,11 +64,11 @@ class _Client:
 
 class _Batches(Iterator[tuple[Tensor, Tensor]]):
     def __init__(self, data: TrainingSet, samples_SB: Tensor) -> None:
-        self._data, self._samples_SB = data, samples_SB
+        self._data, self._samples = data, samples_SB.unbind(0)
         self.num_taken, self._is_over = 0, False
 
     def __len__(self) -> int:
-        return len(self._samples_SB)
+        return len(self._samples)
 
     @override
     def __iter__(self) -> "_Batches":
@@ -87,7 +87,7 @@ class _Batches(Iterator[tuple[Tensor, Tensor]]):
             self._is_over = True
             raise StopIteration
         self.num_taken += 1
-        return self._data.at(self._samples_SB[self.num_taken - 1])
+        return self._data.at(self._samples[self.num_taken - 1])
 
 
 class ClientByClient:

@@ -107,7 +107,7 @@ def train_alone(
         tensors = {f"network.{name}": values for name, values in (leaves | moved).items()}
         with torch.enable_grad():  # the workers switch gradients off
             gradients = functional_call(
-                of_batch, tensors, (x_ND[batch_B], y_N[batch_B])
+                of_batch, tensors, (x_ND.index_select(0, batch_B), y_N.index_select(0, batch_B))
             )  # leaves its assignments, too
         moved = {name: tensors[f"network.{name}"].detach() for name in moved}
         with torch.no_grad():
