@@ -16,9 +16,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.designs import Design
-from cosim.records.evenness import jain_index
 from cosim.records.rows import Measure
 from cosim.results.result import Result
+from cosim.tasks.evenness import jain_index
 
 ALL = "all clients"
 """Name of the clients of a run whose devices have no kinds."""

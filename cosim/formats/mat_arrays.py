@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
-from cosim.files.room import check_room_for
 from cosim.tables.arrays import DAMAGED, Arrays
 from cosim.tables.faults import fault, unreadable
+from cosim.tables.room import check_room_for
 
 _HDF5 = (b"\x89HDF", b"MATLAB 7.3")
 _WIDEST = 16

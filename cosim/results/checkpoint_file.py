@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.files.on_disk import replace, shown
-from cosim.files.room import check_npz
 from cosim.results.unreadable import Unreadable
+from cosim.tables.room import check_npz
 
 T = TypeVar("T")
 FILE = "checkpoint.npz"

@@ -13,11 +13,11 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.files.parquet_files import parquet_file
-from cosim.files.room import check_parquet
 from cosim.names import ClientNames
 from cosim.records.columns import Columns, Words
 from cosim.records.job_costs import COLUMNS
 from cosim.records.tables import AT_EVALUATIONS, TABLES, dtypes_of
+from cosim.tables.room import check_parquet
 
 if TYPE_CHECKING:
     import pandas as pd

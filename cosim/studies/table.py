@@ -18,7 +18,6 @@ import pandas as pd
 from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import as_text, checksum, read_json, shown
 from cosim.files.parquet_files import parquet_file
-from cosim.files.room import check_parquet
 from cosim.records.rows import Measure, are_sound
 from cosim.records.tables import SEEDS
 from cosim.results.result import Result
@@ -26,6 +25,7 @@ from cosim.results.tables import dtype_of
 from cosim.studies.index import Index
 from cosim.studies.names import names_of, shared_parts
 from cosim.studies.reference import reference_of
+from cosim.tables.room import check_parquet
 
 COLUMNS = {
     "design": "int64",

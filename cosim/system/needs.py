@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 from cosim.configuration import ConfigurationError, parts_of
 from cosim.files.folders import check_writable
 from cosim.files.on_disk import shown
-from cosim.files.room import GIB, free_disk_gib, free_memory_gib, size_in_words
 from cosim.records.rows import ROWS_OF_A_JOB
+from cosim.tables.room import GIB, free_disk_gib, free_memory_gib, size_in_words
 
 RecordsKind = Literal["auto", "all", "rounds"]
 ClockKind = Literal["auto", "events", "arrays"]

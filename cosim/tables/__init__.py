@@ -18,6 +18,7 @@ Parquet counted from 1) and column. Columns for which nothing asks are passed ov
 | `content` | the bytes of a file, and what a file is that is called something else |
 | `devices` | tables whose rows name clients |
 | `once` | a file is read again when it has changed |
+| `room` | whether memory holds what a folded file unfolds to |
 
 Scope and limitations: whole tables in memory; units are in the columns' names.
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
-from cosim.files.room import check_npz
 from cosim.tables.faults import fault, missing, unreadable
+from cosim.tables.room import check_npz
 
 _NPY = b"\x93NUMPY"
 _ZIP = b"PK"

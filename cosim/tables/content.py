@@ -4,8 +4,8 @@ import gzip
 import zlib
 from pathlib import Path
 
-from cosim.files.room import check_room_for
 from cosim.tables.faults import fault, unreadable
+from cosim.tables.room import check_room_for
 
 BOM = b"\xef\xbb\xbf"
 """The byte order mark of UTF-8, which programs write before a text."""

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cosim.configuration.rules import short
 from cosim.files.parquet_files import parquet_file
-from cosim.files.room import check_parquet
 from cosim.tables.faults import WrongType, fault, unreadable
+from cosim.tables.room import check_parquet
 from cosim.tables.table import Table
 from cosim.tables.text_column import BLANKS
 

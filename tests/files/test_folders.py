@@ -18,7 +18,7 @@ from cosim.files import on_disk as files
 from cosim.studies.study import Study
 from scenarios.command_line import main
 
-pytestmark = pytest.mark.usefixtures("unwritten_pictures")
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("unwritten_pictures")]
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = System(

@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score, recall_score
 import cosim
 from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
-from cosim.records.evenness import jain_index
+from cosim.tasks.evenness import jain_index
 from cosim.tasks.metric import Answers
 from cosim.testing import check_task, small_system
 from scenarios.papers.vhfl import CellTraffic

@@ -14,12 +14,12 @@ from pyarrow.parquet import ParquetFile, write_table
 import cosim
 from cosim.data.pictures import idx
 from cosim.engine.store.checkpoint import Checkpoint
-from cosim.files import room
-from cosim.files.room import Unfolds, check_npz, check_parquet
 from cosim.radio.gain_trace import GainTrace
 from cosim.results.tables import read_table
 from cosim.studies.table import table_in
+from cosim.tables import room
 from cosim.tables.read import table_of
+from cosim.tables.room import Unfolds, check_npz, check_parquet
 
 pytestmark = pytest.mark.quick
 
