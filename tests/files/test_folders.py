@@ -18,7 +18,7 @@ from cosim.files import on_disk as files
 from cosim.studies.study import Study
 from scenarios.command_line import main
 
-pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("unwritten_pictures")]
+pytestmark = pytest.mark.usefixtures("unwritten_pictures")
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = System(
@@ -188,6 +188,7 @@ def test_commands_know_the_home_folder(tmp_path, monkeypatch, capsys):
     assert {"a", "b", "page.html", "t.json"} <= {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("path", ["x" * 300, "~nobody-of-that-name/x", "a\0b"])
 def test_a_place_that_cannot_be_is_refused(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
