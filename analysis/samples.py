@@ -195,6 +195,10 @@ class Sample:
         return self.taken.index.intersection(other.taken.index if can else [])
 
 
+_OF_RUN = ("design", "seed", "status", "name", "protocol", "latest_s", "last_version", "is_diverged")
+"""Columns of a table of runs that a sample of any metric is made of."""
+
+
 def samples(runs: pd.DataFrame, metric: Metric) -> dict[int, Sample]:
     """The samples of a metric, by the numbers of the designs that have it, in the order of the table.
 
@@ -203,6 +207,9 @@ def samples(runs: pd.DataFrame, metric: Metric) -> dict[int, Sample]:
         metric: One of `analysis.metrics.metrics`.
     """
     runs = runs if "dropped_share" in runs or "num_dropped" not in runs else with_shares(runs)
+    own_columns = metric.column, metric.in_all, f"time_to_{metric.target}_s"
+    runs = runs[[column for column in runs if column in (*_OF_RUN, *own_columns)]]
+    runs.attrs = {}  # which pandas would copy with every step
     own = {int(str(d)): of.set_index("seed") for d, of in runs.groupby("design", sort=False)}
     own = {design: of[of["status"] == "complete"] for design, of in own.items()}
     if metric.target is not None:
@@ -235,8 +242,8 @@ def _of_runs(runs: Mapping[int, pd.DataFrame], metric: Metric) -> dict[int, Samp
     if not all(column in own for own in runs.values()):
         return {}
     learned = {design: own.get("last_version", own[column]).notna() for design, own in runs.items()}
-    sound = (own[~diverged(own) & learned[design]] for design, own in runs.items())
-    is_of_all = all(own[column].notna().all() for own in sound)  # else it is of one design's task
+    sound = (own[column][~diverged(own) & learned[design]] for design, own in runs.items())
+    is_of_all = all(values.notna().all() for values in sound)  # else it is of one design's task
     found = {}
     for design, own in runs.items():
         lost = int((np.isinf(own[column]) | (own[column].isna() & diverged(own))).sum())
