@@ -660,8 +660,7 @@ CALCULATIONS: dict[str, list[Calculation]] = {
     "hist-fig9b": [over_snr, highest],
     "hist-fig9c": [sooner(FOUR, r"n_j = (\d+)", "{algorithm}, n_j={setting}", "time_s"), slighter, sending],
     "hist-table1": [of_entry, over_paper],
-    "hist-table2": [],  # its quick form asks nothing of the table
-    "hist-table3": [of_entry],
+    **{f"hist-table{number}": [] for number in (2, 3)},  # their quick forms ask nothing of the table
     "rawhfl-backhaul": [rawhfl_backhaul],
     "rawhfl-complexity": [rawhfl_complexity],
     "rawhfl-energies": [rawhfl_energies],

@@ -116,13 +116,12 @@ class Entry:
         ]
 
     def claim(self, required: Sequence[str]) -> Claim:
-        """That HIST needs less than HFedAvg; ours where something stands in for the paper's setting."""
+        """That HIST needs less than HFedAvg."""
         own, other = (self.uploads(name) for name in NAMES)
         return Claim(
             paper=f"{self.words}: HIST needs less upload than HFedAvg",
             quantities=[sooner("HIST", own, "HFedAvg", other, self.table.unit)],
             is_required=label("HIST", self.num_cells, self.split) in required,
-            is_ours=self.is_replaced,
         )
 
 
