@@ -1,4 +1,4 @@
-"""Entry: what the program of a tool is asked on its command line, and what it tells at its end.
+"""Entry: the command line of a tool's program, and the numbers that it tells at its end.
 
     python -m benchmarks.peers.in_TOOL WORK --samples FOLDER --cores NUMBER --way NAME --rounds NUMBER
 
@@ -17,7 +17,7 @@ from benchmarks.peers import work
 
 
 class Asked(NamedTuple):
-    """What a program of a tool is asked.
+    """Work that a program of a tool is asked to do.
 
     Attributes:
         name: Name of a work.
@@ -33,7 +33,7 @@ class Asked(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What a program of a tool tells.
+    """Counts, time and loss that a program of a tool tells.
 
     Attributes:
         client_steps: Local steps of all clients, or their jobs where nothing is learned, as counted.
@@ -49,7 +49,7 @@ class Told(NamedTuple):
 
 
 def asked() -> Asked:
-    """What the command line asks."""
+    """Work that the command line asks for."""
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
     parser.add_argument("--samples", type=Path, default=Path())

@@ -14,7 +14,7 @@ from benchmarks.peers import work
 from benchmarks.peers.entry import Asked, Told, asked, tell
 
 CHOSEN_BY = 5
-"""Share of the rounds, one in so many, that decides which way is the faster."""
+"""A fifth of the rounds decides which way is the faster."""
 
 
 def products(given: Asked) -> Told:

@@ -40,7 +40,7 @@ class Profile(TrainingTime):
     def training_s(
         self, sim: Simulation, clients: Numbers, job: Job, planned_s: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        return work.durations_s(work.NUM_TIMED)[clients.numbers].astype(np.float64)
+        return work.durations_s(work.NUM_TIMED)[clients.numbers]
 
 
 def _arrays(name: str, folder: Path) -> tuple[Any, Any]:

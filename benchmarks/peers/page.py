@@ -1,6 +1,6 @@
 """Page: the tables and the picture of docs/peers.md, from the results of `run`.
 
-A table stands between two comments, `<!-- NAME -->` and `<!-- end -->`; what is between them is written anew.
+A table stands between two comments, `<!-- NAME -->` and `<!-- end -->`; what is between them is replaced.
 """
 
 import os
@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 Results = Mapping[str, Any]
+BESIDE = ("cosim", "ceiling")
+DRAWN = ("W1", "W2", "W3")
+"""Works in the picture."""
 
 
 def machine() -> dict[str, Any]:
@@ -21,16 +24,47 @@ def machine() -> dict[str, Any]:
     return {"processor": processor, "cores": cores, "system": f"{platform.system()} {platform.machine()}"}
 
 
-def table(rows: Sequence[Results]) -> str:
-    """Rows of a work in words, with the wall time of cosim on as many cores for comparison."""
-    cosim_s = {row["num_cores"]: row["wall_s"] for row in rows if row["tool"] == "cosim"}
-    lines = [f"{'':16} cores   wall s   / cosim   processor s   inside steps/s     loss"]
+def table(name: str, rows: Sequence[Results]) -> str:
+    """Rows of a work in words."""
+    return {"W4": of_times, "W5": of_fleets}.get(name, of_learning)(rows)
+
+
+def of_learning(rows: Sequence[Results]) -> str:
+    """Rows with wall times beside cosim's on as many cores, and rates beside the ceiling's."""
+    cosim_s, ceiling = ({row["num_cores"]: row for row in rows if row["tool"] == tool} for tool in BESIDE)
+    lines = [f"{'':18}cores   wall s  / cosim   processor s   inside steps/s  / ceiling     loss"]
     for row in rows:
-        beside = row["wall_s"] / cosim_s[row["num_cores"]] if row["num_cores"] in cosim_s else float("nan")
+        wall_s, cores = row["wall_s"], row["num_cores"]
+        beside = f"{wall_s / cosim_s[cores]['wall_s']:.2f}" if cores in cosim_s else ""
+        share = f"{ceiling[cores]['inside_s'] / row['inside_s']:.2f}" if cores in ceiling else ""
+        loss = "" if row["tool"] == "ceiling" else f"{row['loss']:.4f}"
         rate = row["client_steps"] / row["inside_s"]
         lines.append(
-            f"{row['words']:16} {row['num_cores']:5} {row['wall_s']:8.2f} {beside:9.2f} "
-            f"{row['processor_s']:13.2f} {rate:16,.0f} {row['loss']:8.4f}".rstrip()
+            f"{row['words']:18}{cores:5}{wall_s:9.2f}{beside:>9}{row['processor_s']:14.2f}{rate:17,.0f}"
+            f"{share:>11}{loss:>9}".rstrip()
+        )
+    return "\n".join(lines)
+
+
+def of_times(rows: Sequence[Results]) -> str:
+    """Rows with the largest difference of a time from arithmetic."""
+    lines = [f"{'':11}{'':10}versions   largest difference, s   wall s   processor s"]
+    for row in rows:
+        lines.append(
+            f"{row['work'].removeprefix('W4 '):11}{row['words']:10}{row['num_times']:8}"
+            f"{row['difference_s']:24.1e}{row['wall_s']:9.2f}{row['processor_s']:14.2f}"
+        )
+    return "\n".join(lines)
+
+
+def of_fleets(rows: Sequence[Results]) -> str:
+    """Rows with the rate of client-rounds of the rounds alone, and of the whole process."""
+    lines = [f"{'clients':>9} {'':8}  wall s   processor s   client-rounds/s   inside"]
+    for row in rows:
+        jobs = row["client_steps"]
+        lines.append(
+            f"{int(row['work'].split()[1]):9,} {row['words']:8}{row['wall_s']:8.2f}{row['processor_s']:14.2f}"
+            f"{jobs / row['wall_s']:18,.0f}{jobs / row['inside_s']:9,.0f}"
         )
     return "\n".join(lines)
 
@@ -48,7 +82,9 @@ def versions(results: Results) -> str:
 
 def blocks(results: Results) -> dict[str, str]:
     """Name of a table -> its text."""
-    return {"versions": versions(results)} | {name: table(rows) for name, rows in results["works"].items()}
+    return {"versions": versions(results)} | {
+        name: table(name, rows) for name, rows in results["works"].items()
+    }
 
 
 def written(text: str, of: Mapping[str, str]) -> str:
@@ -76,7 +112,9 @@ def draw(results: Results, file: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.4, 3.0), layout="constrained")
-    works = results["works"]
+    works = {name: rows for name, rows in results["works"].items() if name in DRAWN}
+    if not works:
+        return
     fields = figure.subplots(1, len(works), squeeze=False)[0]
     for axes, (name, rows) in zip(fields, works.items(), strict=True):
         best: dict[str, float] = {}

@@ -34,5 +34,8 @@ def learning_rows(name: str) -> list[Row]:
     ]
 
 
-ROWS = {name: learning_rows(name) for name in work.LEARNING}
+ROWS = {name: learning_rows(name) for name in work.LEARNING} | {
+    "W4": [Row(name, tool, 1) for name in work.TIMES for tool in ("cosim", "appfl")],
+    "W5": [Row(work.fleet(size), tool, 1) for size in work.FLEETS for tool in ("cosim", "simpy")],
+}
 """Work -> its rows."""

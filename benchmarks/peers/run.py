@@ -9,16 +9,19 @@ Every number is of a whole process, from its start to its end, as a user waits f
 samples, all rounds, the loss of the last model. The tools take turns, so that a slow moment of the machine
 falls on all; medians of the repetitions. "inside" is the rate of the rounds alone, without start and end.
 
-A run whose steps are not those of `work`, or whose loss is not that of cosim's run, ends the benchmark: a
+A run with other steps than `work` has, or with another loss than cosim's run, ends the benchmark, because a
 comparison of different work says nothing.
 """
 
 import argparse
 import json
+import math
 import statistics
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 from benchmarks.peers import page, work
 from benchmarks.peers.environments import python_of
@@ -27,6 +30,7 @@ from benchmarks.peers.took import Took, took
 
 LOSS_TOLERANCE = 0.02
 """Nats by which the loss of a tool may differ from cosim's: batches are drawn in another order."""
+TIME_TOLERANCE_S = 1e-9
 
 
 def played(row: Row, environments: Path, samples: Path, num_rounds: int | None) -> Took:
@@ -41,14 +45,31 @@ def played(row: Row, environments: Path, samples: Path, num_rounds: int | None) 
 def check(row: Row, told: Any, loss: float) -> None:
     """Refuse a run that did other work.
 
+    Args:
+        loss: Loss of cosim's model.
+
     Raises:
-        RuntimeError: The number of steps, or the loss of the last model, is another.
+        RuntimeError: The number of steps, the loss of the last model, or a time is another.
     """
-    wanted = work.LEARNING[row.work].client_steps
+    if row.work in work.TIMES:
+        if difference_s(row, told) > TIME_TOLERANCE_S:
+            raise RuntimeError(f"{row}: {difference_s(row, told)} s from arithmetic. Mend its program.")
+        return
+    learns = row.work in work.LEARNING
+    if learns:
+        wanted = work.LEARNING[row.work].client_steps
+    else:
+        wanted = work.num_clients(row.work) * work.FLEET_ROUNDS
     if told["client_steps"] != wanted:
         raise RuntimeError(f"{row}: {told['client_steps']} client-steps, not {wanted}. Mend its program.")
-    if row.tool != "ceiling" and abs(told["loss"] - loss) > LOSS_TOLERANCE:
+    if learns and row.tool != "ceiling" and abs(told["loss"] - loss) > LOSS_TOLERANCE:
         raise RuntimeError(f"{row}: a loss of {told['loss']}, not {loss}. Mend its program.")
+
+
+def difference_s(row: Row, told: Any) -> float:
+    """Largest difference of a version's time from arithmetic; infinite if their numbers differ."""
+    wanted_s, found_s = work.version_times_s(row.work), np.array(told["times_s"])
+    return float(np.abs(found_s - wanted_s).max()) if len(found_s) == len(wanted_s) else math.inf
 
 
 def measured(name: str, asked: argparse.Namespace) -> list[dict[str, Any]]:
@@ -56,7 +77,8 @@ def measured(name: str, asked: argparse.Namespace) -> list[dict[str, Any]]:
     environments, rows = asked.environments.resolve(), [row for row in ROWS[name] if row.tool in asked.tools]
     found: dict[Row, list[Took]] = {row: [] for row in rows}
     with TemporaryDirectory() as folder:
-        work.write_samples(name, Path(folder))
+        if name in work.LEARNING:
+            work.write_samples(name, Path(folder))
         for _ in range(asked.repetitions):
             for row in rows:
                 found[row].append(played(row, environments, Path(folder), asked.rounds))
@@ -75,6 +97,8 @@ def in_medians(row: Row, of: list[Took]) -> dict[str, Any]:
         "client_steps": of[0].told["client_steps"],
         "loss": of[0].told["loss"],
         "versions": of[0].told["versions"],
+        "num_times": len(of[0].told["times_s"]),
+        "difference_s": difference_s(row, of[0].told) if row.work in work.TIMES else math.nan,
     }
 
 
@@ -96,7 +120,7 @@ def main() -> None:
     results = {"machine": page.machine(), "repetitions": asked.repetitions, "works": {}}
     for name in asked.works:
         results["works"][name] = measured(name, asked)
-        print(page.table(results["works"][name]), flush=True)
+        print(page.table(name, results["works"][name]), flush=True)
     if asked.out:
         asked.out.write_text(json.dumps(results, indent=1) + "\n")
     if asked.page:

@@ -63,7 +63,7 @@ LEARNING = {
 
 
 def shorten(num_rounds: int | None) -> None:
-    """Let every work that learns have so many rounds, for a quick trial; None leaves them as they are."""
+    """Give every work that learns another number of rounds, for a trial; None leaves them as they are."""
     if num_rounds is not None:
         LEARNING.update({name: own._replace(num_rounds=num_rounds) for name, own in LEARNING.items()})
 
@@ -155,12 +155,12 @@ FLEETS = (1_000, 8_192, 32_768, 131_072)
 FLEET_ROUNDS = 10
 
 
-def durations_s(num_clients: int) -> NDArray[np.int64]:
-    """Whole seconds that a client takes for a job, the same each time, shape (clients,)."""
-    return np.random.default_rng(3).integers(5, 1001, num_clients)
+def durations_s(num_clients: int) -> NDArray[np.float64]:
+    """Time that a client takes for a job, the same each time, in whole milliseconds, shape (clients,)."""
+    return np.random.default_rng(3).uniform(5.0, 1000.0, num_clients).round(3)
 
 
-def version_times_s(name: str) -> NDArray[np.int64]:
+def version_times_s(name: str) -> NDArray[np.float64]:
     """Times of the versions by arithmetic, shape (versions,).
 
     A round ends with its slowest client. With a buffer every client begins again when it has reported, so

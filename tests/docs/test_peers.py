@@ -53,6 +53,9 @@ def test_a_run_that_did_other_work_ends_the_benchmark():
         run.check(row, told | {"client_steps": 7}, 1.0)
     with pytest.raises(RuntimeError, match="loss"):
         run.check(row, told, 1.1)
+    late = work.version_times_s("W4 rounds") + 1e-8
+    with pytest.raises(RuntimeError, match="arithmetic"):
+        run.check(rows.Row("W4 rounds", "appfl", 1), {"times_s": late}, 0.0)
 
 
 def test_the_page_has_a_place_for_every_table():

@@ -1,0 +1,1 @@
+"""Peers: the same work in cosim and in other tools."""
