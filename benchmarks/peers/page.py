@@ -12,7 +12,7 @@ from typing import Any
 
 Results = Mapping[str, Any]
 BESIDE = ("cosim", "ceiling")
-DRAWN = ("W1", "W2", "W3")
+DRAWN = {"W1", "W2", "W3"}
 """Works in the picture."""
 
 
@@ -88,23 +88,32 @@ def blocks(results: Results) -> dict[str, str]:
 
 
 def written(text: str, of: Mapping[str, str]) -> str:
-    """A page with these tables.
-
-    Raises:
-        ValueError: It has no place for one.
-    """
+    """A page with these tables."""
     for name, block in of.items():
-        place = re.compile(rf"<!-- {re.escape(name)} -->\n.*?<!-- end -->", re.DOTALL)
-        if not place.search(text):
-            raise ValueError(f"The page has no line <!-- {name} -->. Write it, and <!-- end --> below.")
-        text = place.sub(lambda _, n=name, b=block: f"<!-- {n} -->\n```text\n{b}\n```\n<!-- end -->", text)
+        text = replaced(text, name, f"```text\n{block}\n```")
     return text
 
 
+def replaced(text: str, name: str, block: str) -> str:
+    """A page with another text at a place.
+
+    Raises:
+        ValueError: It has no such place.
+    """
+    place = re.compile(rf"<!-- {re.escape(name)} -->\n.*?<!-- end -->", re.DOTALL)
+    if not place.search(text):
+        raise ValueError(f"The page has no line <!-- {name} -->. Write it, and <!-- end --> below.")
+    return place.sub(lambda _: f"<!-- {name} -->\n{block}\n<!-- end -->", text)
+
+
 def write(results: Results, page: Path) -> None:
-    """Write the tables into a page, and the picture beside it."""
-    page.write_text(written(page.read_text(), blocks(results)))
-    draw(results, page.with_suffix(".png"))
+    """Write the tables into a page, and the picture beside it once all of its works are there."""
+    text = written(page.read_text(), blocks(results))
+    if set(results["works"]) >= DRAWN:
+        picture = page.with_suffix(".png")
+        draw(results, picture)
+        text = replaced(text, "picture", f"![Wall time of whole runs on two cores, by tool]({picture.name})")
+    page.write_text(text)
 
 
 def draw(results: Results, file: Path) -> None:
@@ -113,8 +122,6 @@ def draw(results: Results, file: Path) -> None:
 
     figure = Figure(figsize=(6.4, 3.0), layout="constrained")
     works = {name: rows for name, rows in results["works"].items() if name in DRAWN}
-    if not works:
-        return
     fields = figure.subplots(1, len(works), squeeze=False)[0]
     for axes, (name, rows) in zip(fields, works.items(), strict=True):
         best: dict[str, float] = {}

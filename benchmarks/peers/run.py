@@ -121,10 +121,10 @@ def main() -> None:
     for name in asked.works:
         results["works"][name] = measured(name, asked)
         print(page.table(name, results["works"][name]), flush=True)
-    if asked.out:
-        asked.out.write_text(json.dumps(results, indent=1) + "\n")
-    if asked.page:
-        page.write(results, asked.page)
+        if asked.out:
+            asked.out.write_text(json.dumps(results, indent=1) + "\n")
+        if asked.page:
+            page.write(results, asked.page)
 
 
 if __name__ == "__main__":
