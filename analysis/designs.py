@@ -217,7 +217,7 @@ def said(field: str, fields: Mapping[str, Any], among: Sequence[str] = ()) -> st
 
 
 def without(design: Design, field: str, among: Sequence[str]) -> str:
-    """Name of a design without what it says of one field; empty where it says no more.
+    """Name of a design without the value of one field; empty if nothing is left.
 
     Args:
         field: Path of a field of its configuration.

@@ -93,7 +93,7 @@ class Sample:
 
     @property
     def horizon(self) -> float:
-        """The least that a run which missed lasted; infinite where none missed."""
+        """Shortest length of a run that missed the target; infinite if none missed."""
         return float(self.lasted[np.isinf(self.taken)].min()) if self.missed else math.inf
 
     def up_to(self, horizon: float) -> pd.Series:

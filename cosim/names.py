@@ -18,7 +18,7 @@ CLOUD = "cloud"
 
 
 def client_number(name: str) -> int | None:
-    """The number of the client of a name; None if it is another node's."""
+    """Number of the client with a name; None if it is another node's name."""
     kind, number = by_number(name)
     return number if kind == "client" and number >= 0 else None
 

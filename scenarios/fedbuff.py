@@ -1,7 +1,7 @@
 """FedBuff on the quickstart's devices, band and digits: no waiting for stragglers.
 
 24 clients are always at work; every ten updates the cloud moves its model along their mean, each weighted by
-how late it comes. Takes seconds.
+its staleness. Takes seconds.
 
     cosim run fedbuff
     cosim run fedbuff --protocol.starts.kind ConstantConcurrency --protocol.starts.num-in-flight 12

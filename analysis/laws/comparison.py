@@ -87,7 +87,7 @@ def not_caught(points: pd.DataFrame) -> Mapping[tuple[str, str], tuple[float, fl
 
 
 def _margin(quantity: str, number: float, interval: Interval, criterion: Criterion) -> float | None:
-    """Half width at which a quantity decides; None for what is not random."""
+    """Half width at which a quantity decides; None if it is not random."""
     if interval.level >= 1.0:
         return None
     if number == 0.0:

@@ -1,4 +1,4 @@
-"""Pareto picture: two metrics of designs, such as time and energy to a target, and what no other beats."""
+"""Pareto picture: two metrics of designs, such as time and energy to a target, and their front."""
 
 import math
 from collections.abc import Sequence

@@ -19,7 +19,7 @@ _MOST_PICTURES = 6
 
 
 def factors(study: DrawnStudy) -> dict[str, Any] | None:
-    """Metrics over the field with most values; None where no number differs."""
+    """Metrics over the field with most values; None if no number differs."""
     designs, fields = study.designs, numeric_fields(study.designs)
     columns = _columns(study)
     if len(designs) < 2 or not fields or not columns:

@@ -1,9 +1,9 @@
-"""Why a round took so long, as a part of a page: the critical path, the stragglers, the cells.
+"""Rounds: the part of a page that explains their length: the critical path, the stragglers, the cells.
 
-What a path and a slack are says `analysis.critical_path`.
+`analysis.critical_path` defines path and slack.
 
-Scope: numbers of designs are means over their counted runs; clients and cells are the first counted run's; at
-most ten clients, 20 cells and 50 global rounds a design; clients and rounds of 12 designs.
+Scope: numbers of designs are means over their counted runs; clients and cells are from the first counted run;
+at most ten clients, 20 cells and 50 global rounds a design; clients and rounds of 12 designs.
 
 Usage::
 

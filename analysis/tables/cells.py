@@ -83,7 +83,7 @@ def number_of(interval: Interval, scale: float = 1.0, note: str = "", is_best: b
 
 
 def value_of(sample: Sample, scale: float = 1.0, is_best: bool = False) -> Cell:
-    """The mean of a sample; where a run missed a target up to where it goes, and how many reached it."""
+    """Mean of a sample; if a run missed the target, the range and the number of runs that reached it."""
     if sample.metric.is_reached:
         return sample.note
     up_to = sample.statistic.removeprefix("mean").strip() if sample.missed else ""

@@ -35,7 +35,7 @@ def in_range(ends: Sequence[float], share: Share) -> Share:
 
 @part
 class Values(Port, ABC):
-    """A number for each client; a plain number is that of all."""
+    """A number for each client; a plain number holds for all."""
 
     @classmethod
     def of_number(cls, number: float) -> "PerGroup":

@@ -4,8 +4,8 @@ The row is cut into buckets v of at most `bucket_size` values. With s levels and
 becomes sign(v_i) ||v|| l / s, where l is the whole number below a, or, with probability a - floor(a), the one
 above. So E Q(v) = v, and E ||Q(v) - v||^2 <= min(n / s^2, sqrt(n) / s) ||v||^2 for n values in a bucket.
 
-On the air a bucket is its norm, 32 bits, and for each value one of the 2 s + 1 whole numbers from -s to s: 32
-+ n ceil(log2(2 s + 1)) bits, without entropy coding, so known beforehand.
+On the air a bucket consists of its norm, 32 bits, and, for each value, one of the 2 s + 1 whole numbers from
+-s to s: 32 + n ceil(log2(2 s + 1)) bits, without entropy coding, so that the size is known beforehand.
 
 Scope and limitations: the paper's Elias coding, whose length depends on the values, is left out. Norm and
 products are float32.

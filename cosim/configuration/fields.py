@@ -49,7 +49,7 @@ class Unchangeable(ConfigurationError, attrs.exceptions.FrozenInstanceError):
 def knob(*rules: Rule, default: Any = attrs.NOTHING) -> Any:
     """Field of a part, with rules that its values keep.
 
-    None skips them, because None means "off"; so does a kind of number, whose numbers are held against them.
+    None skips the rules, because it means "off". Of a part that stands for a number, each number is checked.
     """
 
     def check(instance: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:

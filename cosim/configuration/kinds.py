@@ -138,10 +138,10 @@ def _is_found(cls: type) -> bool:
 
 
 def check_whole(kind: str, cls: type, options: tuple[type, ...]) -> None:
-    """Refuse a user's own class that lacks what its port asks for.
+    """Refuse a user's own class that lacks something its port asks for.
 
     Raises:
-        ConfigurationError: What it lacks, and what to do instead.
+        ConfigurationError: Names what it lacks, and what to do instead.
     """
     lacks = sorted(getattr(cls, "__abstractmethods__", ()))
     if not lacks or _ours.get(cls.__name__) is cls:

@@ -36,24 +36,25 @@ def drive_test(
     gaps: Gaps = "refuse",
     slot_s: float = 1.0,
 ) -> Rates:
-    """Drive tests: csv or Parquet, a row for each report of a phone, with stamps of the wall clock.
+    """Drive tests: csv or Parquet, with a row for each report of a phone and wall-clock stamps.
 
     Args:
         files: Tables, or folders of them.
         time: Column of the stamps.
         rate: Column of the rates.
         unit_bps: Unit of the rates: 1 for bit/s, 1e3 for kbit/s, 1e6 for Mbit/s.
-        device: Columns that tell sessions or phones apart, each a client; none: each file is one.
+        device: Columns that tell sessions or phones apart, each of which is a client; empty: each file is a
+            client.
         only: A column and a value: other rows count as rows without a rate.
         time_format: Form of the stamps, such as %d/%m/%Y %H:%M:%S, or s, ms, us or ns for numbers. None means
-            that it is recognised, or refused where several fit.
-        none: Texts that stand for no rate, besides an empty cell.
+            that it is recognised, or refused if several fit.
+        none: Texts that mean no rate, in addition to an empty cell.
         gaps: Rule for slots without a rate: an error ("refuse"), the rate before ("hold"), or 0 ("zero").
         slot_s: Length of a row; rates of the same slot are averaged.
 
     Raises:
-        ConfigurationError: A column is not there; a stamp or a rate is none; stamps of a device go back; it
-            has a gap that is refused.
+        ConfigurationError: A column is missing; a stamp or a rate is not valid; stamps of a device decrease;
+            a device has a gap that is refused.
     """
     found: dict[str, Steps] = {}
     paths, slot_ns = files_of(files), slot_ns_of(slot_s)

@@ -124,7 +124,7 @@ class Machine(Forms):
             first = last
 
     def go_through(self, now_s: float, starts: Sequence[int], stops: Sequence[int] = NO_NUMBERS) -> None:
-        """Go on to an instant, before which nothing changes, and through it but for its end.
+        """Advance to an instant, before which nothing changes, and through it except for its end.
 
         Arguments as `change`; raises as `advance`.
         """

@@ -40,7 +40,7 @@ class Uploads(ABC):
 
     Attributes:
         granted_s: Instant at which each client may begin to send; None means at once.
-        ends_s: Instant at which all of it has arrived.
+        ends_s: Instant at which each upload has arrived completely.
         takes_time: As of `Upload`.
     """
 

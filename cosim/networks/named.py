@@ -28,7 +28,7 @@ Builder = Callable[[], nn.Module]
 
 
 class Named(NamedTuple):
-    """A network by its name, with what builds it."""
+    """A network by its name, with its builder."""
 
     name: str
     build: Builder

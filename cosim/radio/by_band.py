@@ -116,7 +116,7 @@ def links_of(
     fading: Fading,
     errors: GainErrors,
 ) -> list[RadioLink]:
-    """Link of each cell, with a simulation's draws of its fading."""
+    """Link of each cell, with the fading drawn by a simulation."""
     of_run = FadingOfRun(sim, fading, cells)
     kinds = KINDS if of_run.follows_jobs else CHANGING
     return [

@@ -48,7 +48,7 @@ class Runs:
 
     Attributes:
         rows: Row of the table by design and seed.
-        wanted: Runs that are still to be run.
+        wanted: Runs that have not been made yet.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """Targets of a run that has not begun: they must suit the headline of its task.
 
-Scope and limitations: where a system names no task, the data set says which it suggests. It is loaded only
-where a target is no share, or the end of the run asks for the headline; also where that is a metric's column.
+Scope and limitations: if a system names no task, the data set suggests one. The data set is loaded only if a
+target is not a share, or the end of the run asks for the headline, which may be a metric's column.
 
 Usage::
 

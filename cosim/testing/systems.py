@@ -90,9 +90,9 @@ def quiet_system(*, has_rounds: bool = True, **parts: Any) -> System:
 
 
 def cut_systems(system: System, network: Any = None) -> tuple[System, System]:
-    """The same with a deadline that the slowest of a cell misses, and with one that most miss.
+    """Two systems with a deadline: one that the slowest client of a cell misses, one that most miss.
 
-    Where no server waits for a round, the end of the run cuts what is under way.
+    If no server waits for a round, the end of the run cuts the jobs under way.
     """
     usual = times_of(system, network)
     most_s = usual.summary.time_s

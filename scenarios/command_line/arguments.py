@@ -262,7 +262,7 @@ def _annotation(config: Any, path: str) -> Any:
 
 
 def _as_asked(word: str, annotation: Any) -> str:
-    """The word, or `None`, `True` or `False` where that is meant."""
+    """The word, or the value of `None`, `True` and `False`."""
     choices = typing.get_args(annotation)
     if annotation in (bool, bool | None) and word.lower() in ("true", "false"):
         return word.capitalize()

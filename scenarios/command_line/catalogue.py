@@ -19,7 +19,7 @@ from cosim.configuration import ConfigurationError, did_you_mean
 
 
 class Room(NamedTuple):
-    """Room of a command's modules: where they lie, the word for one, and the function that makes it one."""
+    """Room of a command's modules: their package, the word for one, and the function that each must have."""
 
     folder: str
     noun: str

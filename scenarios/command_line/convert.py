@@ -87,7 +87,7 @@ def table() -> Table:
 
 
 def _format(name: str) -> Callable[..., Any]:
-    """The function of a format's name, or of `mine.py:function`."""
+    """The function with a format's name, or named by `mine.py:function`."""
     module, colon, function = name.rpartition(":")
     if not colon:
         found = formats()

@@ -39,7 +39,7 @@ def _longest(texts: Iterable[str]) -> int:
 
 
 def _share(columns: Iterable[Column], least: list[int], whole: list[int], rest: int) -> None:
-    """Give columns their widths: the longest word's, and of the rest what each lacks, in proportion."""
+    """Set the widths of columns to the longest words, and share the rest by what they lack."""
     lacks = [full - word for full, word in zip(whole, least, strict=True)]
     for column, word, lack in zip(columns, least, lacks, strict=True):
         column.width = word + rest * lack // max(sum(lacks), 1)

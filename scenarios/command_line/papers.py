@@ -46,7 +46,7 @@ def validate(arguments: list[str]) -> int:
 
 
 def _usage(command: str, arguments: list[str], others: Sequence[str] = (), about: str = "") -> int:
-    """Print what can be named; exit code 0 where that was asked for.
+    """Print the known names; exit code 0 if they were asked for.
 
     Raises:
         ConfigurationError: Options were given.

@@ -45,7 +45,7 @@ _OF_THE_MACHINE = ("out", "data_dir", "executor", "workers", "device")
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """How much is run.
+    """Size of a reproduction.
 
     Attributes:
         full_seeds: Seeds of the full form, unless --seeds says otherwise; set by the class.

@@ -19,7 +19,7 @@ _OF_SEEDS = ("--seed", "--seeds")
 
 
 def core_hours(name: str, options: Options, folder: Path = FOLDER) -> float | None:
-    """Processor time that a figure takes; None where no figure of this command is kept."""
+    """Processor time that a figure takes; None if no figure of this command is kept."""
     wanted = _without_seeds(options.command(name))
     for path in sorted(folder.glob(f"{name}*.json")):
         told = read_json(path)

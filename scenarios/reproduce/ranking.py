@@ -34,14 +34,14 @@ TUNING_SEEDS_FROM = 1_000_000
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """How much is run.
+    """Size of the ranking.
 
     Attributes:
         quick: Fewer seeds, rounds and step sizes tuned, at most 3 minutes on 2 cores.
-        seed: The first one that algorithms are ranked on.
+        seed: The first seed with which algorithms are ranked.
         seeds: Seeds, one after another from --seed on; none: 10, or 2 in the quick form.
         num_rounds: Rounds of 8 updates at most; none: 120, or 60 in the quick form.
-        target: Accuracy that is to be reached, and held for two evaluations; none: 0.85, or 0.8 in the quick
+        target: Accuracy to be reached and held for two evaluations; none: 0.85, or 0.8 in the quick
             form.
         out: Folder of table, picture and runs; none: figures/ranking, with the form behind.
         executor: processes of this machine, or dask (a cluster of this machine), or dask=tcp://HOST:PORT.

@@ -78,7 +78,7 @@ class Algorithm:
     grid: Sequence[Rates] = tuple(map(Rates, LOCAL))
 
     def protocol(self, rates: Rates, setting: Setting) -> cosim.Protocol:
-        """Rounds of one cell, whose server is the only one."""
+        """Rounds of a single cell with the only server."""
         common: Parts = {
             "num_edge_rounds": 1,
             "steps": cosim.SameSteps(num_local_steps=10),

@@ -85,7 +85,7 @@ def as_json(
     runs: Iterable[cosim.Result],
     took_s: float = 0.0,
 ) -> dict[str, Any]:
-    """Claims with their intervals; time and commits of their runs, or else of this command."""
+    """Claims with their intervals, and processor time and commits of their runs, or of this command."""
     costs, of_runs = known_costs(out), {run.folder: run.summary for run in runs if run.folder is not None}
     folders = [folder.relative_to(out).as_posix() for folder in of_runs]
     cost_s = sum(costs.get(name, 0.0) for name in folders) if folders else took_s

@@ -225,7 +225,7 @@ def mean_update(options: Options) -> dict[str, Interval]:
     }
 
     def change(names: list[str], coefficients: list[float]) -> np.ndarray:
-        """Change that an edge round's updates make to the start."""
+        """Change of the initial model by an edge round's updates."""
         model = accumulate(start, [updates[name] for name in names], coefficients)
         moved, before = learner.weights(model), learner.weights(start)
         return np.concatenate([(moved[name] - before[name]).ravel() for name in before])

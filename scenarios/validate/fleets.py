@@ -129,12 +129,12 @@ def ages_at_the_end(result: cosim.Result) -> int:
 
 
 def left_of_dispatched(result: cosim.Result, num_jobs: int) -> NDArray[np.int64]:
-    """Jobs of a closed network that are in no version at the end, by the version that they started from.
+    """Jobs of a closed network that are in no version at the end, by the version from which they started.
 
-    One was given at each version but the last, whether it has begun or queues, where it leaves no trace.
+    At each version but the last one job was given; a job that still queues leaves no trace in the tables.
 
     Args:
-        num_jobs: Given at the start.
+        num_jobs: Number of jobs given at the start.
 
     Returns:
         Shape (versions,), from version 0.

@@ -46,11 +46,11 @@ OFFERED = 8.0
 
 @attrs.frozen(kw_only=True)
 class Amount:
-    """Length of the runs.
+    """Size of the validation.
 
     Attributes:
-        laws: Of the times.
-        num_updates: Of a run; some need fewer.
+        laws: Laws of the training times.
+        num_updates: Updates of a run; some runs need fewer.
         seed: Names the times and draws.
     """
 
@@ -224,7 +224,7 @@ def delays(fleet: Fleet, result: cosim.Result) -> Iterator[Check]:
 
 
 def poisson_starts(amount: Amount) -> Iterator[Check]:
-    """Law 4: what is in flight after Poisson starts."""
+    """Law 4: jobs in flight after Poisson starts."""
     for law in amount.laws:
         for planned_s in (EQUAL_S, UNEQUAL_S):
             fleet = Fleet(law=law, planned_s=planned_s, upload_s=UPLOAD_S)

@@ -42,7 +42,7 @@ class ProcessorSharing:
 
     @property
     def load(self) -> float:
-        """rho, the share of time in which anybody sends."""
+        """rho, the share of time in which at least one client sends."""
         return self.arrival_rate_per_s * self.mean_alone_s
 
     @property

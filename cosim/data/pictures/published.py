@@ -25,10 +25,10 @@ class MissingFiles(ConfigurationError):
 
 
 class FileFault(Exception):
-    """Fault of a file, as half a sentence.
+    """Fault of a file, as a clause of a sentence.
 
     Attributes:
-        path: File, or the folder where the fault is of several together.
+        path: File, or the folder if the fault concerns several files.
     """
 
     def __init__(self, path: Path, fault: object) -> None:

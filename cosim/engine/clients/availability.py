@@ -1,8 +1,8 @@
 """Availability: whether a client is present, from instant to instant.
 
-It is present while every one of its causes lets it be: its presence, and others such as a battery. A cause is
-asked at an instant of the clock and says what is so now; of the future it gives an event, so it need not
-know it, and what the client does may change it.
+It is present while each of its causes allows it: its presence, and others such as a battery. A cause says if
+it allows the client to be present now, and gives an event at which to ask again. So it need not know the
+future, which the client's own activities may change.
 
 A client that leaves at the very instant in which its job ends has finished it: the cut comes after all else
 of an instant, as a deadline does, and before the deadlines around the job. A client that comes back at an

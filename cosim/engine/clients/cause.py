@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Cause(ABC):
-    """Something on which it depends whether a client is present.
+    """Condition for the presence of a client.
 
     Attributes:
         reason: Outcome of what it cuts.
@@ -21,12 +21,12 @@ class Cause(ABC):
     @property
     @abstractmethod
     def is_present(self) -> bool:
-        """True if it lets the client be present at this instant."""
+        """True if it allows the client to be present at this instant."""
 
     @property
     @abstractmethod
     def is_over(self) -> bool:
-        """True if it never lets the client be present again."""
+        """True if it never allows the client to be present again."""
 
     @abstractmethod
     def change(self) -> "Event":

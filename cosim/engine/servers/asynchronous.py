@@ -211,7 +211,7 @@ class AsynchronousServer:
             self._flights.ring()
 
     def _came(self) -> list[str]:
-        """Trainees that have come and are idle now; forgets the ones that have left."""
+        """Trainees that have come back and are idle now; the ones that have left are forgotten."""
         changed, self._changed = set(self._changed), []
         came = []
         for name in sorted(changed - self._flights.at_work - set(self._reported), key=by_number):

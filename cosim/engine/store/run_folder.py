@@ -1,7 +1,7 @@
-"""Run folder: which run it holds, if that has finished, and from what it resumes.
+"""Run folder: the run that it holds, its status, and the state from which it resumes.
 
-A run is resumed in its folder only where that holds a run of the very same configuration, network and
-sources. Damaged tables are made again, since a run can be repeated; a damaged checkpoint is refused.
+A run is resumed only in a folder with a run of exactly the same configuration, network and sources. Damaged
+tables are made again, since a run can be repeated; a damaged checkpoint is refused.
 """
 
 import math

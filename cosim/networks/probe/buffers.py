@@ -1,22 +1,22 @@
-"""Buffers: what a network holds beside its parameters, sorted by what training does to it.
+"""Buffers: tensors of a network beside its parameters, sorted by the effect of training on them.
 
-| kind | what it is | what becomes of it |
+| kind | contents | treatment |
 |---|---|---|
 | running statistics | what `batch_norm` moves in training mode | travel with a model |
 | state of its own | what training mode writes or assigns otherwise | travels with a model |
 | constants | the rest: tables, masks, positions | stay with the network, cost no bits |
 
 A network whose only buffers belong to torch's normalisation layers, or are declared as `moving_buffers` or in
-its `unit_groups`, needs no trial. Of any other a copy takes two samples, in training mode and in evaluation
-mode, and every operation is asked what it writes into. Values do not matter, so a network without any, in a
-run of which only times are asked, is sorted as the one that learns. Where training mode moves a state, a
-second pass begins with the same buffers: what that leaves alone is a table that is filled once.
+its `unit_groups`, needs no trial. A copy of any other network takes two samples, in training mode and in
+evaluation mode, and the tensors that each operation writes into are noted. Values do not matter, so a network
+without values, in a timing-only run, is sorted like the one that learns. If training mode changes a state, a
+second pass begins with the same buffers: a buffer that it leaves unchanged is a table that is filled once.
 
-Scope and limitations: what is written on a condition that two samples do not meet is not seen. What a train
-function of a user's own moves, and no forward pass, has to be declared (`programs.client_by_client` refuses
-it else). `num_batches_tracked` of torch's layers counts for nothing else than `momentum = None`, which is
-refused, and does not travel. A network that does not take the samples is sorted by its layers alone;
-`probe.network` then refuses it.
+Scope and limitations: writes that two samples do not trigger are not seen. Buffers that only a user's own
+train function changes must be declared (otherwise `programs.client_by_client` refuses it).
+`num_batches_tracked` of torch's layers matters only for `momentum = None`, which is refused, so it does not
+travel. A network that does not take the samples is sorted by its layers alone; `probe.network` then refuses
+it.
 
 Validation: tests/networks/probe/test_buffers.py.
 """

@@ -35,8 +35,8 @@ class FedAsync(Asynchronous):
 
     Attributes:
         training: Trainers, and their work in a job. [FedAsync, Section 6: mu = 0.005]
-        share: a, the weight in the model of an update that is not late. [FedAsync, Section 6: 0.6]
-        staleness: Weight s of an update by its lateness. [FedAsync, Section 6: exponent 0.5]
+        share: a, the weight in the model of an update that is not stale. [FedAsync, Section 6: 0.6]
+        staleness: Weight s of an update as a function of its staleness. [FedAsync, Section 6: exponent 0.5]
     """
 
     training: Trainers = ClientTraining(local=Proximal())

@@ -92,7 +92,7 @@ class Lanes(Machine):
             heappush(self._changes, (fade_s, number))
 
     def _stop(self, number: int, now_s: float) -> float:
-        """Bits left of an upload that is on its way, or waits."""
+        """Bits left of an upload that is sending or waiting."""
         if number not in self._sending:
             self._line = [row for row in self._line if row[1] != number]
             return self._senders.bits(number)

@@ -33,7 +33,7 @@ def check_windows(presence: Presence, clients: Sequence[str], seed: int) -> None
 
 
 def _windows(presence: Presence, sim: Simulation, clients: Sequence[str]) -> list[list[Window]]:
-    """The first windows of clients, asked for in turns."""
+    """The first windows of clients, asked for in turn."""
     found: list[list[Window]] = [[] for _ in clients]
     asked = [iter(presence.windows(sim, client)) for client in clients]
     for _ in range(NUM_WINDOWS):

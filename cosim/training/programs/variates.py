@@ -21,7 +21,7 @@ class VariateStep(SgdStep):
     """Step against the gradient, corrected by the server's variate minus the client's.
 
     Args:
-        companions_C: The server's variate, which turns into the companion that is sent.
+        companions_C: The server's variate, which is replaced by the companion that is sent.
         rate: Step size.
         decay: Weight decay.
     """

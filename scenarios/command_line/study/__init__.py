@@ -68,7 +68,7 @@ class Options:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the study that the arguments describe; exit code 1 where runs failed."""
+    """Run the study that the arguments describe; exit code 1 if runs failed."""
     to_go_on = shlex.join(["cosim", "study", *arguments])
     _, _, arguments = imported(arguments)
     paper_scale, arguments = switched(PAPER_SCALE, arguments)

@@ -173,7 +173,7 @@ def claims_in(table: pd.DataFrame, options: Options) -> list[Claim]:
 
 
 def not_run(paper: str) -> Claim:
-    """Claim that wants more numbers of clients."""
+    """Claim that needs more numbers of clients than were run."""
     return Claim(paper=paper, command=f"cosim reproduce {FIGURE}", core_hours=FULL_CORE_HOURS)
 
 
@@ -187,7 +187,7 @@ def trend(times: Mapping[str, Reached], name: str, words: str, clients: Sequence
 
 
 def fluctuation(times: Mapping[str, Reached]) -> Claim:
-    """That over the air times lie closer together than in shares; unknown where one missed."""
+    """Claim that times over the air are closer together than in shares; unknown if a run missed it."""
     taken_s = {name: np.array([times[f"{name}, n_j={n}"].taken for n in CLIENTS]) for name in ALGORITHMS}
     swing = {
         name: np.where(np.isfinite(own).all(axis=0), own.max(axis=0) / own.min(axis=0), np.nan)

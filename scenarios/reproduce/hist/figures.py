@@ -36,7 +36,7 @@ AT_EQUAL_UPLOAD = "mean accuracy at equal upload"
 
 @attrs.frozen(kw_only=True)
 class Options(figures.Options):
-    """How much is run.
+    """Size of the reproduction.
 
     Attributes:
         paper_scale: The paper's own scale, in hours: Figs. 4 to 7, and the conference paper's, with the

@@ -29,7 +29,7 @@ def by_cells(costs: Costs, name: str, cells: Sequence[int], split: str) -> dict[
 
 
 def less_than_hfedavg(costs: Costs, cells: Sequence[int], split: str, target: float) -> list[Quantity]:
-    """That HIST needs less than HFedAvg for each N."""
+    """Claim that HIST needs less than HFedAvg for each N."""
     hist, hfedavg = (by_cells(costs, name, cells, split) for name in NAMES)
     to = f"to {100 * target:.0f} %, "
     return [sooner(f"{to}N = {n}: HIST", hist[n], "HFedAvg", hfedavg[n], "uploads") for n in cells]

@@ -70,10 +70,10 @@ SAMPLE_BITS = {1376: "43 features", 1408: "and a label"}
 
 @attrs.frozen(kw_only=True)
 class Options(Lengths):
-    """How much is run.
+    """Size of the reproduction.
 
     Attributes:
-        quick_seeds: As many as a ratio within 10 % needs, for Z = 4; Z = 2 and 6 take more.
+        quick_seeds: Enough for a ratio within 10 % for Z = 4; Z = 2 and 6 need more.
     """
 
     quick_seeds: ClassVar[int] = 5

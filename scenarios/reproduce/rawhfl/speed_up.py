@@ -117,7 +117,7 @@ class Design:
 
     @property
     def learning_rate(self) -> float:
-        """Learning rate of Remark 3 for the mean start, at which all predictions are about 0."""
+        """Learning rate of Remark 3 for the mean initial model, at which all predictions are about 0."""
         return self.bound(MEAN**2).best_learning_rate
 
     @property

@@ -137,7 +137,7 @@ def check(paper: str, rows: Iterable[Row]) -> None:
 
 
 def _named_one_by_one(some: Mapping[str, Set[str]], others: Mapping[str, Set[str]]) -> str:
-    """Numbers that the others lack."""
+    """Numbers that the other rows lack."""
     return ", ".join(
         f"{kind} {number}"
         for kind, own in some.items()

@@ -47,7 +47,7 @@ class OneServer(Law):
 
     @override
     def wrong(self) -> Mapping[str, Numbers]:
-        """The packet's own service forgotten."""
+        """Wrong theory: the packet's own service is forgotten."""
         waits = mean_and_tail(SOJOURN, self.theory.mean_waiting_s, self.theory.waits_longer, self.times_s)
         return {"waiting for sojourn": waits}
 

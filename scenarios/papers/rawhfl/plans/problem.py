@@ -162,7 +162,7 @@ class Plan:
         return [words for words, where in broken.items() if np.any(where)]
 
     def _chosen(self) -> tuple[NDArray[np.bool_], Array, Array]:
-        """Selected clients; frequencies and powers, 1 for the others, so that nothing divides by 0."""
+        """Selected clients, and frequencies and powers, which are 1 for the others to avoid division by 0."""
         on = self.is_selected
         return on, np.where(on, self.frequency_hz, 1.0), np.where(on, self.power_w, 1.0)
 

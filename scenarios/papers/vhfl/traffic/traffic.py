@@ -9,17 +9,18 @@ neighbours: bursts that travel. In units of the mean load of a mean cell,
     bursts(t) = burst_decay x bursts(t - 1) + arriving(t)
     arriving(t) = sum over hops h of burst_coupling^h x (bursts that began h hops away, h delays before t)
 
-so a burst reaches every cell once, over the shortest way, and dies out there: it is stable for any
+so a burst reaches every cell once, by the shortest path, and decays there: the process is stable for any
 `burst_decay` below 1. A recursion in which each cell keeps passing on what its neighbours hold needs
-burst_decay + burst_coupling below 1 to be stable; by then too little is left to see at the neighbours.
+burst_decay + burst_coupling below 1 to be stable, which leaves too little to see at the neighbours.
 
 Throughput is the load, measured with noise. Users are Poisson with a mean that follows the load; the share of
 small packets falls with it.
 
 Scope and limitations: no number here has a source. They are chosen so that neighbours matter and throughput
-stays predictable; results show how methods compare on such data, not what an operator would see. Cells do not
-move, graphs do not change; there are no holidays, failures, capacity limits or handovers. Tables of one `rng`
-state that differ in the strength of something (bursts, noise, cycles) share all draws but the users'.
+stays predictable; results show how methods compare on such data, not the values that an operator would
+measure. Cells do not move, graphs do not change; there are no holidays, failures, capacity limits or
+handovers. Tables of one `rng` state that differ in the strength of something (bursts, noise, cycles) share
+all draws but the users'.
 
 Usage::
 
