@@ -46,6 +46,11 @@ def test_a_model_and_a_part_of_it_by_hand():
     assert three.cycles(client, 20, batch_size=10) == pytest.approx(2e7 * 48 / WEIGHTS, rel=1e-12)
 
 
+def test_the_load_of_the_whole_model_is_computed_once():
+    workload = cloud_of().workload
+    assert workload.of() is workload.of(None, {})
+
+
 def test_coding_adds_cycles_and_codes_uploads_alone():
     """128 weights at 4 bits and a norm; the same cycles for a client and for all of a cell."""
     cloud = cloud_of(cycles=CyclesPerStep(step_cycles=1e6), codec=cosim.codecs.Qsgd(cycles_per_value=7.5))
