@@ -14,12 +14,13 @@ Scope and limitations: the clock ends at 1e9 s, where its resolution is a micros
 Validation: tests/clock/test_instants.py, against exact decimals.
 """
 
-import math
 from bisect import bisect_right
 from typing import Any, Final, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cosim.clock.small_arrays import least_of, most_of
 
 Times = NDArray[np.float64]
 
@@ -98,21 +99,6 @@ def any_is_short(start_s: Times, lasts_s: Times) -> bool:
         return False
     near = lasts_s < NEVER_SHORT_S
     return bool(is_short(start_s[near], lasts_s[near]).any())
-
-
-def least_of(values: NDArray[np.float64]) -> float:
-    """Smallest of some values, nan if one is, infinity of none; in a third of the time of `min`."""
-    return values.item(values.argmin()) if values.size else math.inf
-
-
-def are_all(flags: NDArray[np.bool_]) -> bool:
-    """True if all of some flags are, in a third of the time of `all`."""
-    return not flags.size or flags.item(flags.argmin())
-
-
-def most_of(values: NDArray[np.float64]) -> float:
-    """Largest of some values, nan if one is, minus infinity of none."""
-    return values.item(values.argmax()) if values.size else -math.inf
 
 
 def duration_between(start_s: float, end_s: float) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
+from cosim.clock.small_arrays import filled
 from cosim.configuration import ConfigurationError
 from cosim.devices.cycles import Cycles, LocalStep
 from cosim.jobs.cell import Client
@@ -79,7 +80,7 @@ class Costs:
         """
         found = np.asarray(self.cycles.of_clients(self.sim, clients, step), dtype=float)
         if not found.ndim:
-            return np.full(len(clients), found)
+            return filled(len(clients), found.item())
         if found.shape != (len(clients),):
             raise ConfigurationError(
                 f"{type(self.cycles).__name__}.of_clients gives {found!r:.80}: must be one number, or "

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.clock.instants import instant_after, least_of
+from cosim.clock.instants import instant_after
 from cosim.clock.simulation import Event, Simulation
+from cosim.clock.small_arrays import least_of
 from cosim.links.port import Course
 from cosim.links.upload import Upload, Uploads
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import instant_after, least_of
+from cosim.clock.instants import instant_after
+from cosim.clock.small_arrays import least_of
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job
 from cosim.radio.fading_of_run import ClientFading

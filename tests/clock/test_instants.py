@@ -10,16 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosim import ConfigurationError
-from cosim.clock.instants import (
-    LATEST_S,
-    are_all,
-    deadline_after,
-    duration_between,
-    instant_after,
-    least_of,
-    most_of,
-    num_periods,
-)
+from cosim.clock.instants import LATEST_S, deadline_after, duration_between, instant_after, num_periods
 from cosim.clock.simulation import Dropped, Simulation
 
 pytestmark = pytest.mark.quick
@@ -97,19 +88,6 @@ def test_the_clock_adds_decimals_and_ends_in_one_sentence(shuffle_ties):
         return sim.now_s
 
     assert sim.run(sim.with_deadline([process(2e6)], 1e6)) == [Dropped("deadline")]
-
-
-@pytest.mark.parametrize("values", [[2.0, 1.0, 3.0], [0.0, math.inf], [-0.0], [1.0, math.nan, 0.0]])
-def test_extremes_are_what_numpy_says(values):
-    several, flags = np.array(values), np.array(values) > 0.0
-    assert np.array_equal(least_of(several), several.min(), equal_nan=True)
-    assert np.array_equal(most_of(several), several.max(), equal_nan=True)
-    assert are_all(flags) is bool(flags.all())
-
-
-def test_extremes_of_nothing_change_nothing():
-    none = np.zeros(0)
-    assert (least_of(none), most_of(none), are_all(none > 0.0)) == (math.inf, -math.inf, True)
 
 
 @pytest.mark.parametrize("shuffle_ties", [None, 1])

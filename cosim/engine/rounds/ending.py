@@ -6,7 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import deadline_after, most_of
+from cosim.clock.instants import deadline_after
+from cosim.clock.small_arrays import most_of
 from cosim.waiting.port import Waiting
 
 

@@ -15,17 +15,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.instants import (
-    NEVER_SHORT_S,
-    any_is_short,
-    are_all,
-    deadline_after,
-    instant_after,
-    is_short,
-    least_of,
-    most_of,
-)
+from cosim.clock.instants import NEVER_SHORT_S, any_is_short, deadline_after, instant_after, is_short
 from cosim.clock.simulation import Interrupt, Process, Simulation, impossible, reason_of
+from cosim.clock.small_arrays import are_all, filled, least_of, most_of
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
@@ -166,7 +158,7 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
         if edge.receives_first:
             clock_s = begin_s = float(received.ends_s.max(initial=now_s))
     link.begin_round(num, deadline_after(clock_s, waiting.deadline_s), places)
-    begins_s = begin_s if isinstance(begin_s, np.ndarray) else _each(begin_s, num)
+    begins_s = begin_s if isinstance(begin_s, np.ndarray) else filled(num, begin_s)
     lasts_s, train_w = effort_of(sim, clients, job, begins_s, np.asarray(asked.each["cycles"]))
     if not (least_of(lasts_s) >= 0.0 and most_of(lasts_s) < math.inf):
         _check_each(clients, "train", lambda: lasts_s, (lasts_s >= 0.0) & (lasts_s < math.inf))
@@ -194,7 +186,7 @@ def _tell(told: ToldRound, asked: EdgeRound, times: RoundTimes) -> None:
     with_round, of_uploads = Cut(end_s, times.ending.reason), times.closes
     which, idle_w = asked.clients.which, fleet.devices.idle_w
     if (received := times.received) is not None:
-        opens_s = _each(times.start_s, len(asked.clients))
+        opens_s = filled(len(asked.clients), times.start_s)
         begins_s = opens_s if received.granted_s is None else received.granted_s
         if received.granted_s is not None:
             told.spent("wait", opens_s, begins_s, idle_w[which], with_round)
@@ -219,7 +211,7 @@ def downloads_of(
         places: Of the participants among the clients of the cell.
     """
     downlink.begin_round(len(clients), math.inf, places)
-    opens_s = _each(now_s, len(clients))
+    opens_s = filled(len(clients), now_s)
     downloads = downlink.uploads(places, opens_s, payload, job)
     if downloads is None or not _are_long(clients, "receive", opens_s, downloads, payload.bits):
         return None
@@ -244,13 +236,6 @@ def _are_long(
     lasts_s = ends_s[~is_far] - begins_s[~is_far]
     is_lost = way.takes_time and bits > 0.0 and not lasts_s.all()
     return not (is_lost or is_short(begins_s[~is_far], lasts_s).any())
-
-
-def _each(time_s: float, num: int) -> NDArray[np.float64]:
-    """One instant for a number of clients, in a third of the time of `np.full`."""
-    found_s = np.empty(num)
-    found_s.fill(time_s)
-    return found_s
 
 
 def _check_each(

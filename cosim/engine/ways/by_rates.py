@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.draws import Numbers
-from cosim.clock.instants import NEVER_SHORT_S, is_short, least_of, most_of
+from cosim.clock.instants import NEVER_SHORT_S, is_short
 from cosim.clock.simulation import too_short
+from cosim.clock.small_arrays import least_of, most_of
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job, Places
 from cosim.links.carried import SteadyUpload, SteadyUploads
