@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from gpu_cases import gpt2_lora
 from torch import Tensor, nn
 
 import models
@@ -34,9 +35,11 @@ from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
 
 NUM_CLIENTS, NUM_STEPS, BATCH_SIZE, LEARNING_RATE, COHORT = 16, 3, 50, 0.01, 8
-NETWORKS = {"lenet5-10": 784, "resnet18grey-8-28-10": 784, "resnet18-64-10": 3072}
-"""Name -> features of a sample."""
-DEFAULT = ("lenet5-10", "resnet18grey-8-28-10")
+LORA, NUM_LAYERS, WIDTH, NUM_HEADS, NUM_TOKENS = "gpt2 lora", 2, 128, 4, 1000
+"""A small GPT-2 with random weights and adapters of rank 4; 16 tokens in a sample."""
+NETWORKS = {"lenet5-10": 784, "resnet18grey-8-28-10": 784, "resnet18-64-10": 3072, LORA: 16}
+"""Name -> features of a sample, or its tokens."""
+DEFAULT = ("lenet5-10", "resnet18grey-8-28-10", LORA)
 
 
 class Bench(NamedTuple):
@@ -101,10 +104,16 @@ def measure(name: str, repetitions: int, device: str) -> dict[str, float]:
     """Client-steps per second of each way, medians over the repetitions."""
     rng = np.random.default_rng(1)
     num_samples = 100 * NUM_CLIENTS
-    x = rng.standard_normal((num_samples, NETWORKS[name]), np.float32)
-    y = rng.integers(0, 10, num_samples)
-    dataset = Dataset(name="benchmark", train_x=x, train_y=y, test_x=x[:100], test_y=y[:100], num_classes=10)
-    bench = Bench(models.build(name).to(device), dataset, device)
+    size, num_classes = (num_samples, NETWORKS[name]), 5 if name == LORA else 10
+    y = rng.integers(0, num_classes, num_samples)
+    if name == LORA:
+        x = rng.integers(0, NUM_TOKENS, size)
+        network = gpt2_lora(NUM_LAYERS, WIDTH, NUM_HEADS, NUM_TOKENS)
+    else:
+        x, network = rng.standard_normal(size, np.float32), models.build(name)
+    tests = {"test_x": x[:100], "test_y": y[:100]}
+    dataset = Dataset(name="benchmark", train_x=x, train_y=y, **tests, num_classes=num_classes)
+    bench = Bench(network.to(device), dataset, device)
     start = {k: v.clone() for k, v in bench.network.state_dict().items() if v.is_floating_point()}
     on_device = (start, torch.from_numpy(x).to(device), torch.from_numpy(y).to(device))
     own, together = bench.learner(), bench.learner(COHORT)
