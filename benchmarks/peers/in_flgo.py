@@ -53,6 +53,7 @@ def learned(given: Asked) -> Told:
         "no_log_console": True,
         "no_tqdm": True,
         "num_parallels": given.num_cores,
+        "parallel_type": "t",
     }
     start_s = time.perf_counter()
     runner = flgo.init(task(own), fedavg, options)
