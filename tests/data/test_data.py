@@ -79,7 +79,8 @@ def test_traffic_has_no_classes_to_deal_by(kind, split):
 
 
 def test_classes_arise_at_no_client():
-    with pytest.raises(ConfigurationError, match=r"Synthetic\.split = 'Natural': .* 'synthetic' arise at no"):
+    match = r"Synthetic\.split = 'Natural': .* 'synthetic' belong to no client"
+    with pytest.raises(ConfigurationError, match=match):
         dealt(Synthetic(split=Natural()), (4,))
 
 
