@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from cosim.training.programs.softmax import VECTOR, Softmax
+from cosim.training.programs.softmax import FEWEST, VECTOR, Softmax
 
 pytestmark = pytest.mark.quick
 
@@ -23,7 +23,7 @@ def test_probabilities_are_torchs_to_the_last_bit(num_classes: int, scale: float
         torch.testing.assert_close(found_RK, scores_RK.softmax(-1), rtol=0.0, atol=0.0, equal_nan=True)
 
 
-def test_few_classes_are_taken_class_by_class_where_torch_takes_number_by_number():
+def test_many_samples_are_taken_class_by_class_where_torch_takes_number_by_number():
     most = VECTOR.get(torch.backends.cpu.get_cpu_capability(), 0)
-    few, many = Softmax(torch.empty(4, 10)), Softmax(torch.empty(4, 16))
-    assert (few._by_class, many._by_class) == (most > 10, False)
+    sizes = (FEWEST, 10), (FEWEST, 16), (FEWEST - 1, 10)
+    assert [Softmax(torch.empty(size))._by_class for size in sizes] == [most > 10, False, False]
