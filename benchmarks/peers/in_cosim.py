@@ -131,7 +131,7 @@ def timed(name: str) -> Told:
     return Told(result.summary.num_updates, inside_s, times_s=tuple(times_s))
 
 
-def played(given: Asked) -> Told:
+def result_of(given: Asked) -> Told:
     """Run a work of any kind."""
     if given.name in work.LEARNING:
         return learned(given.name, given.samples)
@@ -139,4 +139,4 @@ def played(given: Asked) -> Told:
 
 
 if __name__ == "__main__":
-    tell(played(asked()), "numpy", "torch", "simpy")
+    tell(result_of(asked()), "numpy", "torch", "simpy")

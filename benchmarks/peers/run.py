@@ -33,7 +33,7 @@ LOSS_TOLERANCE = 0.02
 TIME_TOLERANCE_S = 1e-9
 
 
-def played(row: Row, environments: Path, samples: Path, num_rounds: int | None) -> Took:
+def run_of(row: Row, environments: Path, samples: Path, num_rounds: int | None) -> Took:
     """One run of a row."""
     python = python_of(row.tool, environments)
     command = [str(python), "-m", f"benchmarks.peers.in_{row.tool}", row.work]
@@ -81,7 +81,7 @@ def measured(name: str, asked: argparse.Namespace) -> list[dict[str, Any]]:
             work.write_samples(name, Path(folder))
         for _ in range(asked.repetitions):
             for row in rows:
-                found[row].append(played(row, environments, Path(folder), asked.rounds))
+                found[row].append(run_of(row, environments, Path(folder), asked.rounds))
                 check(row, found[row][-1].told, found[rows[0]][0].told["loss"])
                 print(f"{row.words}, {row.num_cores} cores: {found[row][-1]}", flush=True)
     return [in_medians(row, of) for row, of in found.items()]
