@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from cosim.training.programs.softmax import FEWEST, VECTOR, Softmax
+from cosim.training.programs import softmax as module
+from cosim.training.programs.softmax import FEWEST, Softmax, has_torchs_bits
 
 pytestmark = pytest.mark.quick
 
@@ -23,7 +24,15 @@ def test_probabilities_are_torchs_to_the_last_bit(num_classes: int, scale: float
         torch.testing.assert_close(found_RK, scores_RK.softmax(-1), rtol=0.0, atol=0.0, equal_nan=True)
 
 
-def test_many_samples_are_taken_class_by_class_where_torch_takes_number_by_number():
-    most = VECTOR.get(torch.backends.cpu.get_cpu_capability(), 0)
-    sizes = (FEWEST, 10), (FEWEST, 16), (FEWEST - 1, 10)
-    assert [Softmax(torch.empty(size))._by_class for size in sizes] == [most > 10, False, False]
+def test_many_samples_of_few_classes_are_taken_class_by_class_where_bits_allow_it():
+    sizes = (FEWEST, 10), (FEWEST, 16), (FEWEST - 1, 10), (FEWEST, 1)
+    expected = [has_torchs_bits(10), False, False, False]
+    assert [Softmax(torch.empty(size))._by_class for size in sizes] == expected
+
+
+def test_an_exponential_that_rounds_otherwise_is_found_out(monkeypatch: pytest.MonkeyPatch):
+    def rounded(below_KR: torch.Tensor, output: torch.Tensor, buffer: torch.Tensor) -> None:
+        buffer.copy_(below_KR.double().exp() * (1.0 + 2e-7))
+
+    monkeypatch.setattr(module, "_exponential", rounded)
+    assert not has_torchs_bits.__wrapped__(10)
