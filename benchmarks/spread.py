@@ -204,10 +204,10 @@ def measured(name: str, case: Case) -> Measured:
     trained_s, heard = 0.0, []
     usual = Resolver._train
 
-    def timed(self: Resolver, cohort: Any) -> Any:
+    def timed(self: Resolver, call: Any) -> Any:
         nonlocal trained_s
         began_s = time.thread_time()
-        found = usual(self, cohort)
+        found = usual(self, call)
         trained_s += time.thread_time() - began_s
         return found
 

@@ -48,8 +48,8 @@ def check_task(task: Task, dataset: Dataset) -> None:
     wrong = [name for name in columns if not name.isidentifier() or name in TAKEN]
     if wrong or not columns:
         raise ConfigurationError(
-            f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of columns that there are "
-            "not yet, at least one. Use words and a unit, such as test_mae_s.",
+            f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of new columns, "
+            "at least one. Use words and a unit, such as test_mae_s.",
             f"{kind}.measures",
         )
     if task.reads_training_set and dataset.train_y is None:
@@ -91,8 +91,8 @@ def _check_metrics(task: Task, dataset: Dataset) -> None:
         wrong = [name for name in columns if not name.isidentifier() or name in taken]
         if wrong or not columns:
             raise ConfigurationError(
-                f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of columns that there "
-                "are not yet, at least one. Use words and a unit, such as test_mae_s.",
+                f"{kind}.measures: {wrong[0] if wrong else 'none'}, but must be names of new columns, "
+                "at least one. Use words and a unit, such as test_mae_s.",
                 f"{kind}.measures",
             )
         size, owners = (

@@ -145,7 +145,7 @@ class SharedBand(Law):
 
 @attrs.frozen(kw_only=True)
 class Together(Law):
-    """Law of n uploads that start together."""
+    """n uploads that start together."""
 
     formula: ClassVar[str] = "T_(k) = x_(1) + ... + x_(k) + (n - k) x_(k)"
     symbols: ClassVar[str] = (

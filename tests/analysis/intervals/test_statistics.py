@@ -431,7 +431,7 @@ def test_families_of_points_err_at_most_five_percent():
         (lambda: paired_difference([1.0, 2.0], [1.0, 2.0, 3.0]), "cannot be paired"),
         (lambda: batch_means(np.arange(40.0)), "at least 80 finite"),
         (lambda: batch_means(np.arange(100.0), warm_up=70), "longer run"),
-        (lambda: batch_means(np.arange(100.0), warm_up=-1), "negative warm-up"),
+        (lambda: batch_means(np.arange(100.0), warm_up=-1), "a warm-up of 0 or more"),
         (lambda: batch_means(np.arange(100.0), num_batches=1), "2 batches"),
         (lambda: cycles(np.array([0, 1, 1]), np.ones(3)), "booleans"),
         (lambda: cycles(np.array([True, True]), np.ones(3)), "booleans"),
