@@ -17,7 +17,7 @@ import simpy
 from simpy.events import NORMAL, URGENT
 from typing_extensions import override
 
-from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE
+from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, instant_after
 from cosim.configuration import ConfigurationError
 
 STUCK = "deadlock: every process is waiting and no event is scheduled, but the run is not over."
@@ -118,9 +118,7 @@ class Timer(simpy.Event):
 
     def __init__(self, clock: Clock, delay_s: float) -> None:
         self.env, self.callbacks = clock, []
-        time_s = clock._now + delay_s  # as instant_after
-        per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
-        heappush(clock._queue, (((time_s * per_s + WHOLE) - WHOLE) / per_s, NORMAL, next(clock._eid), self))
+        heappush(clock._queue, (instant_after(clock._now, delay_s), NORMAL, next(clock._eid), self))
 
 
 class ShuffledClock(Clock):

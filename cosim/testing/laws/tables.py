@@ -246,15 +246,15 @@ def same_tables(law: str, one: Result, other: Result, reason: str, *, learned: b
         "clients",
         *(("evaluations",) if learned else ()),
     ):
-        ours, theirs = getattr(one, name), getattr(other, name)
-        if ours.equals(theirs):
+        first, second = getattr(one, name), getattr(other, name)
+        if first.equals(second):
             continue
-        if len(ours) != len(theirs):
-            raise broken(law, f"{len(ours)} rows of {name}, and then {len(theirs)}", reason)
-        for column in ours.columns:
-            if column in theirs and not ours[column].equals(theirs[column]):
-                row = int((ours[column] != theirs[column]).to_numpy().argmax())
-                values = f"{ours[column][row]}, and then {theirs[column][row]}"
+        if len(first) != len(second):
+            raise broken(law, f"{len(first)} rows of {name}, and then {len(second)}", reason)
+        for column in first.columns:
+            if column in second and not first[column].equals(second[column]):
+                row = int((first[column] != second[column]).to_numpy().argmax())
+                values = f"{first[column][row]}, and then {second[column][row]}"
                 raise broken(law, f"{column} of row {row} of {name} is {values}", reason)
     if learned and one.weights is not None and other.weights is not None:
         for name, values in one.weights.items():
