@@ -18,7 +18,7 @@ HOMES = {
     "assignment": "cosim.protocols.assignment.Assignment",
     "band": "cosim.radio.sharing.port.Band",
     "battery": "cosim.devices.battery.Battery",
-    "cause": "cosim.engine.clients.cause",
+    "cause": "cosim.engine.clients.availability.Cause",
     "cell": "cosim.jobs.cell",
     "checkpoint": "cosim.engine.store.checkpoint",
     "client": "cosim.jobs.cell.Client",

@@ -16,20 +16,48 @@ Usage, in a process::
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
 
 from typing_extensions import override
 
+from cosim.clock.event_clock import STUCK, Deadlock
 from cosim.clock.instants import LATEST_S, deadline_after
 from cosim.clock.simulation import Dropped, Event, Process, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.devices.presence import Window
-from cosim.engine.clients.cause import Cause
+from cosim.names import client_name
 from cosim.records.rows import LEFT
 
 _NEVER = math.inf, math.inf
 _MOST_PASSED = 1_000_000
 """Windows that may pass between two looks. [no source]"""
+
+
+class Cause(ABC):
+    """Condition for the presence of a client, such as its battery.
+
+    Attributes:
+        reason: Outcome of what it cuts.
+        returns_by: What makes the client come back, as a noun.
+    """
+
+    reason: str
+    returns_by: str
+
+    @property
+    @abstractmethod
+    def is_present(self) -> bool:
+        """True if it allows the client to be present at this instant."""
+
+    @property
+    @abstractmethod
+    def is_over(self) -> bool:
+        """True if it never allows the client to be present again."""
+
+    @abstractmethod
+    def change(self) -> Event:
+        """An event at the next change of `is_present`, or before; it may never come."""
 
 
 class Windows(Cause):
@@ -42,18 +70,16 @@ class Windows(Cause):
 
     reason = LEFT
     returns_by = "devices that come back"
+    _change: Event
 
     def __init__(self, sim: Simulation, windows: Iterable[Window], whose: str) -> None:
-        self._sim, self._whose = sim, whose
-        self._windows: Iterator[Window] = iter(windows)
+        self._sim, self._whose, self._windows = sim, whose, iter(windows)
         self._from_s, self._to_s, self._last_s = 0.0, 0.0, 0.0
-        self._event: Event | None = None
-        self._event_s = -math.inf
+        self._change_s = -math.inf
 
     @property
     @override
     def is_present(self) -> bool:
-        """True inside a window."""
         now_s = self._sim.now_s
         num_passed = 0
         while self._to_s <= now_s:
@@ -75,10 +101,10 @@ class Windows(Cause):
     def change(self) -> Event:
         """An event at the end of this window, or the beginning of the next."""
         next_s = self._to_s if self.is_present else self._from_s
-        if self._event is None or self._event_s != next_s:
-            self._event_s = next_s
-            self._event = self._sim.at(next_s) if next_s < math.inf else self._sim.event()
-        return self._event
+        if self._change_s != next_s:
+            self._change_s = next_s
+            self._change = self._sim.at(next_s) if next_s < math.inf else self._sim.event()
+        return self._change
 
     def _next(self) -> Window:
         """The next window.
@@ -104,8 +130,8 @@ class Availability:
         causes: Each must let it be; nothing: it always is.
     """
 
-    def __init__(self, sim: Simulation, causes: Sequence[Cause] = ()) -> None:
-        self._sim, self._causes = sim, tuple(causes)
+    def __init__(self, sim: Simulation, causes: Sequence[Cause]) -> None:
+        self._sim, self._causes = sim, causes
 
     @property
     def is_always(self) -> bool:
@@ -135,8 +161,6 @@ class Availability:
 
     def within(self, job: Process) -> Process:
         """Run a job as long as the client is present; returns its value, or `Dropped`."""
-        if not self._causes:
-            return (yield from job)
         if not self.is_present:
             job.close()
             return Dropped(self._reason())
@@ -149,6 +173,28 @@ class Availability:
         return next(over, None) or next((cause for cause in self._causes if not cause.is_present), None)
 
     def _reason(self) -> str:
-        """Reason for its absence."""
         cause = self.missing
         return LEFT if cause is None else cause.reason
+
+
+def with_the_absent(stuck: Deadlock, availabilities: Sequence[Availability] | None) -> Deadlock:
+    """A deadlock's error with the absent clients, by the first cause of each; as it is if all are present.
+
+    Args:
+        availabilities: Of all clients. None means that all always are present.
+    """
+    absent: dict[str, list[int]] = {}
+    fixes: dict[str, str] = {}
+    for number, availability in enumerate(availabilities or ()):
+        if (cause := availability.missing) is not None:
+            absent.setdefault(cause.reason, []).append(number)
+            fixes[cause.reason] = cause.returns_by
+    if availabilities is None or not absent:
+        return stuck
+    found = [
+        f"{len(numbers)} of {len(availabilities)} clients ({reason}), such as {client_name(numbers[0])}"
+        for reason, numbers in absent.items()
+    ]
+    return Deadlock(
+        f"{STUCK} Absent are {'; '.join(found)}. Use end = AfterSeconds, or {' and '.join(fixes.values())}."
+    )

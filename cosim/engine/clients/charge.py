@@ -6,8 +6,6 @@ on it is empty at t + e / (p - c), where p > c, as a deadline is (`cosim.clock.i
 there, with the outcome "battery empty", and the client is absent, without power (activity "empty"), until its
 battery has charged to `returns_at_share` of its capacity. A full battery is charged with what is taken.
 
-In is out and left, of every client at any time: what it had + `charged_j` = `taken_j` + `left_j`.
-
 Scope and limitations: a client that is away for another reason keeps taking its power at rest. By events
 only.
 
@@ -16,53 +14,32 @@ Validation: tests/engine/clients/test_charge.py.
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from cosim.clock.event_clock import Clock
 from cosim.clock.instants import deadline_after, duration_between, instant_after
+from cosim.clock.simulation import Event
 from cosim.devices.battery import Battery
-from cosim.engine.clients.cause import Cause
+from cosim.devices.device import Device, DeviceArrays
+from cosim.engine.clients.availability import Cause
 from cosim.names import client_name
 from cosim.records.rows import EMPTY
 from cosim.units import ENERGY_ROUNDING
-
-if TYPE_CHECKING:
-    from cosim.clock.event_clock import Clock
-    from cosim.clock.simulation import Event
-    from cosim.devices.device import DeviceArrays
 
 Turned = Callable[[str, bool, float], None]
 """Hears of a client, whether it is present from now on, and the instant."""
 
 
 class Charge(Cause):
-    """Charge of a battery.
-
-    Args:
-        node: The client.
-        turned: Hears whether it is present from now on.
-        idle_w: What its device takes between its activities.
-        sleep_w: What it takes while it sleeps.
-        sleeps_after_s: How long it idles before; infinite: it never sleeps.
-    """
+    """Charge of a client's battery."""
 
     reason = EMPTY
     returns_by = "a charge_w above 0"
 
-    def __init__(
-        self,
-        clock: "Clock",
-        node: str,
-        turned: Turned,
-        battery: Battery,
-        idle_w: float,
-        sleep_w: float,
-        sleeps_after_s: float,
-    ) -> None:
-        self._clock, self._node, self._turned, self._battery = clock, node, turned, battery
-        self._at_rest = idle_w, sleep_w, sleeps_after_s
-        self._taken_j = self._charged_j = 0.0
+    def __init__(self, clock: Clock, client: str, device: Device, battery: Battery, turned: Turned) -> None:
+        self._clock, self._client, self._device, self._battery = clock, client, device, battery
+        self._turned = turned
         self._energy_j = battery.initial_share * battery.capacity_j
         self._is_empty = self._energy_j == 0.0
         self._since_s, self._power_w = clock.now, 0.0
@@ -79,18 +56,6 @@ class Charge(Cause):
         return not self._is_empty
 
     @property
-    def taken_j(self) -> float:
-        """Energy that the device has taken until now."""
-        self._count()
-        return self._taken_j
-
-    @property
-    def charged_j(self) -> float:
-        """Energy that the battery has received until now."""
-        self._count()
-        return self._charged_j
-
-    @property
     def left_j(self) -> float:
         """Energy that it holds now."""
         self._count()
@@ -102,7 +67,7 @@ class Charge(Cause):
         return not self.is_present and not self._battery.charge_w
 
     @override
-    def change(self) -> "Event":
+    def change(self) -> Event:
         """An event when it is empty next, or has charged to the level of its return."""
         self._catch_up()
         if not self._is_awaited:
@@ -122,13 +87,13 @@ class Charge(Cause):
         self._rest()
 
     def _rest(self) -> None:
-        idle_w, sleep_w, sleeps_after_s = self._at_rest
+        device = self._device
         if self._is_empty:
             self._take(0.0, math.inf)
-        elif sleeps_after_s > 0.0:
-            self._take(idle_w, instant_after(self._clock.now, sleeps_after_s))
+        elif device.sleeps_after_s > 0.0:
+            self._take(device.idle_w, instant_after(self._clock.now, device.sleeps_after_s))
         else:
-            self._take(sleep_w, math.inf)
+            self._take(device.sleep_w, math.inf)
 
     def _take(self, power_w: float, asleep_s: float) -> None:
         """Take a power from now on, and know when that will end."""
@@ -155,11 +120,11 @@ class Charge(Cause):
             if self._turn_s <= self._clock.now:
                 self._turn()
             else:
-                self._take(self._at_rest[1], math.inf)
+                self._take(self._device.sleep_w, math.inf)
 
     def _turn(self) -> None:
         """Be there no longer, or again."""
-        self._turned(self._node, self._is_empty, self._clock.now)
+        self._turned(self._client, self._is_empty, self._clock.now)
         self._count()
         self._is_empty = not self._is_empty
         self._rest()
@@ -169,25 +134,18 @@ class Charge(Cause):
             event.succeed()
 
     def _count(self) -> None:
-        """Count what was charged and taken until now."""
+        """Charge and take until now."""
         battery, lasted_s = self._battery, duration_between(self._since_s, self._clock.now)
         self._since_s = self._clock.now
         net_w = battery.charge_w - self._power_w
         full_s = (battery.capacity_j - self._energy_j) / net_w if net_w > 0.0 else math.inf
-        charging_s = min(full_s, lasted_s)
-        self._taken_j += self._power_w * lasted_s
-        self._charged_j += battery.charge_w * charging_s + self._power_w * (lasted_s - charging_s)
         self._energy_j = battery.capacity_j if lasted_s > full_s else self._energy_j + net_w * lasted_s
 
 
-def charges_of(devices: "DeviceArrays", clock: "Clock", turned: Turned) -> dict[str, Charge]:
+def charges_of(devices: DeviceArrays, clock: Clock, turned: Turned) -> dict[str, Charge]:
     """Charge of each client that has a battery, by name."""
-    if not devices.have_batteries:
-        return {}
-    found = {}
-    at_rest = devices.idle_w.tolist(), devices.sleep_w.tolist(), devices.sleeps_after_s.tolist()
-    for number, (battery, *own) in enumerate(zip(devices.each("battery"), *at_rest, strict=True)):
-        if battery is not None:
-            name = client_name(number)
-            found[name] = Charge(clock, name, turned, battery, *own)
-    return found
+    return {
+        client_name(number): Charge(clock, client_name(number), devices[number], battery, turned)
+        for number, battery in enumerate(devices.each("battery"))
+        if battery is not None
+    }

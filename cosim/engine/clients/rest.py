@@ -17,23 +17,21 @@ Validation: tests/engine/clients/test_rest.py.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cosim.clock.event_clock import Clock
 from cosim.clock.instants import instant_after
+from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.charge import charges_of
+from cosim.jobs.job import Places
 from cosim.names import ClientNames, by_number
 from cosim.recording.recording import Write
+from cosim.records.client_sums import ClientSums
 from cosim.records.columns import Columns, Words
 from cosim.records.rows import DONE, NO_JOB, REST, Span
-
-if TYPE_CHECKING:
-    from cosim.clock.event_clock import Clock
-    from cosim.devices.device import DeviceArrays
-    from cosim.jobs.job import Places
-    from cosim.records.client_sums import ClientSums
 
 
 class Rested(NamedTuple):
@@ -55,7 +53,7 @@ class Rested(NamedTuple):
     rest: "Rest"
     has_ended: bool = True
 
-    def tally(self, clients: "ClientSums") -> dict[str, float]:
+    def tally(self, clients: ClientSums) -> dict[str, float]:
         """Times and energies of idling and sleep that are not written down yet, as a `Tally` names them.
 
         Args:
@@ -88,7 +86,7 @@ class Rest:
         charges: Charge of each client that has a battery, by name.
     """
 
-    def __init__(self, devices: "DeviceArrays", clock: "Clock", write: Write, *, counts: bool) -> None:
+    def __init__(self, devices: DeviceArrays, clock: Clock, write: Write, *, counts: bool) -> None:
         num = len(devices)
         self.names = ClientNames(0, num)
         self._devices, self._write = devices, write
@@ -177,7 +175,7 @@ class Rest:
 
     # Many at a time.
 
-    def begin_many(self, which: "Places", now_s: float) -> Rested:
+    def begin_many(self, which: Places, now_s: float) -> Rested:
         """Let activities of some clients begin; returns their rest before."""
         since_s, is_idled = np.array(self._since_s[which]), np.array(self._is_idled[which])
         if self._taken_j is not None:
@@ -186,7 +184,7 @@ class Rest:
         numbers = np.arange(which.start, which.stop) if isinstance(which, slice) else which
         return Rested(numbers, since_s, is_idled, now_s, self)
 
-    def end_many(self, which: "Places", ends_s: NDArray[np.float64]) -> None:
+    def end_many(self, which: Places, ends_s: NDArray[np.float64]) -> None:
         """Let their rest begin, of each at its own time."""
         self._since_s[which] = ends_s
 
@@ -225,7 +223,7 @@ class Rest:
         return found
 
     def stretches(
-        self, which: "Places", since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
+        self, which: Places, since_s: NDArray[np.float64], until_s: float | NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Times of falling asleep, and energies of idling and of sleep, from one time to another."""
         devices = self._devices
@@ -233,12 +231,12 @@ class Rest:
         idle_j = devices.idle_w[which] * np.maximum(asleep_s - since_s, 0.0)
         return asleep_s, idle_j, devices.sleep_w[which] * np.maximum(until_s - asleep_s, 0.0)
 
-    def _energies_j(self, which: "Places", since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
+    def _energies_j(self, which: Places, since_s: NDArray[np.float64], now_s: float) -> NDArray[np.float64]:
         _, idle_j, sleep_j = self.stretches(which, since_s, now_s)
         return idle_j + sleep_j
 
 
-def rest_rows(devices: "DeviceArrays") -> int:
+def rest_rows(devices: DeviceArrays) -> int:
     """Rows of a rest between two activities, at most.
 
     Idling, sleep where devices sleep, empty where there are batteries; 0: they take no power, and have none.

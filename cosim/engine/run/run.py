@@ -24,7 +24,7 @@ from cosim.clock.event_clock import Deadlock
 from cosim.clock.simulation import Process, Simulation, process_of
 from cosim.configuration import ConfigurationError, checked_call, from_dict, names_of_a_file
 from cosim.configuration.port import pictures_of
-from cosim.engine.clients.absence import with_the_absent
+from cosim.engine.clients.availability import with_the_absent
 from cosim.engine.run.collector import rare_collections
 from cosim.engine.run.options import SCENARIO, RunOptions
 from cosim.engine.run.preparation import PreparedRun, prepare
