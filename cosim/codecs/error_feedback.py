@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
 
-from cosim.codecs.port import Codec, SentView
+from cosim.codecs.port import BITS_ASKED, Codec, SentView
 from cosim.codecs.sparse import TopK
 from cosim.configuration import part, refuse
-from cosim.configuration.going_together import BITS_ASKED
 from cosim.values.submodels import NetworkShape
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ costs the client `cycles_per_value` for each value, after its training and at th
 
 from typing_extensions import override
 
-from cosim.codecs.port import Codec
+from cosim.codecs.port import BITS_ASKED, Codec
 from cosim.configuration import Lack, knob, not_negative, part
-from cosim.configuration.going_together import BITS_ASKED, FREE_CODING
+from cosim.configuration.going_together import FREE_CODING
 
 
 @part

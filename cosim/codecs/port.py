@@ -43,7 +43,8 @@ Usage: `Uncompressed(bits_per_parameter=16).payload(1000).bits` is 16,000.
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from cosim.configuration import Port, one_of, part, said_of
+from cosim.configuration import Ask, Port, one_of, part, said_of
+from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.jobs.payload import Payload
 from cosim.units import least_whole
 
@@ -54,6 +55,12 @@ if TYPE_CHECKING:
     from cosim.values.submodels import NetworkShape
     from cosim.values.weights import Weights
 
+BITS_ASKED = Ask(
+    ONE_BY_ONE,
+    "makes bits of an update, and over the air analog values add up",
+    "codec = Uncompressed",
+    at="codec",
+)
 FLOAT_BITS = 32
 """Bits of a value that is not coded."""
 

@@ -4,7 +4,7 @@ A part that lacks one says so in `lacks`, a part that cannot do without one in `
 own. `docs/parts.md` prints which of ours do.
 """
 
-from cosim.configuration import Ask, Word, asks_in
+from cosim.configuration.asks import Word
 
 EVERY_UPDATE = Word(
     "every update",
@@ -76,25 +76,3 @@ SHARED_CYCLES = Word(
     lacking="a part of a network need not cost its share of the parameters",
     instead="cycles = CyclesPerStep",
 )
-
-EVERY_UPDATE_ASKED = Ask(
-    EVERY_UPDATE,
-    "waits for every one",
-    "a deadline",
-    "no time after which updates are given up",
-    lambda own: asks_in(own.waiting, EVERY_UPDATE),
-)
-ONE_BY_ONE_ASKED = Ask(ONE_BY_ONE, "needs them one by one", "protocol Hist or HFedAvg")
-BITS_ASKED = Ask(
-    ONE_BY_ONE,
-    "makes bits of an update, and over the air analog values add up",
-    "codec = Uncompressed",
-    at="codec",
-)
-LOSSES_ASKED = Ask(LEARNING, "reads losses", "another selection")
-PLANS = (
-    Ask(KNOWN_TIMES, "plans how long uploads take", "a protocol that does not plan"),
-    Ask(DOWNLOADS_APART, "plans how long jobs take", "a protocol that does not plan"),
-    Ask(FREE_CODING, "plans how long jobs take", "a protocol that does not plan"),
-)
-"""Requirement of a part that plans times."""

@@ -4,7 +4,8 @@ from abc import ABC, abstractmethod
 
 from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import Lack, Port, part, said_of
-from cosim.configuration.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
+from cosim.configuration.going_together import COMMON_ROUNDS, MEANS
+from cosim.protocols.port import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.values.pending import PendingModel
 from cosim.values.submodels import Part

@@ -23,11 +23,34 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import Lack, Port, part, said_of
-from cosim.configuration.going_together import COMMON_ROUNDS, EVERY_UPDATE_ASKED, MEANS, ONE_BY_ONE_ASKED
+from cosim.configuration import Ask, Lack, Port, asks_in, part, said_of
+from cosim.configuration.going_together import (
+    COMMON_ROUNDS,
+    DOWNLOADS_APART,
+    EVERY_UPDATE,
+    FREE_CODING,
+    KNOWN_TIMES,
+    MEANS,
+    ONE_BY_ONE,
+)
 from cosim.devices.load import Load
 from cosim.protocols.servers import Cloud
 from cosim.waiting.port import WaitForAll, Waiting
+
+EVERY_UPDATE_ASKED = Ask(
+    EVERY_UPDATE,
+    "waits for every one",
+    "a deadline",
+    "no time after which updates are given up",
+    lambda own: asks_in(own.waiting, EVERY_UPDATE),
+)
+ONE_BY_ONE_ASKED = Ask(ONE_BY_ONE, "needs them one by one", "protocol Hist or HFedAvg")
+PLANS = (
+    Ask(KNOWN_TIMES, "plans how long uploads take", "a protocol that does not plan"),
+    Ask(DOWNLOADS_APART, "plans how long jobs take", "a protocol that does not plan"),
+    Ask(FREE_CODING, "plans how long jobs take", "a protocol that does not plan"),
+)
+"""Requirement of a part that plans times."""
 
 
 @part

@@ -23,9 +23,10 @@ from abc import ABC, abstractmethod
 from typing_extensions import override
 
 from cosim.configuration import Ask, ConfigurationError, Port, knob, part, positive, refuse
-from cosim.configuration.going_together import PLANS, SHARED_CYCLES
+from cosim.configuration.going_together import SHARED_CYCLES
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.latency_optimal import latency_optimal_sizes
+from cosim.protocols.port import PLANS
 from cosim.protocols.servers import Cloud
 from cosim.values.submodels import Counts, even_counts, proportional_counts
 

@@ -29,11 +29,10 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import a_share, at_least, between, knob, not_negative, part, positive
-from cosim.configuration.going_together import LOSSES_ASKED
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.by_client import ByClient
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.port import SomeClients, drawn
+from cosim.selection.port import LOSSES_ASKED, SomeClients, drawn
 
 CUT_OFF = 0.95
 """Share of the worth of the last of the best that is enough to be drawn. [Lai et al., Section 4.4]"""

@@ -31,9 +31,12 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
-from cosim.configuration import Port, at_least, knob, part, refuse
+from cosim.configuration import Ask, Port, at_least, knob, part, refuse
+from cosim.configuration.going_together import LEARNING
 from cosim.jobs.cell import Client, Clients, Edge
 from cosim.selection.coming_round import ComingRound
+
+LOSSES_ASKED = Ask(LEARNING, "reads losses", "another selection")
 
 
 @part

@@ -17,10 +17,9 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import at_least, knob, part, refuse
-from cosim.configuration.going_together import LOSSES_ASKED
 from cosim.jobs.cell import Clients, Edge
 from cosim.selection.coming_round import ComingRound
-from cosim.selection.port import SomeClients, drawn
+from cosim.selection.port import LOSSES_ASKED, SomeClients, drawn
 
 
 @part

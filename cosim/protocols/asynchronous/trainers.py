@@ -17,13 +17,7 @@ from typing_extensions import override
 from cosim.clock.instants import instant_after
 from cosim.clock.simulation import Dropped, Process, Simulation
 from cosim.configuration import Lack, Port, at_least, knob, lasting, optional, part
-from cosim.configuration.going_together import (
-    COMMON_ROUNDS,
-    EDGE_ROUNDS,
-    EVERY_UPDATE_ASKED,
-    MEANS,
-    ONE_BY_ONE_ASKED,
-)
+from cosim.configuration.going_together import COMMON_ROUNDS, EDGE_ROUNDS, MEANS
 from cosim.jobs.cell import Client
 from cosim.jobs.job import Job
 from cosim.protocols.assignment import Assignment
@@ -31,6 +25,7 @@ from cosim.protocols.asynchronous.starts import Starts
 from cosim.protocols.asynchronous.trainee import Flight, Trainee
 from cosim.protocols.cell_training import CellTraining
 from cosim.protocols.edge_training import EdgeTraining
+from cosim.protocols.port import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.records.rows import NO_ROUND
 from cosim.training.port import LocalTraining

@@ -37,12 +37,11 @@ from cosim.configuration import (
     part,
     positive,
 )
-from cosim.configuration.going_together import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS
 from cosim.configuration.port import Picture
 from cosim.devices.load import Load
 from cosim.jobs.job import Job
 from cosim.protocols.assignment import Assignment
-from cosim.protocols.port import Protocol
+from cosim.protocols.port import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS, Protocol
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd

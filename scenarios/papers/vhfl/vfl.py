@@ -28,11 +28,11 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError, Lack, at_least, knob, part, refuse
-from cosim.configuration.going_together import ONE_BY_ONE_ASKED, ONE_MODEL
+from cosim.configuration.going_together import ONE_MODEL
 from cosim.devices.load import Load
 from cosim.jobs.job import Job
 from cosim.protocols.assignment import Assignment
-from cosim.protocols.port import Protocol
+from cosim.protocols.port import ONE_BY_ONE_ASKED, Protocol
 from cosim.protocols.servers import Cloud
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
