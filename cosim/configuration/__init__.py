@@ -1,6 +1,6 @@
 """Configuration: frozen classes that check themselves, and their form in files."""
 
-from cosim.configuration.asks import Ask, Lack, Word, asks_in, check_asks, lacks_in
+from cosim.configuration.asks import Ask, Lack, Word, asks_in, lacks_in
 from cosim.configuration.calls import checked_call
 from cosim.configuration.claims import Claims, said_of
 from cosim.configuration.fields import knob, part
@@ -29,7 +29,7 @@ from cosim.configuration.kinds import (
     known_kinds,
     name_of,
 )
-from cosim.configuration.port import Port, apart, check_fit, parts_of
+from cosim.configuration.port import Port, parts_of
 from cosim.configuration.rules import (
     ConfigurationError,
     a_share,
@@ -54,13 +54,10 @@ __all__ = [
     "Port",
     "Word",
     "a_share",
-    "apart",
     "asks_in",
     "at_least",
     "below",
     "between",
-    "check_asks",
-    "check_fit",
     "check_named",
     "check_reloads",
     "checked_call",

@@ -11,8 +11,8 @@ another port which it asks for, and why::
     class WaitForAll(Waiting):
         asks = (Ask(EVERY_UPDATE, "waits for every one", instead="a deadline"),)
 
-One place compares all parts of a system (`check_asks`), and writes the sentence. A part that holds others
-repeats nothing of what these say.
+One place compares all parts of a system (`cosim.system.fit`), and writes the sentence. A part that holds
+others repeats nothing of what these say.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,6 @@ from typing import Any
 import attrs
 
 from cosim.configuration.kinds import is_configuration
-from cosim.configuration.rules import ConfigurationError
 
 
 @attrs.frozen(eq=False)
@@ -80,46 +79,6 @@ class Ask:
     where: str = ""
     applies: Callable[[Any], bool] = _always
     at: str | None = None
-
-
-def check_asks(system: Any) -> None:
-    """Refuse a system in which a part asks for what another lacks.
-
-    Raises:
-        ConfigurationError: Both parts, why they do not go together, and what to do instead.
-    """
-    places = [*placed(system), ("", system)]
-    lacking = [
-        (path, part, lack.word)
-        for path, part in places
-        for lack in part.lacks
-        if lack.at in (None, path) and lack.applies(part)
-    ]
-    if not lacking:
-        return
-    for asked_at, asking in places:
-        for ask in asking.asks:
-            if ask.at in (None, _field(asked_at)) and ask.applies(asking):
-                for path, part, word in lacking:
-                    if word is ask.word and _field(path) in ("", word.of or _field(asked_at)):
-                        raise _refused(system, path, part, asked_at, asking, ask)
-
-
-def _refused(system: Any, path: str, part: Any, asked_at: str, asking: Any, ask: Ask) -> ConfigurationError:
-    name, word = type(system).__name__, ask.word
-    if part is system and word.of:
-        path, part = word.of, getattr(system, word.of)
-    asks = f"{name}.{asked_at} = {type(asking).__name__}" if asked_at else f"{name} with {ask.where}"
-    instead = ", or ".join(filter(None, (word.instead, ask.instead)))
-    return ConfigurationError(
-        f"{name}.{path} = {type(part).__name__}: {word.lacking}, and {asks} {ask.why}. Use {instead}.",
-        f"{name}.{path}",
-    )
-
-
-def _field(path: str) -> str:
-    """The field of the system in which a part stands; empty: it is the system itself."""
-    return path.partition(".")[0]
 
 
 def lacks_in(config: Any, word: Word) -> bool:

@@ -5,16 +5,12 @@ ours and others alike. The engine asks ports and names no kind.
 """
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from typing import Any, ClassVar
-
-import attrs
 
 from cosim.configuration.asks import Ask, Lack, placed
 from cosim.configuration.claims import Claims
 from cosim.configuration.fields import part
 from cosim.configuration.forms import Forms
-from cosim.configuration.kinds import is_configuration
 
 Picture = str | Callable[[Any, Any], None]
 """Name of a picture of ours, or a function of axes of Matplotlib and a result."""
@@ -87,46 +83,6 @@ def pictures_of(config: Any) -> tuple[Picture, ...]:
     return tuple(dict.fromkeys(own for part in parts_of(config) for own in part.pictures()))
 
 
-def check_fit(system: Any) -> None:
-    """Ask every part whether the system fits it, outer ones first.
-
-    Raises:
-        ConfigurationError: One that it does not fit.
-    """
-    for one in parts_of(system):
-        one.fit(system)
-
-
 def parts_of(config: Any) -> "Iterator[Port]":
     """Parts of a configuration, and their parts, outer ones first."""
     return (part for _, part in placed(config))
-
-
-def apart(config: Any) -> dict[str, Any]:
-    """Field -> its value, of the fields that hold an object which stands elsewhere in the configuration too.
-
-    In these values it is a copy, so that each place has a part of its own and two equal ones can be told
-    apart, whether they come from a file or are one object in a program.
-    """
-    seen: set[int] = set()
-    found = {}
-    for name in attrs.fields_dict(type(config)):
-        value = getattr(config, name)
-        if (own := _own(value, seen)) is not value:
-            found[name] = own
-    return found
-
-
-def _own(value: Any, seen: set[int]) -> Any:
-    if not is_configuration(type(value)):
-        return value
-    own = copy(value) if id(value) in seen else value
-    seen.add(id(own))
-    for attribute in attrs.fields(type(own)):
-        part = getattr(own, attribute.name)
-        if (other := _own(part, seen)) is not part:
-            if own is value:
-                own = copy(value)
-                seen.add(id(own))
-            object.__setattr__(own, attribute.name, other)
-    return own

@@ -21,10 +21,7 @@ from cosim.codecs.uncompressed import Uncompressed
 from cosim.configuration import (
     Ask,
     Lack,
-    apart,
     at_least,
-    check_asks,
-    check_fit,
     is_configuration,
     knob,
     not_empty,
@@ -54,6 +51,7 @@ from cosim.records.tables import SEEDS
 from cosim.schedules.port import check_schedules
 from cosim.system.changes import changed
 from cosim.system.differences import NOTHING, differences, in_a_few_words
+from cosim.system.fit import apart, check_asks, check_fit
 from cosim.tasks.port import Task
 from cosim.topology.disc import Disc
 from cosim.topology.port import Topology, even_cells

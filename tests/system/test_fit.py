@@ -2,7 +2,8 @@
 
 import pytest
 
-from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, check_asks, part
+from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, part
+from cosim.system.fit import check_asks
 
 pytestmark = pytest.mark.quick
 
