@@ -8,7 +8,7 @@ clients and single clients see the same values, whatever the number of clients.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -92,58 +92,25 @@ class Numbers(Sequence[str]):
 
     def some(self, which: NDArray[np.int64]) -> "Numbers":
         """Clients at some places of this order, ascending."""
-        return SomeNumbers(self, which)
+        own, blocks, num = self.places, self.blocks, len(which)
+        places = own.start + which if isinstance(own, slice) else own[which]
+        first, last = (places.item(0) // BLOCK, places.item(-1) // BLOCK) if num else (0, 0)
+        if last - first <= num:
+            blocks, places = blocks[first : last + 1], places - first * BLOCK if first else places
+        else:
+            used, of_own = np.unique(places // BLOCK, return_inverse=True)
+            blocks = tuple(blocks[place] for place in used.tolist())
+            places = of_own * BLOCK + places % BLOCK
+        return Numbers(SomeNames(self.names, which), self.kind, blocks, places)
 
     def places_among(self, whole: "Numbers") -> NDArray[np.int64] | slice:
         """Places of these clients in a larger selection that includes them, both ascending."""
-        if self is whole or len(self) == len(whole):
+        names = self.names
+        if len(self) == len(whole):
             return slice(None)
+        if isinstance(names, SomeNames) and names.names is whole.names:
+            return names.which
         return np.searchsorted(whole.numbers, self.numbers)
-
-
-class SomeNumbers(Numbers):
-    """A few of many clients; their names and blocks are found on demand."""
-
-    _whole: Numbers
-    _which: NDArray[np.int64]
-
-    def __init__(self, whole: Numbers, which: NDArray[np.int64]) -> None:
-        self.__dict__.update(_whole=whole, _which=which)
-
-    @override
-    def __len__(self) -> int:
-        return len(self._which)
-
-    @override
-    def places_among(self, whole: Numbers) -> NDArray[np.int64] | slice:
-        return self._which if whole.names is self._whole.names else super().places_among(whole)
-
-    @property
-    @override
-    def kind(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._whole.kind
-
-    @cached_property
-    def names(self) -> Sequence[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return SomeNames(self._whole.names, self._which)
-
-    @cached_property
-    def blocks(self) -> Sequence[int]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._found[0]
-
-    @cached_property
-    def places(self) -> NDArray[np.int64]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self._found[1]
-
-    @cached_property
-    def _found(self) -> tuple[Sequence[int], NDArray[np.int64]]:
-        own, num, blocks = self._whole.places, len(self._which), self._whole.blocks
-        places = own.start + self._which if isinstance(own, slice) else own[self._which]
-        first, last = (places.item(0) // BLOCK, places.item(-1) // BLOCK) if num else (0, 0)
-        if last - first <= num:
-            return blocks[first : last + 1], places - first * BLOCK if first else places
-        used, of_own = np.unique(places // BLOCK, return_inverse=True)
-        return tuple(blocks[place] for place in used.tolist()), of_own * BLOCK + places % BLOCK
 
 
 class KeptRows:
