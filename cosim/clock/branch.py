@@ -5,7 +5,6 @@ that they pass through no other generator.
 """
 
 import math
-import sys
 from collections.abc import Generator, Iterable
 from typing import Any, NamedTuple
 
@@ -14,7 +13,6 @@ from typing_extensions import override
 
 from cosim.clock.event_clock import Clock
 from cosim.clock.event_loop import failure_of, name_of
-from cosim.clock.instants import deadline_after
 from cosim.configuration import ConfigurationError
 
 Process = Generator[simpy.Event, Any, Any]
@@ -125,24 +123,3 @@ class AllOver(simpy.Event):
         else:
             branch.defused = True
             self.fail(branch._value)
-
-
-class Alarm(simpy.Event):
-    """Timeout that comes after all other events of its instant, including alarms of inner processes.
-
-    Args:
-        comes_last: True if other alarms of this depth come before it, too.
-    """
-
-    def __init__(self, environment: Clock, delay_s: float, depth: int, *, comes_last: bool = False) -> None:
-        super().__init__(environment)
-        self._ok = True
-        self._value = None
-        time_s = deadline_after(environment.now, delay_s) if delay_s else environment.now
-        environment.schedule_at(self, sys.maxsize - 2 * depth + comes_last, time_s)
-
-
-def depth_of(environment: Clock) -> int:
-    """Number of processes that enclose the running one; -1 before any has started."""
-    around = environment.active_process
-    return around.depth if isinstance(around, Branch) else -1

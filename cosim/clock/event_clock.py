@@ -17,7 +17,7 @@ import simpy
 from simpy.events import NORMAL, URGENT
 from typing_extensions import override
 
-from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, instant_after
+from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, deadline_after, instant_after
 from cosim.configuration import ConfigurationError
 
 STUCK = "deadlock: every process is waiting and no event is scheduled, but the run is not over."
@@ -33,11 +33,7 @@ class Clock(simpy.Environment):
     def __init__(self) -> None:
         super().__init__(0.0)
         self._num_in_background = 0
-        last = simpy.Event(self)
-        last._ok, last._value = True, None
-        last.callbacks.append(self._end)  # type: ignore[union-attr]
-        # after all other events of its instant
-        heappush(self._queue, (LATEST_S, sys.maxsize + 8, next(self._eid), last))  # type: ignore[misc]
+        self.at(LATEST_S, priority=sys.maxsize + 8).callbacks.append(self._end)  # type: ignore[union-attr]
 
     @override
     def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
@@ -48,26 +44,35 @@ class Clock(simpy.Environment):
             time_s = ((time_s * per_s + WHOLE) - WHOLE) / per_s
         heappush(self._queue, (time_s, priority, next(self._eid), event))
 
-    def schedule_at(self, event: simpy.Event, priority: Any, time_s: float) -> None:
-        """Schedule an event at an instant."""
-        heappush(self._queue, (time_s, priority, next(self._eid), event))
-
     def begin(self, processes: Iterable[simpy.Process]) -> None:
         """Let processes take their first steps, one after the other, before other events of this instant."""
-        start = simpy.Event(self)
-        start._ok, start._value = True, None
+        start = self.at(self._now, priority=URGENT)
         for process in processes:
             process._target = start
             start.callbacks.append(process._resume)  # type: ignore[union-attr]
-        self.schedule(start, URGENT)
 
-    def at(self, time_s: float, event: simpy.Event | None = None) -> simpy.Event:
-        """Event at an instant: a given event or a new one."""
+    def at(self, time_s: float, event: simpy.Event | None = None, priority: int = NORMAL) -> simpy.Event:
+        """Event at an instant, a given one or a new one; the lower its priority number, the earlier there."""
         if event is None:
             event = simpy.Event(self)
         event._ok, event._value = True, None
-        self.schedule_at(event, NORMAL, time_s)
+        heappush(self._queue, (time_s, priority, next(self._eid), event))  # type: ignore[misc]
         return event
+
+    @property
+    def depth(self) -> int:
+        """Number of processes that enclose the running one; -1 before any has started."""
+        return getattr(self._active_proc, "depth", -1)
+
+    def alarm(self, delay_s: float, depth: int, *, comes_last: bool = False) -> simpy.Event:
+        """Event after all other events of its instant, and after alarms of inner processes.
+
+        Args:
+            depth: Of the process whose alarm it is.
+            comes_last: True if other alarms of this depth come before it, too.
+        """
+        time_s = deadline_after(self._now, delay_s) if delay_s else self._now
+        return self.at(time_s, priority=sys.maxsize - 2 * depth + comes_last)
 
     def call_at(self, time_s: float, call: Callable[[], None], *, in_background: bool) -> None:
         """Call at an instant.

@@ -17,7 +17,7 @@ from typing import Any
 
 import simpy
 
-from cosim.clock.branch import Alarm, AllOver, Branch, Dropped, Event, Process, depth_of, reason_of
+from cosim.clock.branch import AllOver, Branch, Dropped, Event, Process, reason_of
 from cosim.clock.event_clock import Clock
 from cosim.names import by_number
 
@@ -39,10 +39,19 @@ class SideBySide:
 
     def __init__(self, environment: Clock, processes: Mapping[Any, Process]) -> None:
         self._environment = environment
-        self._depth = depth_of(environment)
+        self._depth = environment.depth
         depth = self._depth + 1
-        self._branches = {name: Branch(environment, process, depth) for name, process in processes.items()}
+        self._branches: dict[Any, Branch] = {
+            name: Branch(environment, process, depth) for name, process in processes.items()
+        }
         environment.begin(self._branches.values())
+
+    def start(self, process: Process) -> None:
+        """Start another process beside the running one, which is forgotten when it has ended."""
+        branch = Branch(self._environment, process, self._environment.depth + 1)
+        self._branches[branch] = branch
+        branch.callbacks.append(self._branches.pop)  # type: ignore[union-attr]
+        self._environment.begin((branch,))
 
     def __len__(self) -> int:
         return len(self._branches)
@@ -75,7 +84,7 @@ class SideBySide:
         if num_arrived is not None:
             over |= self._arrival(num_arrived)
         if within_s is not None:
-            over |= Alarm(self._environment, within_s, self._depth)
+            over |= self._environment.alarm(within_s, self._depth)
         yield from self._until(over)
         if num_arrived is not None:
             yield from self._end_of_instant()
@@ -138,7 +147,7 @@ class SideBySide:
 
     def _end_of_instant(self) -> Process:
         """Wait until everything else of this instant is over, except the enclosing alarms."""
-        yield from self._until(Alarm(self._environment, 0.0, self._depth))
+        yield from self._until(self._environment.alarm(0.0, self._depth))
 
     def _until(self, event: Event) -> Process:
         try:
@@ -153,29 +162,6 @@ class SideBySide:
             branch.interrupt(reason)
         if cut:
             yield from self._until(AllOver(self._environment, cut))
-
-
-class Loose:
-    """Processes that start one by one, are not awaited, and are cut together."""
-
-    def __init__(self, environment: Clock) -> None:
-        self._environment = environment
-        self._branches: dict[Branch, None] = {}
-
-    def start(self, process: Process) -> None:
-        """Start a process beside the one that is running."""
-        branch = Branch(self._environment, process, depth_of(self._environment) + 1)
-        self._branches[branch] = None
-        branch.callbacks.append(lambda _: self._branches.pop(branch))  # type: ignore[union-attr]
-        self._environment.begin((branch,))
-
-    def cut(self, reason: str) -> Process:
-        """Cut the processes that have not ended."""
-        cut = [branch for branch in self._branches if branch.is_alive]
-        for branch in cut:
-            branch.interrupt(Dropped(reason))
-        if cut:
-            yield AllOver(self._environment, cut)
 
 
 class Barrier:
@@ -199,66 +185,48 @@ class Barrier:
                 self.opens.succeed()
 
 
-class Watched:
-    """Process that is run inside the current one, as long as a condition holds.
+def watched(
+    environment: Clock,
+    process: Process,
+    may_go_on: Callable[[], bool],
+    change: Callable[[], Event],
+    reason: Callable[[], str],
+) -> Process:
+    """Run a process within the current one as long as a condition holds (`Simulation.watched`)."""
+    around: Any = environment.active_process
+    event: Event | None = None
+    dropped: Dropped | None = None
 
-    Args:
-        may_go_on: The condition, asked at the end of each instant of `change`, before the enclosing alarms.
-        change: Gives the next event at which to ask.
-        reason: Gives the reason why it is cut.
-    """
+    def watch() -> None:
+        nonlocal event
+        event = change()
+        event.callbacks.append(changed)  # type: ignore[union-attr]
 
-    def __init__(
-        self,
-        environment: Clock,
-        may_go_on: Callable[[], bool],
-        change: Callable[[], Event],
-        reason: Callable[[], str],
-    ) -> None:
-        self._environment, self._may_go_on, self._change, self._reason = (
-            environment,
-            may_go_on,
-            change,
-            reason,
-        )
-        self._process = environment.active_process
-        self._cut: Dropped | None = None
-        self._event: Event | None = None
+    def changed(_: Event) -> None:
+        nonlocal event
+        event = None
+        alarm = environment.alarm(0.0, around.depth, comes_last=True)
+        alarm.callbacks.append(ask)  # type: ignore[union-attr]
 
-    def run(self, process: Process) -> Process:
-        """Run it; returns its value, or `Dropped` if it was cut here."""
-        self._watch()
-        try:
-            return (yield from process)
-        except simpy.Interrupt as cut:
-            if cut.cause is self._cut:
-                return self._cut
-            raise
-        finally:
-            self._process = None
-            if self._event is not None and self._event.callbacks is not None:
-                self._event.callbacks.remove(self._changed)
-
-    def _watch(self) -> None:
-        self._event = self._change()
-        self._event.callbacks.append(self._changed)  # type: ignore[union-attr]
-
-    def _changed(self, event: Event) -> None:
-        self._event = None
-        if isinstance(self._process, Branch):
-            alarm = Alarm(self._environment, 0.0, self._process.depth, comes_last=True)
-            alarm.callbacks.append(self._ask)  # type: ignore[union-attr]
-
-    def _ask(self, alarm: Event) -> None:
-        if self._process is None:
+    def ask(_: Event) -> None:
+        nonlocal dropped
+        if is_over:
             return
-        if self._may_go_on():
-            self._watch()
+        if may_go_on():
+            watch()
         else:
-            self._cut = Dropped(self._reason())
-            self._process.interrupt(self._cut)
+            dropped = Dropped(reason())
+            around.interrupt(dropped)
 
-
-def end_of_own_instant(environment: Clock) -> Event:
-    """Event that comes when everything else of this instant is over, except the caller's enclosing alarms."""
-    return Alarm(environment, 0.0, depth_of(environment))
+    is_over = False
+    watch()
+    try:
+        return (yield from process)
+    except simpy.Interrupt as cut:
+        if cut.cause is dropped:
+            return dropped
+        raise
+    finally:
+        is_over = True
+        if event is not None and event.callbacks is not None:
+            event.callbacks.remove(changed)

@@ -49,13 +49,11 @@ from cosim.clock.side_by_side import (
     Branch,
     Dropped,
     Event,
-    Loose,
     Process,
     SideBySide,
-    Watched,
-    end_of_own_instant,
     outcome_of,
     reason_of,
+    watched,
 )
 from cosim.configuration import ConfigurationError
 from cosim.recording.recorder import Recorder
@@ -95,7 +93,7 @@ class Simulation(Draws):
         super().__init__(seed)
         self._environment = Clock() if shuffle_ties is None else ShuffledClock(shuffle_ties)
         self.recorder = Recorder(self._environment, recording)
-        self._loose = Loose(self._environment)
+        self._loose = SideBySide(self._environment, {})
 
     @property
     def now_s(self) -> float:
@@ -223,7 +221,7 @@ class Simulation(Draws):
             change: Gives the next event at which to ask.
             reason: Gives the reason why it is cut.
         """
-        return (yield from Watched(self._environment, may_go_on, change, reason).run(process))
+        return (yield from watched(self._environment, process, may_go_on, change, reason))
 
     def any_of(self, events: Sequence[Event]) -> Event:
         """Event that comes with the first of several."""
@@ -255,17 +253,14 @@ class Simulation(Draws):
 
         Processes that meet at one instant can be sorted by number there.
         """
-        event = self.event()
-        event._ok, event._value = True, None
-        self._environment.schedule(event, sys.maxsize + 4)  # type: ignore[arg-type]
-        return event
+        return self._environment.at(self.now_s, priority=sys.maxsize + 4)
 
     def end_of_own_instant(self) -> Event:
         """Event when everything else of this instant is over, except the caller's enclosing alarms.
 
         So a server reacts to processes that meet at one instant before an enclosing deadline.
         """
-        return end_of_own_instant(self._environment)
+        return self._environment.alarm(0.0, self._environment.depth)
 
 
 def impossible(node: str, activity: str, lasts_s: float) -> ConfigurationError:
