@@ -168,8 +168,9 @@ class Dataset:
     def of(cls, name: str, train: Any, test: Any, num_classes: int | None = None) -> "Dataset":
         """Data set of arrays, or of torch data sets.
 
-        Floats become float32; whole numbers of 32 or 64 bits become tokens; samples keep their shape. Labels
-        that are whole numbers or booleans are classes; floats are quantities to be predicted.
+        Floats become float32; whole numbers of 32 or 64 bits become tokens; samples keep their shape. Arrays
+        that are so already are not copied: leave them as they are while a run goes on. Labels that are whole
+        numbers or booleans are classes; floats are quantities to be predicted.
 
         Args:
             name: Name in tables.

@@ -54,13 +54,14 @@ def load(data: Data, seed: int, data_dir: Path | None, sim: Simulation | None = 
     is_quick = time.monotonic() - begun < _QUICK_WALL_S
     if not isinstance(found, Dataset) or not _is_of_a_user(data):
         return Loaded(found, None)
-    own = _hash(found)
+    name, own = found.name, _hash(found)
     if is_quick or asked:
+        del found  # the same will come once more, and takes its memory
         with seeded(key):
-            again = _hash(data.load(Simulation(seed), data_dir))
-        if again != own:
+            found = data.load(Simulation(seed), data_dir)
+        if _hash(found) != own:
             raise ConfigurationError(
-                f"{found.name}: gives other samples each time it is loaded with the same seed, so the "
+                f"{name}: gives other samples each time it is loaded with the same seed, so the "
                 "seed would not determine the results. Draw from a global generator of torch, numpy "
                 "or Python, which the run's seed sets, or give your generator a seed, as "
                 "np.random.default_rng(1)."

@@ -40,7 +40,7 @@ def pair(name: str, what: str, part: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     y = numbers(y, f"Dataset {name!r}: labels of the {what} part")
     if np.issubdtype(x.dtype, np.floating):
         with np.errstate(over="ignore"):  # infinite values are refused later, with their row
-            x = x.astype(np.float32)
+            x = x.astype(np.float32, copy=False)
     elif x.dtype == np.int32:
         x = x.astype(np.int64)
     return np.ascontiguousarray(x), y

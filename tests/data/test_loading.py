@@ -3,6 +3,7 @@
 import random
 import secrets
 import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
@@ -168,6 +169,28 @@ def test_what_takes_long_is_loaded_once_unless_it_asks_the_system_for_randomness
         assert not asked
         np.random.default_rng()
         assert asked
+
+
+class Made:
+    """The samples of each call, for as long as something else holds them."""
+
+    training: ClassVar[list[weakref.ref]] = []
+    living: ClassVar[list[int]] = []
+
+
+def watched(data_dir):
+    Made.living.append(sum(made() is not None for made in Made.training))
+    train, test = by_itself(data_dir)
+    Made.training.append(weakref.ref(train[0]))
+    return train, test
+
+
+def test_samples_that_are_loaded_twice_are_in_memory_once():
+    Made.training.clear()
+    Made.living.clear()
+    loaded = load(arrays("watched"), 1, None)
+    assert Made.living == [0, 0]
+    assert [made() is loaded.dataset.train_x for made in Made.training] == [False, True]
 
 
 def test_a_run_goes_on_with_no_other_samples(tmp_path, monkeypatch):
