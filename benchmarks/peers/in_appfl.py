@@ -1,4 +1,8 @@
-"""APPFL: the times of W4 by its virtual time (`appfl.vsim`), whose clients and server here train nothing."""
+"""APPFL: its simulation in virtual time (`appfl.vsim`), which trains one client after the other.
+
+For W4 clients and server train nothing. Work that learns is done by its agents for simulations, its trainer
+and its FedAvg, without its option `optimize_memory`, which collects garbage several times for each client.
+"""
 
 # pyright: reportMissingImports=false
 
@@ -7,7 +11,7 @@ import time
 from typing import Any
 
 from benchmarks.peers import work
-from benchmarks.peers.entry import Told, asked, tell
+from benchmarks.peers.entry import Asked, Told, asked, tell
 
 
 class Client:
@@ -96,5 +100,88 @@ def timed(name: str) -> Told:
     return Told(server.get_num_global_epochs(), time.perf_counter() - start_s, times_s=tuple(times_s))
 
 
+def operators_of_torchvision() -> Any:
+    """Make torchvision importable, as APPFL's agents need it, though PyPI's is not built for a torch of CPUs.
+
+    Its import ends where it names operators that it lacks. This defines the names, and nothing here calls
+    them; the caller keeps what is returned as long as they are needed.
+    """
+    import torch
+
+    try:
+        import torchvision  # noqa: F401
+    except RuntimeError:
+        names = torch.library.Library("torchvision", "DEF")
+        for name in ("nms", "qnms"):
+            names.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
+        return names
+
+
+def learned(given: Asked) -> Told:
+    """Run a work that learns: synchronous rounds, of which each client's takes a second of virtual time."""
+    _kept = operators_of_torchvision()
+    import torch
+    from appfl.agent import SimClientAgent, SimServerAgent
+    from appfl.vsim import ClientProfile, SyncSimDriver
+    from torch.utils.data import TensorDataset
+
+    from benchmarks.peers import networks
+
+    own, samples = work.LEARNING[given.name], work.read_samples(given.name, given.samples)
+    sparing = {"optimize_memory": False}
+    logs = {"logging_output_dirname": "output", "logging_output_filename": ""}
+
+    class TrainingClient(SimClientAgent):
+        """Client that begins with the weights of the work."""
+
+        def _load_model(self) -> None:
+            self.model = networks.network(given.name)
+
+        def _load_metric(self) -> None:
+            self.metric = lambda truth, scores: (scores.argmax(1) == truth).mean()
+
+    class AveragingServer(SimServerAgent):
+        """Server that begins with the same."""
+
+        def _load_model(self) -> None:
+            self.model = networks.network(given.name)
+
+    training = {
+        "trainer": "VanillaTrainer",
+        "mode": "step",
+        "num_local_steps": own.num_steps,
+        "optim": "SGD",
+        "optim_args": {"lr": own.learning_rate},
+        "loss_fn": "CrossEntropyLoss",
+        "train_batch_size": own.batch_size,
+        "do_validation": False,
+    }
+    serving = {
+        "num_clients": own.num_clients,
+        "num_global_epochs": own.num_rounds,
+        "scheduler": "SyncScheduler",
+        "scheduler_kwargs": dict(sparing),
+        "aggregator": "FedAvgAggregator",
+        "aggregator_kwargs": sparing | {"client_weights_mode": "equal"},
+    }
+
+    def client(number: int) -> TrainingClient:
+        rows = work.rows_of(own, number)
+        held = TensorDataset(torch.from_numpy(samples.train_x[rows]), torch.from_numpy(samples.train_y[rows]))
+        return TrainingClient({"train_configs": training | sparing | logs} | sparing, str(number), held)
+
+    start_s = time.perf_counter()
+    clients = [client(number) for number in range(own.num_clients)]
+    server = AveragingServer(
+        {"client_configs": {"train_configs": training}, "server_configs": serving | sparing | logs}
+    )
+    profiles = {agent.get_id(): ClientProfile(compute_factor=1.0, bandwidth=0.0) for agent in clients}
+    how = {"base_step_time": 1.0 / own.num_steps, "target_rounds": own.num_rounds}
+    SyncSimDriver(server, clients, profiles, own.num_participants, logging.getLogger("peers"), **how).run()
+    loss = networks.test_loss(server.model, samples)
+    return Told(networks.client_steps(given.name), time.perf_counter() - start_s, loss)
+
+
 if __name__ == "__main__":
-    tell(timed(asked().name), "numpy", "appfl")
+    given = asked()
+    tell(learned(given) if given.name in work.LEARNING else timed(given.name), "numpy", "torch", "appfl")

@@ -17,11 +17,16 @@ CHOSEN_BY = 5
 """A fifth of the rounds decides which way is the faster."""
 
 
+def sizes_of(name: str) -> list[int]:
+    """Units of the layers of a work's network; from then on `learner.products` takes the work's steps."""
+    own = work.LEARNING[name]
+    learner.BATCH_SIZE, learner.NUM_STEPS = own.batch_size, own.num_steps
+    return [own.shape[0], *(shape[0] for shape in work.SHAPES[name].values())]
+
+
 def products(given: Asked) -> Told:
     """Compute the products of all steps."""
-    own = work.LEARNING[given.name]
-    learner.BATCH_SIZE, learner.NUM_STEPS = own.batch_size, own.num_steps
-    sizes = [own.shape[0], *(shape[0] for shape in work.SHAPES[given.name].values())]
+    own, sizes = work.LEARNING[given.name], sizes_of(given.name)
     shares = [own.num_participants // given.num_cores] * given.num_cores
     torch.set_num_threads(1)
 

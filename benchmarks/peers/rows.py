@@ -28,7 +28,7 @@ TWO = {"cosim": ALONE, "pfl": PROCESSES, "flower": PROCESSES, "flgo": THREADS, "
 
 def learning_rows(name: str) -> list[Row]:
     """Rows of a work that learns, cosim first."""
-    tools = ["cosim", "loop", "pfl", "flower", "flgo"] + ([] if name == "W2" else ["ceiling"])
+    tools = ["cosim", "loop", "pfl", "flower", "flgo", "appfl"] + ([] if name == "W2" else ["ceiling"])
     return [Row(name, tool, 1) for tool in tools] + [
         Row(name, tool, 2, TWO[tool]) for tool in tools if tool in TWO
     ]
