@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cosim.configuration import ConfigurationError
 from cosim.names import client_number
-from cosim.recording.told_round import GIVEN_UP, Ended, Spent
+from cosim.recording.told_round import GIVEN_UP, ToldRound
 from cosim.records.rows import DONE
 
 
@@ -88,18 +88,17 @@ class History:
 
     # Many clients, on arrays.
 
-    def spent_by(self, spent: Spent) -> None:
-        """Add energy of clients' jobs."""
-        self._open_j[spent.of.clients.which] += spent.power_w * spent.cut.lasts_s(spent.from_s, spent.to_s)
-
-    def ended_by(self, ended: Ended) -> None:
-        """Add the ends of clients' jobs."""
-        of, _, ends_s, counts, cut = ended
+    def add_round(self, told: ToldRound) -> None:
+        """Add the jobs of an edge round that is over."""
+        which, counts, cut = told.clients.which, told.counts, told.cut
+        for spent in told.spans:
+            self._open_j[which] += spent.power_w * spent.lasts_s
         is_given_up = ~counts & (False if cut.is_given_up is None else cut.is_given_up)
         became = [(DONE, counts), (GIVEN_UP, is_given_up), (cut.reason, ~counts & ~is_given_up)]
         for outcome, of_these in became:
             if of_these.any():
-                self._add(of.clients.numbers[of_these], (ends_s - of.start_s)[of_these], outcome)
+                lasted_s = (told.ends_s - told.start_s)[of_these]
+                self._add(told.clients.numbers[of_these], lasted_s, outcome)
 
     def _add(self, which: Any, lasted_s: Any, outcome: str) -> None:
         self._num_jobs[which] += 1

@@ -1,9 +1,8 @@
 """Recorder: the one place where the events of a run are recorded.
 
 A simulation makes it, and passes it to all parts. Activities of one client or server are told by `spent`,
-`carried` and `ended`; activities of all clients of an edge round on arrays by the same methods of the result
-of `begin_round`, with an array for each number (`cosim.recording.told_round`). They are kept as rows, or as
-sums if only a tally of each round is kept.
+`carried` and `ended`; activities of all clients of an edge round on arrays together, when it is over
+(`cosim.recording.told_round`). They are kept as rows, or as sums if only a tally of each round is kept.
 """
 
 from bisect import insort
@@ -17,9 +16,8 @@ from typing_extensions import override
 from cosim.recording.history import History
 from cosim.recording.kept_rows import KeptRows
 from cosim.recording.recording import NOTHING_ELSE, Recording
-from cosim.recording.round_rows import RoundRows
-from cosim.recording.round_tally import RoundTally, tally_of_rest
-from cosim.recording.told_round import RoundOf, ToldRound
+from cosim.recording.round_tally import tally_of, tally_of_rest
+from cosim.recording.told_round import ToldRound
 from cosim.records.client_sums import ClientSums
 from cosim.records.rows import NO_JOB, Fate, Row, Span, Transfer, quick_row
 
@@ -50,11 +48,6 @@ class Recorder(KeptRows):
         if self._tallied:
             self.client_sums = ClientSums(self._tallied[-1].which.stop)
         self._tallies_rest = False  # until the first edge round with a tally
-
-    @property
-    def keeps_tallies(self) -> bool:
-        """True if it keeps a tally of each edge round on arrays, and no rows of clients."""
-        return self.client_sums is not None
 
     # One client or server.
 
@@ -107,26 +100,38 @@ class Recorder(KeptRows):
 
     # The clients of an edge round on arrays.
 
-    def begin_round(self, of: RoundOf) -> ToldRound:
-        """Begin an edge round, which ends its clients' rest; returns the object that is told its events."""
-        rest = self.rest
-        rested = None if rest is None else rest.begin_many(of.clients.which, of.start_s)
+    def begin_round(
+        self, which: NDArray[np.int64] | slice, start_s: float, ends_s: NDArray[np.float64]
+    ) -> Mapping[str, float]:
+        """Begin an edge round, before which its clients have rested, and after which they rest again.
+
+        Args:
+            which: Numbers of the clients.
+            ends_s: Instant at which each is going to end, shape (clients,).
+
+        Returns:
+            Sums over the rest before the round, where it is tallied; else nothing.
+        """
+        if self.rest is None:
+            return {}
+        rested = self.rest.begin_many(which, start_s)
+        self.rest.end_many(which, ends_s)  # now, since an evaluation may ask before they end
         if self.client_sums is not None:
             self._tallies_rest = True
-            rest_sums = {} if rested is None else rested.tally(self.client_sums)
-            return RoundTally(of, self.history, self.client_sums, rest_sums)
-        if rested is not None:
-            self.many.add_rest(rested)
-        return RoundRows(of, self.history)
-
-    def let_rest(self, which: NDArray[np.int64] | slice, ends_s: NDArray[np.float64]) -> None:
-        """Begin the rest of clients, each at its own time."""
-        if self.rest is not None:
-            self.rest.end_many(which, ends_s)
+            return rested.tally(self.client_sums)
+        self.many.add_rest(rested)
+        return {}
 
     def end_round(self, told: ToldRound, now_s: float) -> None:
-        """Keep an edge round when all its events are told."""
-        told.keep_in(self, now_s)
+        """Keep an edge round that is over."""
+        if self.rest is not None:
+            self.rest.end_many(told.clients.which, told.ends_s)
+        if self.history is not None:
+            self.history.add_round(told)
+        if self.client_sums is None:
+            self.many.add(told)
+        else:
+            self.record(tally_of(told, now_s, self.client_sums))
 
     # The end.
 

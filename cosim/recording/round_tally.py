@@ -2,112 +2,81 @@
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from typing_extensions import override
 
-from cosim.recording.told_round import Carried, Ended, RoundOf, Spent, ToldRound
+from cosim.recording.told_round import Carried, ToldRound
+from cosim.records.client_sums import ClientSums
 from cosim.records.rows import BY_CLIENT, END_OF_RUN, NO_ROUND, UP, WAIT, Tally
-
-if TYPE_CHECKING:
-    from cosim.recording.history import History
-    from cosim.recording.kept_rows import KeptRows
-    from cosim.records.client_sums import ClientSums
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "max": 1.0}
 """Quantiles of the time of an upload."""
 
-_UPLOADS = {f"upload_{name}_s": math.nan for name in QUANTILES}
-_NOTHING: dict[str, Any] = dict.fromkeys(Tally._fields, 0) | dict.fromkeys(
-    [name for name in Tally._fields if name.endswith(("_s", "_j"))], 0.0
-)
+_NOTHING: dict[str, Any] = {
+    name: math.nan if name.startswith("upload_") else 0.0 if name.endswith(("_s", "_j")) else 0
+    for name in Tally._fields
+}
 
 
-class RoundTally(ToldRound):
-    """Tally of one edge round.
+def tally_of(told: ToldRound, now_s: float, clients: ClientSums) -> Tally:
+    """Tally of a round that ends now.
 
     Args:
-        clients: Sums of each client, to which its part is added.
-        rest: Sums over its clients' rest before it.
+        clients: Sums of each client of the run, to which its part is added.
     """
-
-    __slots__ = ("_clients", "_sums")
-
-    def __init__(
-        self, of: RoundOf, history: "History | None", clients: "ClientSums", rest: Mapping[str, float]
-    ) -> None:
-        super().__init__(of, history)
-        self._clients = clients
-        self._sums = _NOTHING | _UPLOADS | dict(rest)
-
-    @override
-    def keep_in(self, kept: "KeptRows", now_s: float) -> None:
-        kept.record(self.at(now_s))
-
-    @override
-    def _add_spent(self, spent: Spent) -> None:
-        lasts_s = spent.cut.lasts_s(spent.from_s, spent.to_s)
-        energy_j, which = spent.power_w * lasts_s, self.of.clients.which
-        self._sums[f"{spent.activity}_s"] += lasts_s.sum()
-        self._sums[f"{spent.activity}_j"] += energy_j.sum()
-        self._clients.add("energy_j", which, energy_j)
+    which, (global_round, edge_round, _) = told.clients.which, told.job
+    sums: dict[str, Any] = _NOTHING | dict(told.rest)
+    for spent in told.spans:
+        lasts_s = spent.lasts_s
+        energy_j = spent.power_w * lasts_s
+        sums[f"{spent.activity}_s"] += lasts_s.sum()
+        sums[f"{spent.activity}_j"] += energy_j.sum()
+        clients.add("energy_j", which, energy_j)
         if spent.activity == WAIT:
-            self._clients.add("wait_s", which, lasts_s)
+            clients.add("wait_s", which, lasts_s)
+    for carried in told.transfers:
+        each_bits = carried.bits - carried.way.bits_left(carried.cut.at_s)
+        if carried.direction == UP:
+            clients.add("sent_bits", which, each_bits)
+            sums |= _uploaded(carried) | {"sent_bits": each_bits.sum()}
+        else:
+            clients.add("received_bits", which, each_bits)
+            sums["received_bits"] += each_bits.sum()
+    _add_outcomes(told, clients)
+    sums |= {"edge": told.edge, "global_round": global_round, "edge_round": edge_round}
+    sums |= {"start_s": told.start_s, "end_s": now_s}
+    sums |= {"num_participants": len(told.clients), "num_arrived": int(told.counts.sum())}
+    return Tally(**sums)
 
-    @override
-    def _add_carried(self, carried: Carried) -> None:
-        _, direction, opens_s, way, bits, cut = carried
-        each_bits = bits - way.bits_left(cut.at_s)
-        sent_bits = each_bits.sum()
-        self._clients.add(
-            "sent_bits" if direction == UP else "received_bits", self.of.clients.which, each_bits
-        )
-        if direction != UP:
-            self._sums["received_bits"] += sent_bits
-            return
-        num_sent = int((opens_s <= cut.at_s).sum())
-        took_s = np.sort((way.ends_s - opens_s)[way.ends_s <= cut.at_s])
-        self._sums |= {"num_trained": num_sent, "payload_bits": num_sent * bits, "sent_bits": sent_bits}
-        if num := len(took_s):
-            self._sums |= {
-                f"upload_{name}_s": float(took_s[math.ceil(share * num) - 1])
-                for name, share in QUANTILES.items()
-            }
 
-    @override
-    def _add_ended(self, ended: Ended) -> None:
-        _, _, _, has_arrived, cut = ended
-        self._sums["num_arrived"] = int(has_arrived.sum())
-        which, is_lost = self.of.clients.which, ~has_arrived
-        self._clients.add("num_arrived", which, has_arrived)
-        if cut.is_given_up is not None:
-            self._clients.add("num_late", which, is_lost & cut.is_given_up)
-            is_lost &= ~cut.is_given_up
-        if cut.reason != END_OF_RUN:
-            self._clients.add("num_left" if cut.reason in BY_CLIENT else "num_late", which, is_lost)
+def _uploaded(carried: Carried) -> dict[str, Any]:
+    """Number, bits and times of uploads."""
+    _, opens_s, way, bits, cut = carried
+    num_sent = int((opens_s <= cut.at_s).sum())
+    took_s = np.sort((way.ends_s - opens_s)[way.ends_s <= cut.at_s])
+    found: dict[str, Any] = {"num_trained": num_sent, "payload_bits": num_sent * bits}
+    if num := len(took_s):
+        for name, share in QUANTILES.items():
+            found[f"upload_{name}_s"] = float(took_s[math.ceil(share * num) - 1])
+    return found
 
-    def at(self, now_s: float) -> Tally:
-        """Tally of a round that ends now."""
-        of = self.of
-        known: dict[str, Any] = {
-            "edge": of.edge,
-            "global_round": of.global_round,
-            "edge_round": of.edge_round,
-        }
-        known |= {"start_s": of.start_s, "end_s": now_s, "num_participants": of.num}
-        values: dict[str, Any] = self._sums | known
-        return Tally(**values)
+
+def _add_outcomes(told: ToldRound, clients: ClientSums) -> None:
+    """Add the outcome of each client's job to its sums."""
+    which, cut, is_lost = told.clients.which, told.cut, ~told.counts
+    clients.add("num_arrived", which, told.counts)
+    if cut.is_given_up is not None:
+        clients.add("num_late", which, is_lost & cut.is_given_up)
+        is_lost &= ~cut.is_given_up
+    if cut.reason != END_OF_RUN:
+        clients.add("num_left" if cut.reason in BY_CLIENT else "num_late", which, is_lost)
 
 
 def tally_of_rest(edge: str, start_s: float, end_s: float, rest: Mapping[str, float]) -> Tally:
     """Tally of the rest of a cell's clients at the end of a run, which belongs to no round."""
-    known = {
-        "edge": edge,
-        "global_round": NO_ROUND,
-        "edge_round": NO_ROUND,
-        "start_s": start_s,
-        "end_s": end_s,
-    }
-    values: dict[str, Any] = _NOTHING | _UPLOADS | dict(rest) | known
-    return Tally(**values)
+    sums: dict[str, Any] = (
+        _NOTHING | dict(rest) | {"edge": edge, "global_round": NO_ROUND, "edge_round": NO_ROUND}
+    )
+    sums |= {"start_s": start_s, "end_s": end_s}
+    return Tally(**sums)

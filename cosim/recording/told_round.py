@@ -1,66 +1,23 @@
-"""Told round: the activities of an edge round's clients on arrays, told in order.
+"""Told round: what the clients of an edge round on arrays did, told when the round is over.
 
-The methods are the same as for one client in `cosim.recording.recorder`, with an array for each number:
-`spent`, `carried`, `ended`. Events are kept as rows (`cosim.recording.round_rows`) or as their sums
-(`cosim.recording.round_tally`). A client whose activity would begin after it is cut has no row of it.
+It is as the events of one client in `cosim.recording.recorder`, with an array for each number. It is kept as
+rows (`cosim.recording.many_rows`) or as a tally (`cosim.recording.round_tally`). A client whose activity
+would begin after it is cut has no row of it. Arrays have shape (clients,).
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from cosim.recording.history import History
-    from cosim.recording.kept_rows import KeptRows
+    from cosim.engine.clients.fleet import Clients
+    from cosim.jobs.job import Job
+    from cosim.links.upload import Uploads
 
 GIVEN_UP = "deadline"
 """Outcome of an upload that exceeds its time limit, as in `Simulation.with_deadline`."""
-
-
-class Telling(Protocol):
-    """Clients of a round: a view of all clients of a run."""
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """Their numbers, ascending, shape (clients,)."""
-        ...
-
-    @property
-    def which(self) -> NDArray[np.int64] | slice:
-        """Their numbers, as an index of arrays with one element for each client of the run."""
-        ...
-
-
-class Way(Protocol):
-    """Uploads or downloads, one for each client of a round."""
-
-    ends_s: NDArray[np.float64]
-
-    def bits_left(self, cut_s: Any) -> NDArray[np.float64]:
-        """Bits of each that are not through when it is closed, shape (clients,)."""
-        ...
-
-
-class RoundOf(NamedTuple):
-    """Clients and server of a round.
-
-    Attributes:
-        num: Number of clients.
-        names: Names of all clients of the run, by their numbers.
-        edge: Name of the edge server.
-    """
-
-    clients: Telling
-    num: int
-    names: Sequence[str]
-    edge: str
-    global_round: int
-    edge_round: int
-    job: int
-    start_s: float
 
 
 class Cut(NamedTuple):
@@ -76,13 +33,9 @@ class Cut(NamedTuple):
     reason: str
     is_given_up: NDArray[np.bool_] | None = None
 
-    def lasts_s(self, from_s: NDArray[np.float64], to_s: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Duration of each client's activity between two instants, unless it is cut, shape (clients,)."""
-        return np.maximum(np.minimum(to_s, self.at_s) - from_s, 0.0)
-
 
 class Spent(NamedTuple):
-    """Activity of each client, unless it is cut before; arrays have shape (clients,).
+    """Activity of each client, unless it is cut before.
 
     Attributes:
         from_s: Instant at which each would begin.
@@ -90,91 +43,57 @@ class Spent(NamedTuple):
         power_w: Power of each.
     """
 
-    of: RoundOf
     activity: str
     from_s: NDArray[np.float64]
     to_s: NDArray[np.float64]
     power_w: NDArray[np.float64]
     cut: Cut
 
+    @property
+    def lasts_s(self) -> NDArray[np.float64]:
+        """Duration of each client's activity until its end or its cut."""
+        return np.maximum(np.minimum(self.to_s, self.cut.at_s) - self.from_s, 0.0)
+
 
 class Carried(NamedTuple):
     """Bits that each client sends (`UP`) or receives (`DOWN`), unless it is cut before.
 
     Attributes:
-        opens_s: Instant at which each would open its upload or download, shape (clients,).
+        opens_s: Instant at which each would open its upload or download.
     """
 
-    of: RoundOf
     direction: str
     opens_s: NDArray[np.float64]
-    way: Way
+    way: "Uploads"
     bits: int
     cut: Cut
 
 
-class Ended(NamedTuple):
-    """End of each client's part; arrays have shape (clients,).
+class ToldRound(NamedTuple):
+    """An edge round that is over.
 
     Attributes:
-        end_s: Instant at which the last of them has ended.
-        ends_s: Instant at which each has ended.
+        edge: Name of the edge server.
+        end_s: Instant at which the last client has ended.
+        ends_s: Instant at which each client has ended.
         counts: True for each client whose update counts.
+        cut: Cut of the others.
+        rest: Sums over the clients' rest before it, where it is tallied (`Recorder.begin_round`).
     """
 
-    of: RoundOf
+    clients: "Clients"
+    edge: str
+    job: "Job"
+    start_s: float
     end_s: float
     ends_s: NDArray[np.float64]
     counts: NDArray[np.bool_]
     cut: Cut
+    spans: Sequence[Spent]
+    transfers: Sequence[Carried]
+    rest: Mapping[str, float]
 
-
-class ToldRound(ABC):
-    """An edge round whose events are being told.
-
-    Args:
-        history: History that is told of it, too; None if no part reads one.
-    """
-
-    __slots__ = ("_history", "of")
-
-    def __init__(self, of: RoundOf, history: "History | None") -> None:
-        self.of, self._history = of, history
-
-    def spent(
-        self,
-        activity: str,
-        from_s: NDArray[np.float64],
-        to_s: NDArray[np.float64],
-        power_w: NDArray[np.float64],
-        cut: Cut,
-    ) -> None:
-        """Add an activity of each client (`Spent`)."""
-        spent = Spent(self.of, activity, from_s, to_s, power_w, cut)
-        if self._history is not None:
-            self._history.spent_by(spent)
-        self._add_spent(spent)
-
-    def carried(self, direction: str, opens_s: NDArray[np.float64], way: Way, bits: int, cut: Cut) -> None:
-        """Add an upload or download of each client (`Carried`)."""
-        self._add_carried(Carried(self.of, direction, opens_s, way, bits, cut))
-
-    def ended(self, end_s: float, ends_s: NDArray[np.float64], counts: NDArray[np.bool_], cut: Cut) -> None:
-        """Add the end of each client's part (`Ended`)."""
-        ended = Ended(self.of, end_s, ends_s, counts, cut)
-        if self._history is not None:
-            self._history.ended_by(ended)
-        self._add_ended(ended)
-
-    @abstractmethod
-    def keep_in(self, kept: "KeptRows", now_s: float) -> None:
-        """Keep the round, now that all its events are told."""
-
-    @abstractmethod
-    def _add_spent(self, spent: Spent) -> None: ...
-
-    @abstractmethod
-    def _add_carried(self, carried: Carried) -> None: ...
-
-    @abstractmethod
-    def _add_ended(self, ended: Ended) -> None: ...
+    @property
+    def num_rows(self) -> int:
+        """Approximate number of rows."""
+        return len(self.clients) * (len(self.spans) + len(self.transfers) + 1)

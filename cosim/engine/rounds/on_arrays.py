@@ -27,8 +27,8 @@ from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
 from cosim.links.upload import Uploads
 from cosim.links.way import Way
-from cosim.recording.told_round import Cut, RoundOf, ToldRound
-from cosim.records.rows import DOWN, UP
+from cosim.recording.told_round import Carried, Cut, Spent, ToldRound
+from cosim.records.rows import DOWN, UP, WAIT
 from cosim.values.pending import PendingUpdate
 
 
@@ -38,13 +38,11 @@ def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: b
     Args:
         learns: True if what is learned is read.
     """
-    times, work, recorder = _times(sim, edge, asked), asked.work, sim.recorder
+    times, work = _times(sim, edge, asked), asked.work
     if times is None:
         return (yield from by_events.run_round(sim, edge, asked))
-    clients, names = asked.clients, asked.clients.fleet.names.names
-    of = RoundOf(clients, len(times.ends_s), names, edge.name, *work.job, times.start_s)
-    told = recorder.begin_round(of)
-    recorder.let_rest(clients.which, times.ends_s)  # another cell's evaluation may ask before it ends
+    clients = asked.clients
+    rest = sim.recorder.begin_round(clients.which, times.start_s, times.ends_s)
     updates: dict[int, PendingUpdate] = {}
     if learns:
         places = np.flatnonzero(times.has_trained).tolist()
@@ -59,9 +57,9 @@ def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: b
             yield sim.event() if over_s == math.inf else sim.at(over_s)
     except Interrupt as cut:
         times.cut(sim.now_s, reason_of(cut).reason)
-        _end(sim, asked, times, told, updates)
+        _end(sim, edge.name, asked, times, rest, updates)
         raise
-    _end(sim, asked, times, told, updates)
+    _end(sim, edge.name, asked, times, rest, updates)
     counts = times.ending.counts
     arrived = [updates[place] for place in np.flatnonzero(counts).tolist()] if updates else []
     return asked.over(times.start_s, times.ends_s, counts), arrived
@@ -69,18 +67,16 @@ def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: b
 
 def _end(
     sim: Simulation,
+    edge: str,
     asked: EdgeRound,
     times: "RoundTimes",
-    told: ToldRound,
+    rest: Mapping[str, float],
     updates: Mapping[int, PendingUpdate],
 ) -> None:
     """Tell what has happened, and keep what the trainings leave that have ended."""
-    clients = asked.clients
-    sim.recorder.let_rest(clients.which, times.ends_s)
-    _tell(told, asked, times)
-    sim.recorder.end_round(told, sim.now_s)
+    sim.recorder.end_round(_told(edge, asked, times, rest), sim.now_s)
     for place in np.flatnonzero(times.has_trained).tolist() if updates else ():
-        clients[place].keep(updates[place])
+        asked.clients[place].keep(updates[place])
 
 
 def _until(sim: Simulation, time_s: float) -> Process:
@@ -180,26 +176,28 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
     return RoundTimes(now_s, clock_s, received, begins_s, trained_s, *powers, uploads, gives_up_s, ending)
 
 
-def _tell(told: ToldRound, asked: EdgeRound, times: RoundTimes) -> None:
-    """Record what each client did: wait, receive, train, wait, send."""
-    work, fleet, end_s = asked.work, asked.clients.fleet, times.ending.end_s
-    with_round, of_uploads = Cut(end_s, times.ending.reason), times.closes
-    which, idle_w = asked.clients.which, fleet.devices.idle_w
+def _told(edge: str, asked: EdgeRound, times: RoundTimes, rest: Mapping[str, float]) -> ToldRound:
+    """The past activities of each client: wait, receive, train, wait, send."""
+    work, clients, (end_s, counts, reason) = asked.work, asked.clients, times.ending
+    fleet, which, with_round, of_uploads = clients.fleet, clients.which, Cut(end_s, reason), times.closes
+    idle_w, spans, transfers = fleet.devices.idle_w, [], []
     if (received := times.received) is not None:
-        opens_s = filled(len(asked.clients), times.start_s)
+        opens_s = filled(len(clients), times.start_s)
         begins_s = opens_s if received.granted_s is None else received.granted_s
         if received.granted_s is not None:
-            told.spent("wait", opens_s, begins_s, idle_w[which], with_round)
-        told.spent("receive", begins_s, received.ends_s, fleet.receive_w[which], with_round)
-        told.carried(DOWN, opens_s, received, int(work.download.bits), with_round)
-    told.spent("train", times.begins_s, times.trained_s, times.train_w, with_round)
+            spans.append(Spent(WAIT, opens_s, begins_s, idle_w[which], with_round))
+        receive_w = fleet.receive_w[which]
+        spans.append(Spent("receive", begins_s, received.ends_s, receive_w, with_round))
+        transfers.append(Carried(DOWN, opens_s, received, int(work.download.bits), with_round))
+    spans.append(Spent("train", times.begins_s, times.trained_s, times.train_w, with_round))
     uploads, sends_s = times.uploads, times.trained_s
     if uploads.granted_s is not None:
         sends_s = uploads.granted_s
-        told.spent("wait", times.trained_s, sends_s, idle_w[which], of_uploads)
-    told.spent("send", sends_s, uploads.ends_s, times.send_w, of_uploads)
-    told.carried(UP, times.trained_s, uploads, int(work.payload.bits), of_uploads)
-    told.ended(end_s, times.ends_s, times.ending.counts, of_uploads)
+        spans.append(Spent(WAIT, times.trained_s, sends_s, idle_w[which], of_uploads))
+    spans.append(Spent("send", sends_s, uploads.ends_s, times.send_w, of_uploads))
+    transfers.append(Carried(UP, times.trained_s, uploads, int(work.payload.bits), of_uploads))
+    ends = end_s, times.ends_s, counts, of_uploads
+    return ToldRound(clients, edge, work.job, times.start_s, *ends, spans, transfers, rest)
 
 
 def downloads_of(

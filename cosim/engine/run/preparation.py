@@ -238,7 +238,7 @@ def _how_run(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, A
         "remark_on_times": remark_on_times(system),
         "clock": "arrays" if rounds.on_arrays else "events",
         "clock_why": rounds.why,
-        "records": "rounds" if rounds.on_arrays and sim.recorder.keeps_tallies else "all",
+        "records": "rounds" if rounds.on_arrays and sim.recorder.client_sums is not None else "all",
     }
 
 
