@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from cosim.files.interrupts import interrupts_deferred
 from cosim.recording.kept_rows import KeptRows, Moment
 from cosim.records.columns import Columns, Words
-from cosim.records.tables import ENDS, TABLES, unordered
+from cosim.records.tables import ENDS, TABLES
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -44,7 +44,7 @@ class Digest:
 
     def __init__(self, kept: KeptRows) -> None:
         self._kept = kept
-        self._from_s, self._sums = -math.inf, dict.fromkeys(TABLES, _NONE)
+        self._until_s, self._sums = -math.inf, dict.fromkeys(TABLES, _NONE)
         self._marked: Moment | None = None
         self._of_marked: dict[str, str] | None = None
 
@@ -62,43 +62,33 @@ class Digest:
         """
         if moment == self._marked and self._of_marked is not None:
             return self._of_marked
-        assert moment.before_s >= self._from_s
-        self._advance(moment.before_s)
+        until_s = math.nextafter(moment.before_s, -math.inf)
+        assert until_s >= self._until_s
+        self._advance(until_s)
         sums = dict(self._sums)
         if moment.before_s == moment.now_s:
-            next_s = math.nextafter(moment.now_s, math.inf)
-            for name, columns in self._between(moment.now_s, next_s).items():
+            for name, columns in self._kept.tables(moment.now_s, until_s).items():
                 if "global_round" in columns and ENDS[TABLES[name]] == "end_s":
                     rounds = columns["global_round"]
                     which = (rounds > 0) & (rounds <= moment.num_global_rounds)
                     sums[name] = _added(sums[name], {key: of[which] for key, of in columns.items()})
         return {name: f"{num} {total:016x}" for name, (num, total) in sums.items() if num}
 
-    def let_go(self, before_s: float) -> None:
-        """Add the rows that ended before an instant, and are going to be forgotten."""
+    def let_go(self, until_s: float) -> None:
+        """Add the rows that ended by an instant, and are going to be forgotten."""
         if self._marked is not None and self._of_marked is None:
             self._of_marked = self.at(self._marked)
-        self._advance(before_s)
+        self._advance(until_s)
 
-    def _advance(self, before_s: float) -> None:
-        """Add the rows that ended before an instant: all of them or, on an error, none."""
-        if before_s <= self._from_s:
+    def _advance(self, until_s: float) -> None:
+        """Add the rows that ended by an instant: all of them or, on an error, none."""
+        if until_s <= self._until_s:
             return
         with interrupts_deferred():
-            self._kept.complete(math.nextafter(before_s, -math.inf))
-            found = self._between(self._from_s, before_s)
+            self._kept.complete(until_s)
+            found = self._kept.tables(until_s, self._until_s)
             sums = {name: _added(self._sums[name], columns) for name, columns in found.items()}
-            self._from_s, self._sums = before_s, self._sums | sums
-
-    def _between(self, from_s: float, before_s: float) -> dict[str, Columns]:
-        """Columns of the tables with rows that ended in a time."""
-        group = self._kept.between(from_s, before_s)
-        found = {}
-        for name, kind in TABLES.items():
-            rows, columns = group.rows.get(kind, ()), group.columns.get(kind)
-            if rows or columns is not None:
-                found[name] = unordered(name, rows, columns)
-        return found
+            self._until_s, self._sums = until_s, self._sums | sums
 
 
 def _added(sums: tuple[int, int], columns: Columns) -> tuple[int, int]:

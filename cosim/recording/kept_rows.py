@@ -29,21 +29,7 @@ from cosim.records.rows import (
     Transfer,
     Version,
 )
-from cosim.records.tables import ENDS, GROWING, TABLES
-
-
-class Group(NamedTuple):
-    """Rows of whole stretches, without evaluations.
-
-    Attributes:
-        rows: Rows that were kept one by one.
-        columns: Rows that were kept many at a time.
-        ends_s: Last instants of the stretches, rising; later rows are in one more stretch.
-    """
-
-    rows: Mapping[type[Row], Sequence[Row]]
-    columns: Mapping[type[Row], Columns]
-    ends_s: Sequence[float]
+from cosim.records.tables import ENDS, GROWING, TABLES, columns_of
 
 
 class Moment(NamedTuple):
@@ -61,13 +47,6 @@ class Moment(NamedTuple):
     num_global_rounds: int = 0
 
 
-class _Ended(NamedTuple):
-    """A stretch that has ended, and the number of rows by then."""
-
-    end_s: float
-    num_rows: int
-
-
 class KeptRows:
     """Rows of one run that were not handed over yet, a list for each kind, in the order in which they ended.
 
@@ -77,6 +56,7 @@ class KeptRows:
         num_arrived: Updates of clients that have arrived in edge rounds, or were applied.
         many: Rows that are kept many at a time.
         client_sums: Sums of each client, if rounds on arrays keep no rows of clients; None if they keep them.
+        stretches_s: Last instants of the stretches that have ended, rising.
     """
 
     def __init__(self) -> None:
@@ -94,7 +74,8 @@ class KeptRows:
         self.num_arrived = 0
         self.many = ManyRows()
         self.client_sums: ClientSums | None = None
-        self._ended: list[_Ended] = []
+        self.stretches_s: list[float] = []
+        self._num_rows_by: list[int] = []
         self._num_handed_over = 0
         self._open_rounds: dict[object, float] = {}
 
@@ -138,20 +119,21 @@ class KeptRows:
 
     def end_stretch(self, now_s: float) -> None:
         """End a stretch at this instant."""
-        if self._ended and self._ended[-1].end_s == now_s:
-            self._ended.pop()
-        self._ended.append(_Ended(now_s, self._num_handed_over + self.num_rows))
+        if self.stretches_s and self.stretches_s[-1] == now_s:
+            del self.stretches_s[-1], self._num_rows_by[-1]
+        self.stretches_s.append(now_s)
+        self._num_rows_by.append(self._num_handed_over + self.num_rows)
 
     def whole_until_s(self, num_rows: int) -> float | None:
         """Last instant of whole stretches that have a number of rows together; None if they have fewer."""
-        if not self._ended or self._ended[-1].num_rows - self._num_handed_over < num_rows:
+        wanted = self._num_handed_over + num_rows
+        if not self.stretches_s or self._num_rows_by[-1] < wanted:
             return None
         # More rows may end at the last instant.
-        num_whole = bisect_left(self._ended, self._whole_before_s(self._ended[-1].end_s), key=_end_s)
-        if not num_whole:
+        num_whole = bisect_left(self.stretches_s, self._whole_before_s(self.stretches_s[-1]))
+        if not num_whole or self._num_rows_by[num_whole - 1] < wanted:
             return None
-        until_s, num_by_then = self._ended[num_whole - 1]
-        return until_s if num_by_then - self._num_handed_over >= num_rows else None
+        return self.stretches_s[num_whole - 1]
 
     def moment(self, now_s: float, num_global_rounds: int) -> Moment:
         """Rows that are final at this instant."""
@@ -166,33 +148,21 @@ class KeptRows:
         for kind, rows in self._lists.items():
             del rows[: _num_ended(kind, rows, until_s)]
         self.many.forget(until_s)
-        del self._ended[: bisect_right(self._ended, until_s, key=_end_s)]
+        num_stretches = bisect_right(self.stretches_s, until_s)
+        del self.stretches_s[:num_stretches], self._num_rows_by[:num_stretches]
         self._num_handed_over += num_rows - self.num_rows
 
-    def group(self, until_s: float = math.inf) -> Group:
-        """Rows that ended by then."""
-        return Group(
-            {kind: rows[: _num_ended(kind, rows, until_s)] for kind, rows in self._lists.items()},
-            self.many.columns(until_s),
-            [end_s for end_s, _ in self._ended if end_s <= until_s],
-        )
-
-    def between(self, from_s: float, before_s: float) -> Group:
-        """Rows that ended in a time, its end excluded."""
-        rows = {}
-        for kind, kept in self._lists.items():
-            ends_s = attrgetter(ENDS[kind])
-            first = bisect_left(kept, from_s, key=ends_s)
-            rows[kind] = kept[first : bisect_left(kept, before_s, first, key=ends_s)]
-        until_s = math.nextafter(before_s, -math.inf)
-        return Group(rows, self.many.columns(until_s, from_s), ())
+    def tables(self, until_s: float = math.inf, after_s: float = -math.inf) -> dict[str, Columns]:
+        """Rows that ended by one instant and after another, by table, in the order of recording."""
+        many, found = self.many.columns(until_s, after_s), {}
+        for name in GROWING:
+            rows = self._lists[kind := TABLES[name]]
+            first, last = (_num_ended(kind, rows, time_s) for time_s in (after_s, until_s))
+            found[name] = columns_of(name, rows[first:last], many.get(kind))
+        return found
 
 
 def _num_ended(kind: type[Row], rows: Sequence[Row], until_s: float) -> int:
-    column = ENDS[kind]
+    """Number of rows, sorted by their end, in stretches that ended by an instant."""
     bisect = bisect_left if kind is Allotment else bisect_right
-    return bisect(rows, until_s, key=lambda row: getattr(row, column))
-
-
-def _end_s(ended: _Ended) -> float:
-    return ended.end_s
+    return bisect(rows, until_s, key=attrgetter(ENDS[kind]))

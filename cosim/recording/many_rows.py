@@ -35,19 +35,18 @@ class ManyRows:
             self._rested.append(rested)
             self.num_rows += len(rested.numbers)
 
-    def columns(self, until_s: float, from_s: float = -math.inf) -> dict[type[Row], Columns]:
-        """Rows that ended by then, and no earlier than from another time, by column."""
-        rounds = [of for of in self._rounds if of.start_s <= until_s and from_s <= of.end_s]
-        rested = [of for of in self._rested if from_s <= of.until_s]
+    def columns(self, until_s: float, after_s: float) -> dict[type[Row], Columns]:
+        """Rows that ended by one instant and after another, by kind and column."""
+        after_s = max(after_s, self._forgotten_s)
+        rounds = [of for of in self._rounds if of.start_s <= until_s and after_s < of.end_s]
+        rested = [of for of in self._rested if after_s < of.until_s]
         found = _columns_of(rounds) if rounds else {}
         if rested:
             at_work = [found[Span]] if Span in found else []
             found[Span] = stacked([*at_work, *rested[0].rest.spans(rested)])
         for kind, columns in found.items():
             ends_s = columns["end_s"]
-            found[kind] = _rows(
-                columns, (self._forgotten_s < ends_s) & (from_s <= ends_s) & (ends_s <= until_s)
-            )
+            found[kind] = _rows(columns, (after_s < ends_s) & (ends_s <= until_s))
         return found
 
     def forget(self, until_s: float) -> None:

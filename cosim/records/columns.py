@@ -7,8 +7,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.records.rows import Allotment, Row
-
 
 @attrs.frozen(eq=False)
 class Words:
@@ -53,15 +51,3 @@ def stacked(parts: Sequence[Columns]) -> Columns:
             recoded = [np.array([place_of[word] for word in of.words])[of.codes] for of in values]
             stacked[name] = Words(words, np.concatenate(recoded))
     return stacked
-
-
-def stretch_of(
-    kind: type[Row], ends_s: NDArray[np.float64], stretches_s: Sequence[float]
-) -> NDArray[np.int64]:
-    """Number of the stretch that each row of a kind belongs to, shape (rows,).
-
-    Args:
-        ends_s: Ends of the rows, shape (rows,).
-        stretches_s: Last instants of stretches, rising.
-    """
-    return np.searchsorted(np.array(stretches_s), ends_s, "right" if kind is Allotment else "left")

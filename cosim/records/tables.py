@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.names import by_number
-from cosim.records.columns import Columns, Words, stretch_of
+from cosim.records.columns import Columns, Words
 from cosim.records.rows import (
     Allotment,
     Applied,
@@ -57,26 +57,13 @@ AT_EVALUATIONS = ("energy_j", "bits_per_client")
 """Further columns of the evaluations: totals of all clients up to then."""
 
 
-def columns_of(
-    name: str, rows: Sequence[Any], columns: Columns | None = None, stretches_s: Sequence[float] = ()
-) -> Columns:
-    """Columns of a table of a trace's rows, both kept one by one and kept by columns.
+def columns_of(name: str, rows: Sequence[Any], columns: Columns | None = None) -> Columns:
+    """Columns of a table, in the order in which its rows were recorded.
 
     Args:
-        stretches_s: Last instants of the stretches that the rows are in, rising.
+        rows: Rows that were kept one by one.
+        columns: Rows that were kept by columns.
     """
-    (kind, end, order_by), found = _DECLARED[name], unordered(name, rows, columns)
-    ends_s = found[end]
-    if not len(ends_s):
-        return found
-    stretches = stretch_of(kind, ends_s, stretches_s).astype(np.min_scalar_type(len(stretches_s)))
-    keys = [stretches, *(found[column] for column in order_by)]
-    order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
-    return {column: values[order] for column, values in found.items()}
-
-
-def unordered(name: str, rows: Sequence[Any], columns: Columns | None = None) -> Columns:
-    """Columns of a table as from `columns_of`, in the order in which the rows were recorded."""
     scores = tuple(rows[0].scores) if rows and name == "evaluations" else ()
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
@@ -87,6 +74,22 @@ def unordered(name: str, rows: Sequence[Any], columns: Columns | None = None) ->
         many = None if columns is None else columns[column]
         found[column] = (_words_of if dtype == "str" else _numbers_of)(singles[column], many, dtype)
     return found
+
+
+def ordered(name: str, columns: Columns, stretches_s: Sequence[float]) -> Columns:
+    """Columns of a table in its order.
+
+    Args:
+        stretches_s: Last instants of the stretches that the rows are in, rising.
+    """
+    kind, end, order_by = _DECLARED[name]
+    if not len(ends_s := columns[end]):
+        return columns
+    side = "right" if kind is Allotment else "left"
+    stretches = np.searchsorted(stretches_s, ends_s, side).astype(np.min_scalar_type(len(stretches_s)))
+    keys = [stretches, *(columns[column] for column in order_by)]
+    order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
+    return {column: values[order] for column, values in columns.items()}
 
 
 def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -> NDArray[Any]:

@@ -26,7 +26,7 @@ from cosim.recording.kept_rows import KeptRows
 from cosim.records.client_sums import ClientSums
 from cosim.records.columns import Columns
 from cosim.records.job_costs import JobCosts
-from cosim.records.tables import AT_EVALUATIONS, ENDS, GROWING, TABLES, columns_of
+from cosim.records.tables import AT_EVALUATIONS, ENDS, TABLES, columns_of, ordered
 from cosim.records.totals import Totals
 from cosim.results.result import Result
 from cosim.results.summary import CHECKSUMS, NO_VERSION, RUNNING, SUMMARY, Summary
@@ -152,7 +152,7 @@ class RowGroups:
                         else:
                             self._groups[name].append(table_of(columns))
                 if self._digest is not None:
-                    self._digest.let_go(math.nextafter(until_s, math.inf))
+                    self._digest.let_go(until_s)
                 self._kept.forget(until_s)
             except BaseException as error:
                 self._failure = error
@@ -160,10 +160,9 @@ class RowGroups:
 
     def _read(self, until_s: float = math.inf) -> tuple[dict[str, Columns], Totals, JobCosts]:
         """The columns of the rows that ended by then, and the sums and costs after them."""
-        group = self._kept.group(until_s)
+        stretches_s = self._kept.stretches_s
         tables = {
-            name: columns_of(name, group.rows.get(kind, ()), group.columns.get(kind), group.ends_s)
-            for name, kind in ((name, TABLES[name]) for name in GROWING)
+            name: ordered(name, columns, stretches_s) for name, columns in self._kept.tables(until_s).items()
         }
         found, costs = self._costs.after(tables)
         tables["updates"] |= found
