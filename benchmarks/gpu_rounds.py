@@ -13,6 +13,7 @@ from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
 from cosim.data.dataset import Dataset
 from cosim.protocols.asynchronous.changes import Change, mixed, moved_along
+from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.server_updates.port import ServerUpdate
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
@@ -26,7 +27,7 @@ from cosim.values.combinations import (
     submodel,
 )
 from cosim.values.pending import PendingModel, PendingState, PendingUpdate
-from cosim.values.submodels import NetworkShape, draw_parts, even_counts
+from cosim.values.submodels import NetworkShape
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows
 
 NUM_CLIENTS, NUM_STEPS, NUM_SAMPLES = 6, 4, 40

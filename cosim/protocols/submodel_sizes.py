@@ -24,11 +24,11 @@ from typing_extensions import override
 
 from cosim.configuration import Ask, ConfigurationError, Port, knob, part, positive, refuse
 from cosim.configuration.going_together import SHARED_CYCLES
+from cosim.protocols.drawn_parts import Counts, even_counts, proportional_counts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.latency_optimal import latency_optimal_sizes
 from cosim.protocols.port import PLANS
 from cosim.protocols.servers import Cloud
-from cosim.values.submodels import Counts, even_counts, proportional_counts
 
 TOLERANCE = 0.05
 """Tolerance of the bits of all units against the model's, if a codec rounds them up one by one."""

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
-from cosim.values.submodels import NetworkShape, Part, even_counts
+from cosim.protocols.drawn_parts import even_counts
+from cosim.values.submodels import NetworkShape, Part
 from models.resnet import BatchNorm, ResNet18
 
 BLOCKS = [f"layer{stage}.{block}" for stage in (1, 2, 3, 4) for block in (0, 1)]

@@ -10,7 +10,7 @@ import models
 from cosim.data import Synthetic
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
-from cosim.values.submodels import draw_parts
+from cosim.protocols.drawn_parts import draw_parts
 
 pytestmark = pytest.mark.quick
 

@@ -45,9 +45,10 @@ from cosim.engine.run.nodes import nodes_of
 from cosim.engine.servers.cloud import Cloud
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.networks.named import network_of
+from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.radio import OverTheAir
 from cosim.recording.recorder import Recorder
-from cosim.values.submodels import NetworkShape, Part, draw_parts, even_counts
+from cosim.values.submodels import NetworkShape, Part
 from cosim.values.weights import cut
 from models.gpt2_lora import Gpt2Lora
 from scenarios.reproduce.hist import stand_in_texts

@@ -10,7 +10,8 @@ from torch.func import functional_call
 import models
 from cosim.configuration import ConfigurationError
 from cosim.networks.first_values import initial_weights
-from cosim.values.submodels import NetworkShape, Part, draw_parts, even_counts, proportional_counts
+from cosim.protocols.drawn_parts import draw_parts, even_counts, proportional_counts
+from cosim.values.submodels import NetworkShape, Part
 from cosim.values.weights import assembled, cut
 
 hidden_sizes = st.lists(st.integers(1, 12), min_size=1, max_size=4)

@@ -11,9 +11,10 @@ from torch.nn.functional import conv2d
 import models
 from cosim import ConfigurationError, Digits, Sgd
 from cosim.engine.learning.learner import Learner
+from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.values.combinations import assemble, mean, submodel
 from cosim.values.pending import PendingUpdate
-from cosim.values.submodels import NetworkShape, draw_parts, even_counts
+from cosim.values.submodels import NetworkShape
 from cosim.values.weights import assembled, cut
 
 NETWORK = models.build("resnet18grey-4-8-10")

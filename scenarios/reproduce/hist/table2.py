@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 
 import cosim
-from cosim.values.submodels import NetworkShape, Part, even_counts
+from cosim.protocols.drawn_parts import even_counts
+from cosim.values.submodels import NetworkShape, Part
 from models.resnet import ResNet18
 from scenarios.reproduce.claims import Claim
 from scenarios.reproduce.figures import Options

@@ -16,8 +16,9 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.networks.flops import TrainingFlops, outputs_without_values
 from cosim.networks.named import network_of
+from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.records.tables import TABLES
-from cosim.values.submodels import NetworkShape, draw_parts, even_counts
+from cosim.values.submodels import NetworkShape
 from scenarios import command_line, hist
 from scenarios.papers.vhfl import Vhfl
 
