@@ -19,7 +19,6 @@ from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import (
     ReceivedModel,
-    accumulate,
     assemble,
     mean,
     mean_of_models,
@@ -154,7 +153,8 @@ def over_the_air(start: PendingModel, shape: NetworkShape, num_steps: int = NUM_
 
 def accumulated(start: PendingModel, shape: NetworkShape, num_steps: int = NUM_STEPS) -> PendingModel:
     """Gradients that are added up."""
-    return accumulate(start, updates(start, SGD, num_steps=num_steps), [0.1] * NUM_CLIENTS)
+    changes = [Change(start, update) for update in updates(start, SGD, num_steps=num_steps)]
+    return moved_along(start, changes, [0.1] * NUM_CLIENTS, 1.0)
 
 
 def in_flight(start: PendingModel, shape: NetworkShape, num_steps: int = NUM_STEPS) -> PendingModel:

@@ -1,11 +1,10 @@
 """Combinations: means and sums of pending updates and models, pending too.
 
-Means of updates, with noise or without, accumulated gradients, means of models, submodels, and models made of
+Means of updates, with noise or without, linear combinations, means of models, submodels, and models made of
 submodels; each is computed when a learner reads it. To add a combination, write a subclass; the learner does
 not change.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
-from cosim.values.linear import LinearCombination
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import NetworkShape, Part
 
@@ -22,17 +20,58 @@ if TYPE_CHECKING:
     from cosim.values.weights import Weights
 
 
-class UpdateSum(PendingModel):
-    """Sum of coefficient times updated weights."""
+class LinearCombination(PendingModel):
+    """Sum of coefficient times updated weights over updates, then of factor times weights over models.
 
-    __slots__ = ()
+    A model with factor 0 is left out: nothing waits for it, and 0 times infinity does not occur.
+
+    Parameters are moved along changes, and running statistics and state are averaged: a change that counts
+    more than once, or is added to another model than it is of, would take a variance below 0. They are the
+    mean of the results, by their coefficients, as far as these make up the whole, and for the rest what the
+    model had.
+
+    Args:
+        scale: Scale of the coefficients, for running statistics and state.
+        factors_of_moving: Factors of the models for these. None means the same factors as for all other
+            tensors.
+    """
+
+    __slots__ = ("factors", "factors_of_moving", "scale")
+
+    def __init__(
+        self,
+        models: Sequence[PendingModel],
+        factors: Sequence[float],
+        updates: Sequence[PendingUpdate] = (),
+        coefficients: Sequence[float] = (),
+        *,
+        scale: float = 1.0,
+        factors_of_moving: Sequence[float] | None = None,
+    ) -> None:
+        own = factors if factors_of_moving is None else factors_of_moving
+        used = [of for of in zip(models, factors, own, strict=True) if any(of[1:])]
+        super().__init__([model for model, *_ in used], updates, coefficients)
+        self.factors, self.scale = tuple(factor for _, factor, _ in used), scale
+        self.factors_of_moving = tuple(factor for *_, factor in used)
 
     @override
     def combine(
         self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
     ) -> "Weights":
-        assert update_sum is not None
-        return update_sum
+        from cosim.values.weights import WeightedSum
+
+        running, moving = WeightedSum(update_sum), shape.moving
+        if self.scale != 1.0:
+            for name in moving.keys() & running.total.keys():
+                running.total[name] *= self.scale
+        for factor, own, weights in zip(self.factors, self.factors_of_moving, models, strict=True):
+            if own == factor:
+                running.add(factor, weights)
+                continue
+            for of, is_moving in ((factor, False), (own, True)):
+                if of:
+                    running.add(of, {n: v for n, v in weights.items() if (n in moving) == is_moving})
+        return {name: running.total[name] for name in shape.tensors if name in running.total} | running.total
 
 
 class NoisyMean(PendingModel):
@@ -134,7 +173,7 @@ def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = Non
         weights: Relative weight of each, for example its number of samples, divided by their sum; None:
             equal.
     """
-    return UpdateSum(updates=updates, coefficients=_shares(len(updates), weights))
+    return PendingModel(updates=updates, coefficients=_shares(len(updates), weights))
 
 
 def noisy_mean(updates: Sequence[PendingUpdate], deviation: Callable[[], float], key: int) -> PendingModel:
@@ -149,51 +188,6 @@ def noisy_mean(updates: Sequence[PendingUpdate], deviation: Callable[[], float],
         key: Determines Z, 0 to 2**63 - 1.
     """
     return NoisyMean(updates, _shares(len(updates), None), deviation, key)
-
-
-def accumulate(
-    model: PendingModel, updates: Sequence[PendingUpdate], coefficients: Sequence[float]
-) -> PendingModel:
-    """A model moved along its clients' accumulated gradients. [RawHFL, equation 15]
-
-    Running statistics and state are averaged (`linear`).
-
-    A client that trains from w to w_u with rate eta has the accumulated gradient g_u = (w - w_u) / eta, so
-    w - eta sum (alpha_u / p_u) g_u = w + sum (alpha_u / p_u) (w_u - w), over the clients whose updates
-    arrived; their coefficients need not sum to 1.
-
-    Args:
-        model: Where all updates start.
-        updates: At least one.
-        coefficients: One per update: alpha_u / p_u, the client's weight over the probability that its update
-            arrives.
-    """
-    if not updates:
-        raise ConfigurationError(
-            "there are no updates whose gradients could be added up. Keep the old model when no "
-            "update arrives."
-        )
-    if len(coefficients) != len(updates) or not np.isfinite(np.asarray(coefficients, dtype=float)).all():
-        raise ConfigurationError(
-            f"coefficients = {coefficients}: must be {len(updates)} finite numbers, one for each "
-            "update. Check that no update that arrived had a probability of 0."
-        )
-    elsewhere = [update.client for update in updates if update.model is not model]
-    if elsewhere:
-        raise ConfigurationError(
-            f"updates of {', '.join(elsewhere)} start from another model than the one that they should "
-            "move. Train from the model that is moved."
-        )
-    coefficients = [float(coefficient) for coefficient in coefficients]
-    total = math.fsum(coefficients)
-    return LinearCombination(
-        (model,),
-        (1.0 - total,),
-        updates,
-        coefficients,
-        scale=1.0 / max(1.0, total),
-        factors_of_moving=(1.0 - min(1.0, total),),
-    )
 
 
 def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:

@@ -64,6 +64,13 @@ class PendingValue:
         )
         self.tensors: Weights | None = None
 
+    @classmethod
+    def of(cls, tensors: "Weights") -> Self:
+        """One whose tensors are known."""
+        value = cls()
+        value.settle(tensors)
+        return value
+
     @property
     def round(self) -> int:
         """The round of what starts from it, from 1."""
@@ -82,7 +89,10 @@ class PendingValue:
 
 
 class PendingModel(PendingValue):
-    """A model: float32 weights, made of other models and of one weighted sum of updates."""
+    """A model: float32 weights, made of other models and of one weighted sum of updates.
+
+    One without more is the sum itself.
+    """
 
     __slots__ = ()
 
@@ -97,7 +107,8 @@ class PendingModel(PendingValue):
             update_sum: Sum of coefficient times updated weights, float64, the model's own; None without
                 updates.
         """
-        raise NotImplementedError
+        assert update_sum is not None
+        return update_sum
 
 
 class PendingState(PendingValue):
@@ -108,13 +119,6 @@ class PendingState(PendingValue):
     """
 
     __slots__ = ()
-
-    @classmethod
-    def of(cls, tensors: "Weights") -> Self:
-        """One whose tensors are known."""
-        state = cls()
-        state.settle(tensors)
-        return state
 
 
 class NextState:
@@ -240,13 +244,3 @@ def check_key(owner: type, key: int) -> None:
     """
     if not isinstance(key, int | np.integer) or not 0 <= key < 2**64:
         raise refuse(owner, "key", key, "must be a whole number from 0 to 2**64 - 1")
-
-
-class StoredModel(PendingModel):
-    """A model whose weights are known: a checkpoint."""
-
-    __slots__ = ()
-
-    def __init__(self, weights: "Weights") -> None:
-        super().__init__()
-        self.settle(weights)

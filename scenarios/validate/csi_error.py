@@ -34,10 +34,10 @@ from cosim.engine.servers.cloud import Cloud
 from cosim.engine.store.row_groups import RowGroups
 from cosim.jobs.job import Job
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import accumulate
 from cosim.values.pending import PendingUpdate
 from scenarios.command_line.console import console
 from scenarios.papers.rawhfl import RawHfl, ResourceAware
+from scenarios.papers.rawhfl.accumulated import accumulate
 
 __all__ = ["Options", "main"]
 

@@ -10,8 +10,9 @@ import cosim
 from cosim import Never
 from cosim.engine.learning.learner import Learner
 from cosim.protocols.asynchronous.changes import Change, mixed, moved_along
-from cosim.values.combinations import ReceivedModel, accumulate, mean, mean_of_models
+from cosim.values.combinations import ReceivedModel, mean, mean_of_models
 from cosim.values.pending import PendingUpdate
+from scenarios.papers.rawhfl.accumulated import accumulate
 
 DATA = loaded(cosim.data.Synthetic())
 NUM_PARAMETERS, NUM_MOVING = 12 * 8 + 8 + 2 * 8 + 8 * 4 + 4, 8 + 8 + 1

@@ -26,7 +26,7 @@ from cosim.server_updates import (
     ServerUpdate,
 )
 from cosim.testing import check_system, small_system
-from cosim.values.pending import StoredModel
+from cosim.values.pending import PendingModel
 
 pytestmark = pytest.mark.quick
 
@@ -56,10 +56,10 @@ def learner() -> Learner:
     return Learner(models.build("mlp-12-9-4"), loaded(Synthetic()))
 
 
-def one_weight(value: float) -> StoredModel:
+def one_weight(value: float) -> PendingModel:
     """A model whose every value is the same."""
     shapes = {name: tensor.shape for name, tensor in models.build("mlp-12-9-4").named_parameters()}
-    return StoredModel({name: torch.full(shape, value) for name, shape in shapes.items()})
+    return PendingModel.of({name: torch.full(shape, value) for name, shape in shapes.items()})
 
 
 def weight_after(learner: Learner, rule: ServerUpdate) -> float:

@@ -20,7 +20,7 @@ from cosim.training import Scaffold
 from cosim.training.companions import CompanionsHeldBack
 from cosim.training.port import LocalTraining
 from cosim.training.programs.sgd_steps import mini_batches
-from cosim.values.pending import StoredModel
+from cosim.values.pending import PendingModel
 from cosim.values.submodels import NetworkShape
 from scenarios.papers.rawhfl import RawHfl
 
@@ -140,7 +140,7 @@ def test_companions_go_a_share_of_the_way_and_models_all_of_it():
     """By hand: c = 1 and arrived means 3; a quarter of the clients arrived."""
     shape = NetworkShape({"w": (1,)})
     model, mean = (
-        StoredModel({"w": torch.tensor([w]), "variate w": torch.tensor([c])})
+        PendingModel.of({"w": torch.tensor([w]), "variate w": torch.tensor([c])})
         for w, c in ((5.0, 1.0), (7.0, 3.0))
     )
     held_back = CompanionsHeldBack(model, mean, 0.25)

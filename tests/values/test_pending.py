@@ -5,9 +5,10 @@ import pytest
 
 from cosim.configuration import ConfigurationError
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import accumulate, assemble, mean, mean_of_models
+from cosim.values.combinations import assemble, mean, mean_of_models
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import Part
+from scenarios.papers.rawhfl.accumulated import accumulate
 
 pytestmark = pytest.mark.quick
 

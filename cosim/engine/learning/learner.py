@@ -81,7 +81,7 @@ from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
 from cosim.training.port import LocalTraining
 from cosim.training.training_set import TrainingSet
-from cosim.values.pending import PendingModel, PendingState, PendingUpdate, PendingValue, StoredModel
+from cosim.values.pending import PendingModel, PendingState, PendingUpdate, PendingValue
 from cosim.values.weights import Weights, in_own_types, own_copy, own_weights
 
 
@@ -213,7 +213,7 @@ class Learner:
     def initial_model(self, key: int) -> PendingModel:
         """The network as its own initialisation draws it from a key, 0 to 2**64 - 1, or as it was brought."""
         if self._brings_weights:
-            return StoredModel(own_weights(self._network, self.shape, self._device))
+            return PendingModel.of(own_weights(self._network, self.shape, self._device))
         return InitialModel(self._network, key)
 
     def stored_model(self, weights: Mapping[str, NDArray[np.float32]]) -> PendingModel:
@@ -227,7 +227,7 @@ class Learner:
             raise ConfigurationError(
                 f"stored weights are {given}, but the network has {names}. Use the network of that run."
             )
-        return StoredModel(
+        return PendingModel.of(
             {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
         )
 

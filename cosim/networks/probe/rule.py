@@ -17,7 +17,7 @@ from cosim.names import client_name
 from cosim.training.port import LocalTraining
 from cosim.training.programs.of_rule import program_of
 from cosim.training.training_set import TrainingSet
-from cosim.values.pending import PendingUpdate, StoredModel
+from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import own_weights
 
@@ -37,7 +37,7 @@ def check_rule(rule: LocalTraining, network: nn.Module, shape: NetworkShape, dat
     start = own_weights(network, shape, data.x_ND.device.type)
     update = PendingUpdate(
         client=client_name(0),
-        model=StoredModel(start),
+        model=PendingModel.of(start),
         samples=np.arange(min(NUM_SAMPLES, data.num_sample_numbers)),
         num_steps=NUM_STEPS,
         training=rule,

@@ -9,7 +9,7 @@ from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
 from cosim.codecs.transmission import transmitted
 from cosim.training.sgd import Sgd
-from cosim.values.pending import PendingUpdate, StoredModel
+from cosim.values.pending import PendingModel, PendingUpdate
 
 
 def left_of_changes(codec: Codec, shape: tuple[int, ...]) -> float:
@@ -18,7 +18,7 @@ def left_of_changes(codec: Codec, shape: tuple[int, ...]) -> float:
     def arrived(values: Tensor) -> Tensor:
         update = PendingUpdate(
             client="client-0000",
-            model=StoredModel({"values": torch.zeros(shape)}),
+            model=PendingModel.of({"values": torch.zeros(shape)}),
             samples=[0],  # pyright: ignore[reportArgumentType]
             num_steps=1,
             training=Sgd(),

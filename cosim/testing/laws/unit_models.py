@@ -2,15 +2,15 @@
 
 import torch
 
-from cosim.values.pending import PendingModel, StoredModel
+from cosim.values.pending import PendingModel
 from cosim.values.submodels import NetworkShape
 
 VALUES = "values"
 
 
-def unit_models(num: int) -> list[StoredModel]:
+def unit_models(num: int) -> list[PendingModel]:
     """Models of `num` values, each with a 1 in a place of its own."""
-    return [StoredModel({VALUES: row}) for row in torch.eye(num, dtype=torch.float64)]
+    return [PendingModel.of({VALUES: row}) for row in torch.eye(num, dtype=torch.float64)]
 
 
 def factors_of(model: PendingModel) -> list[float]:

@@ -45,11 +45,12 @@ from cosim.protocols.port import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS, Pr
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import accumulate, mean_of_models
+from cosim.values.combinations import mean_of_models
 from cosim.values.pending import PendingModel
 from cosim.waiting.counts import AtLeast
 from cosim.waiting.deadlines import Deadline
 from cosim.waiting.port import WaitForAll, Waiting
+from scenarios.papers.rawhfl.accumulated import accumulate
 from scenarios.papers.rawhfl.plan_pictures import clients_planned, steps_planned
 from scenarios.papers.rawhfl.planning import Planner, Share, Terms
 from scenarios.papers.rawhfl.plans import exact

@@ -32,7 +32,7 @@ from cosim.networks.probe.buffers import shape_of
 from cosim.server_updates.port import ServerUpdate
 from cosim.training.port import LocalTraining
 from cosim.training.training_set import TrainingSet
-from cosim.values.pending import PendingModel, PendingValue, StoredModel
+from cosim.values.pending import PendingModel, PendingValue
 
 pytestmark = pytest.mark.quick
 
@@ -91,7 +91,7 @@ def num_crossings(case: Any, *nums_of_steps: int) -> list[int]:
     found = []
     for num_steps in nums_of_steps:
         resolver = Resolver(networks, learner.shape, data, largest, 1, OnThisThread(1), "meta")
-        start = StoredModel(
+        start = PendingModel.of(
             {n: torch.empty(size, device="meta") for n, size in learner.shape.tensors.items()}
         )
         model = case.result(start, learner.shape, num_steps)
@@ -160,7 +160,7 @@ def below(cls: type) -> set[type]:
 
 def test_every_combination_has_a_case():
     """A subclass of `PendingModel` that is added needs a case in benchmarks/gpu_cases.py."""
-    there: set[type] = {PendingModel, StoredModel}  # which are not computed
+    there: set[type] = {PendingModel}  # which are not computed
     for case in CASES.values():
         network = case.network()
         shape = shape_of(network, case.dataset().test_x)

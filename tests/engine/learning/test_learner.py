@@ -21,8 +21,9 @@ from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs import sgd
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import accumulate, assemble, mean, mean_of_models, submodel
+from cosim.values.combinations import assemble, mean, mean_of_models, submodel
 from cosim.values.pending import PendingModel, PendingUpdate
+from scenarios.papers.rawhfl.accumulated import accumulate
 
 NUM_FEATURES, NUM_CLASSES = 12, 4
 

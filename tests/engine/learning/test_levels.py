@@ -22,10 +22,11 @@ from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs import sgd
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import accumulate, assemble, mean, mean_of_models, submodel
+from cosim.values.combinations import assemble, mean, mean_of_models, submodel
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights
+from scenarios.papers.rawhfl.accumulated import accumulate
 
 DATA = loaded(Synthetic())
 NUM_STEPS = 4

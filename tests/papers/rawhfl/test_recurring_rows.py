@@ -21,9 +21,10 @@ from cosim.training.programs.of_rule import program_of
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.training.training_set import TrainingSet
-from cosim.values.combinations import accumulate, mean
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 from scenarios.papers.rawhfl import recurring_rows
+from scenarios.papers.rawhfl.accumulated import accumulate
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows, draws, train_on_rows
 from scenarios.papers.vhfl.vertical import VerticalSgd
 
