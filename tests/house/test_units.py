@@ -286,8 +286,8 @@ def test_longer_suffixes_come_first():
 
 
 NAMED = (
-    *("Batching", "Client", "Clock", "Cloud", "Codec", "Learner", "LocalTraining", "Rest", "TrainingFlops"),
-    "Waiting",
+    *("Batching", "Client", "Clients", "Clock", "Cloud", "Codec", "Job", "Learner", "LocalTraining", "Rest"),
+    *("TrainingFlops", "Uploads", "Waiting"),
 )
 FOR_TYPE_CHECKERS = dict.fromkeys(NAMED, object) | {"nx": nx, "pd": pd}
 """Names in annotations that are not imported before something is learned or written."""
