@@ -177,8 +177,8 @@ def _path(number: int, ready: Ready, start_s: float, end_s: float) -> list[Piece
         pieces += _filled(number, edge, -1, served, edge, now_s, row.start_s)
         now_s = max(now_s, row.start_s)
         until_s = min(row.end_s, end_s)
-        who = row.done or served
-        pieces += _filled(number, edge, row.edge_round, who, row.ended_by, now_s, until_s)
+        stretches = row.done or served
+        pieces += _filled(number, edge, row.edge_round, stretches, row.ended_by, now_s, until_s)
         now_s = until_s
     return pieces + _filled(number, edge, -1, served, edge or CLOUD, now_s, end_s)
 

@@ -87,7 +87,7 @@ def _clients(design: Design) -> Table:
     header = ["client", "cell", "updates", "of all (%)", "of all weight (%)"]
     header += ["mean time of a job (s)", "mean staleness", "energy (J)", "sent (Mbit)"]
     which = "all" if len(rows) == len(found) else f"the first {len(rows)} of {len(found):,}"
-    return Table(f"Who contributes most; {which}; {design.name}, seed {seed_of(run)}", header, rows)
+    return Table(f"Clients that contribute most; {which}; {design.name}, seed {seed_of(run)}", header, rows)
 
 
 def _made_s(run: Result) -> pd.Series:

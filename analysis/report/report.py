@@ -1,9 +1,9 @@
 """Report: runs, told on one page that opens from disk.
 
-What was found, what was asked, the table with intervals, the global model over time, energy and bits, what
-the fields do, what a target takes, which clients were present, how each kind of them fared, how stale the
-updates of asynchronous servers were and whose, why a round took so long, what each client did when, what was
-sent and received, where the energy went, which clients were dropped and why, configuration and provenance.
+Findings, what was asked, the table with intervals, the global model over time, energy and bits, what the
+fields do, what a target takes, clients present, clients by kind, versions of asynchronous servers, why a round
+took so long, the timeline of a round, what was sent and received, energy, dropped updates by reason,
+configuration and provenance.
 Runs become designs (`analysis.designs`), their rows fates and critical paths (`analysis.fates`,
 `analysis.critical_path`), these become the plain data of sections, and templates lay these out (`page`,
 `pictures`, `templates`).
@@ -114,18 +114,18 @@ def report(
         Section("edge-rounds", "Edge rounds, without their clients", edge_rounds(designs)),
         Section("presence", "Present clients", presence(designs)),
         Section("clients", "Clients by kind", clients(designs)),
-        Section("applied", "Versions, staleness, and who contributes", applied(designs)),
+        Section("applied", "Versions, staleness, contributions of clients", applied(designs)),
         Section("rounds", "Why a round took so long", *_of_kept(rounds, designs)),
         Section(
             "timeline",
-            "Who did what, when",
+            "Timeline of a global round",
             *_of_kept(partial(timelines, global_round=global_round), designs),
         ),
         Section("directions", "What was sent and received", both_ways(designs)),
         Section(
             "energy", "Where the energy went", *_of_kept(partial(energy, fates=fates), designs, keeps_energy)
         ),
-        Section("dropped", "Who was dropped, and why", *_of_kept(partial(dropped, fates=fates), designs)),
+        Section("dropped", "Dropped updates, by reason", *_of_kept(partial(dropped, fates=fates), designs)),
         Section("configuration", "Configuration", configuration(designs)),
         Section("provenance", "Provenance", provenance(designs)),
     ]

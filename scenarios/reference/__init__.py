@@ -55,7 +55,7 @@ COLUMNS = {
     "energy_j": "energy that it took; of an evaluation or a run, of all clients up to then",
     "job": "number of the client's job; -1: of none",
     "outcome": "done, or the reason why it was cut short",
-    "client": "whose",
+    "client": "name of the client",
     "edge": "edge server of the client's cell",
     "global_round": "number of the global round, from 1; 0: before the first; -1: none",
     "edge_round": "number of the edge round in it, from 0; -1: none",

@@ -233,7 +233,7 @@ def test_the_page_tells_the_numbers(view, runs, page):
         assert value > 0.0
         in_units = value, 1e3 * value, 1e-3 * value
         assert any(says(word, of) for word in view.text.split() for of in in_units), value
-    for heading in ("What was asked", "Where the energy went", "Who was dropped, and why", "Provenance"):
+    for heading in ("What was asked", "Where the energy went", "Dropped updates, by reason", "Provenance"):
         assert heading in view.text
 
 

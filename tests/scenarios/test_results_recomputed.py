@@ -415,7 +415,7 @@ def rawhfl_fig5(table: pd.DataFrame, sentence: str, words: str) -> Values | None
     if found := re.fullmatch(r"edge rounds in which the least able client is, (.+)", words):
         return 100.0 * of_seeds(table, f"{share}able {found[1]}", min)
     if found := re.fullmatch(
-        r"(.+), share of the edge rounds, who is selected most less who is least", words
+        r"(.+), share of the edge rounds, most selected client less least selected", words
     ):
         return 100.0 * of_seeds(table, f"{share}selected, {found[1]}", np.ptp)
     return None

@@ -82,7 +82,7 @@ def main(options: Options) -> int:
             paper=f"selections differ between clients (by more than {APART:g} points)",
             quantities=[
                 Quantity(
-                    words=f"{name}, share of the edge rounds, who is selected most less who is least",
+                    words=f"{name}, share of the edge rounds, most selected client less least selected",
                     values=100.0 * (chosen.max() - chosen.min()).to_numpy(),
                     least=APART,
                     unit="points",

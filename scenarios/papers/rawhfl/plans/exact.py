@@ -53,7 +53,7 @@ _LAST_STEP = 1e-7
 
 def plan(problem: Problem) -> Plan:
     """Optimal plan; of equal clients the one with the lower number, of equal steps the fewest."""
-    part, who = _within_reach(problem)
+    part, which = _within_reach(problem)
     num_steps = np.arange(1.0, problem.max_steps + 1.0)[:, None]
     is_possible, frequency_hz, power_w, energy_j = _options(part, num_steps)
     values = np.where(is_possible, -problem.theta * num_steps + (1.0 - problem.theta) * energy_j, np.inf)
@@ -67,7 +67,7 @@ def plan(problem: Problem) -> Plan:
         frequency_hz=np.zeros(problem.num_clients),
         power_w=np.zeros(problem.num_clients),
     )
-    selected = who[chosen]
+    selected = which[chosen]
     planned.is_selected[selected] = True
     planned.num_steps[selected] = best[chosen] + 1
     planned.frequency_hz[selected] = frequency_hz[option]
@@ -77,23 +77,23 @@ def plan(problem: Problem) -> Plan:
 
 def able(problem: Problem) -> NDArray[np.bool_]:
     """Clients that can do one local round within deadline and budget, shape (clients,)."""
-    part, who = _within_reach(problem)
+    part, which = _within_reach(problem)
     is_possible, *_ = _options(part, np.ones(1))
     is_able = np.zeros(problem.num_clients, dtype=np.bool_)
-    is_able[who] = is_possible
+    is_able[which] = is_possible
     return is_able
 
 
 def _within_reach(problem: Problem) -> tuple[Problem, NDArray[np.int64]]:
     """Problem without clients whose upload alone is too late, and the clients that are left."""
     fastest_efficiency = np.log1p(problem.snr_per_w * problem.max_power_w)
-    who = np.flatnonzero(fastest_efficiency * _deadline_s(problem) > _send_alone_s(problem))
+    which = np.flatnonzero(fastest_efficiency * _deadline_s(problem) > _send_alone_s(problem))
     arrays = {
-        name: values[who]
+        name: values[which]
         for name, values in attrs.asdict(problem, recurse=False).items()
         if isinstance(values, np.ndarray)
     }
-    return attrs.evolve(problem, **arrays), who
+    return attrs.evolve(problem, **arrays), which
 
 
 def _options(problem: Problem, num_steps: Array) -> tuple[NDArray[np.bool_], Array, Array, Array]:
@@ -169,10 +169,10 @@ def _chosen(problem: Problem, value: Array) -> NDArray[np.int64]:
 
 
 def _best_of_each_cell(
-    cell: NDArray[np.int64], value: Array, who: NDArray[np.int64], limit: int
+    cell: NDArray[np.int64], value: Array, which: NDArray[np.int64], limit: int
 ) -> NDArray[np.int64]:
-    """Clients of least value among `who`, at most `limit` of each cell."""
-    ranked = who[np.lexsort((who, value[who], cell[who]))]
+    """Clients of least value among `which`, at most `limit` of each cell."""
+    ranked = which[np.lexsort((which, value[which], cell[which]))]
     cells = cell[ranked]
     rank = np.arange(len(ranked)) - np.searchsorted(cells, cells)
     return ranked[rank < limit]
