@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cosim.clock.draws import Numbers
 from cosim.jobs.job import Job
-from cosim.recording.history import History, Past, unread
+from cosim.recording.history import History, Past, past_of
 
 if TYPE_CHECKING:
     from cosim.devices.device import DeviceArrays
@@ -52,11 +52,6 @@ class SomeClients(Protocol):
         """Their names, which also name their draws."""
         ...
 
-    @property
-    def first(self) -> int:
-        """Number of the first client."""
-        ...
-
     def __len__(self) -> int: ...
 
 
@@ -90,9 +85,7 @@ class ClientJobs:
     @property
     def history(self) -> Past:
         """Outcomes of each client's earlier jobs, if a class says `reads_history = True`."""
-        if self._fleet.history is None:
-            raise unread()
-        return self._fleet.history.of(self.which)
+        return past_of(self._fleet.history, self.which)
 
     def of_one(self: Own, place: int) -> Own:
         """The same for one of these clients, with numbers in place of arrays."""

@@ -112,12 +112,18 @@ class History:
         return self._outcomes.setdefault(outcome, np.zeros(len(self._num_jobs), dtype=np.int64))
 
 
-def unread() -> ConfigurationError:
-    """Error for a part that reads a history which is not kept."""
-    return ConfigurationError(
-        "history: the outcomes of clients' jobs are kept only if a part declares that it reads them. "
-        "Set reads_history = True in its class."
-    )
+def past_of(history: History | None, which: Any) -> Past:
+    """Outcomes of some clients' jobs.
+
+    Raises:
+        ConfigurationError: They are not kept, as no part says that it reads them.
+    """
+    if history is None:
+        raise ConfigurationError(
+            "history: the outcomes of clients' jobs are kept only if a part declares that it reads them. "
+            "Set reads_history = True in its class."
+        )
+    return history.of(which)
 
 
 def _number(client: str) -> int:

@@ -127,16 +127,11 @@ class Availability:
     """True if a client is present.
 
     Args:
-        causes: Each must let it be; nothing: it always is.
+        causes: Each must let it be; at least one.
     """
 
     def __init__(self, sim: Simulation, causes: Sequence[Cause]) -> None:
         self._sim, self._causes = sim, causes
-
-    @property
-    def is_always(self) -> bool:
-        """True if nothing can take it away."""
-        return not self._causes
 
     @property
     def is_present(self) -> bool:
@@ -177,16 +172,16 @@ class Availability:
         return LEFT if cause is None else cause.reason
 
 
-def with_the_absent(stuck: Deadlock, availabilities: Sequence[Availability] | None) -> Deadlock:
-    """A deadlock's error with the absent clients, by the first cause of each; as it is if all are present.
+Availabilities = Sequence[Availability | None] | None
+"""Availability of each client, None for one that is always present; None if all are."""
 
-    Args:
-        availabilities: Of all clients. None means that all always are present.
-    """
+
+def with_the_absent(stuck: Deadlock, availabilities: Availabilities) -> Deadlock:
+    """A deadlock's error with the absent clients, by the first cause of each; as it is if all are present."""
     absent: dict[str, list[int]] = {}
     fixes: dict[str, str] = {}
     for number, availability in enumerate(availabilities or ()):
-        if (cause := availability.missing) is not None:
+        if availability is not None and (cause := availability.missing) is not None:
             absent.setdefault(cause.reason, []).append(number)
             fixes[cause.reason] = cause.returns_by
     if availabilities is None or not absent:

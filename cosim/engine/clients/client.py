@@ -3,63 +3,49 @@
 What it learns is asked for at an instant and computed when it is read (`cosim.engine.learning`).
 """
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from cosim.clock.instants import NEVER_SHORT_S, duration_between, is_short
 from cosim.clock.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of, too_short
 from cosim.configuration import ConfigurationError
-from cosim.devices.device import Device
-from cosim.engine.clients.availability import Availability
 from cosim.engine.clients.efforts import effort_of_one, sending_w_of_one
-from cosim.jobs.client_jobs import SomeClients
 from cosim.jobs.payload import Payload
 from cosim.links.upload import Upload
 from cosim.names import client_name, codec_of, personal_of
 from cosim.protocols.assignment import Assignment
 from cosim.records.rows import DONE, DOWN, SPENT, UP, Fate, Transfer, quick_row
 from cosim.units import ENERGY_ROUNDING
-from cosim.values.pending import PendingState, PendingUpdate
+from cosim.values.pending import PendingUpdate
+
+if TYPE_CHECKING:
+    from cosim.engine.clients.fleet import Clients
 
 
-@attrs.define(kw_only=True, eq=False)
 class Client:
-    """A device and its samples.
+    """A device and its samples (`cosim.jobs.cell`).
 
-    Attributes:
-        alone: This client as a group of one, for parts that give the numbers of many.
+    Args:
         number: Its number among all clients of the run, from 0.
-        samples_now: Gives the samples that it has at this instant, indices into the training set.
-        availability: Tells if it is present. None means always.
-        states: What each node of the run keeps from one training to its next, by name.
+        alone: This client as a group of one, for parts that give the numbers of many.
     """
 
-    alone: SomeClients
-    number: int
-    device: Device
-    samples_now: Callable[[], np.ndarray]
-    availability: Availability | None = None
-    states: dict[str, PendingState] = attrs.field(factory=dict)
-    name: str = attrs.field(
-        init=False, default=attrs.Factory(lambda self: client_name(self.number), takes_self=True)
-    )
+    __slots__ = ("alone", "availability", "device", "name", "number")
+
+    def __init__(self, number: int, alone: "Clients") -> None:
+        self.number, self.alone, self.name = number, alone, client_name(number)
+        self.device, availabilities = alone.fleet.devices[number], alone.fleet.availabilities
+        self.availability = None if availabilities is None else availabilities[number]
 
     @property
     def tx_power_w(self) -> float:
-        """Its highest transmit power."""
         return self.device.tx_power_w
 
     @property
-    def receive_w(self) -> float:
-        """Its power while it receives."""
-        return self.device.receive_w + self.device.static_power_w
-
-    @property
-    def samples(self) -> np.ndarray:
-        """The samples of this instant, indices into the training set, at least one, read-only."""
-        samples = self.samples_now()
+    def samples(self) -> NDArray[np.int64]:
+        samples = self.alone.fleet.samples_of(self.number)
         if not len(samples):
             raise ConfigurationError(
                 f"{self.name} has no samples to train on. Use data that give every client at least "
@@ -135,7 +121,8 @@ class Client:
         downlink = assignment.route.downlink
         assert downlink is not None
         download = downlink.open(self.name, assignment.download, assignment.job)
-        return self._carry(sim, download, assignment, DOWN, self.receive_w, most_j)
+        power_w = self.device.receive_w + self.device.static_power_w
+        return self._carry(sim, download, assignment, DOWN, power_w, most_j)
 
     def train(self, sim: Simulation, assignment: Assignment, lasts_s: float, power_w: float) -> Process:
         """Ask for the learning now, let the time it takes pass."""
@@ -148,12 +135,13 @@ class Client:
 
     def keep(self, update: PendingUpdate) -> None:
         """Keep what a training that has ended leaves for the next one."""
+        states = self.alone.fleet.states
         if update.training.keeps_state and not update.training.keeps_what_arrived:
-            self.states[self.name] = update.next_state
+            states[self.name] = update.next_state
         if update.codec is not None and update.codec.keeps_state:
-            self.states[codec_of(self.name)] = update.next_codec_state
+            states[codec_of(self.name)] = update.next_codec_state
         if update.own is not None:
-            self.states[personal_of(self.name)] = update.next_own
+            states[personal_of(self.name)] = update.next_own
 
     def send(self, sim: Simulation, assignment: Assignment, most_j: float | None = None) -> Process:
         """Upload until all bits are through or the upload is cut; idle while it waits for its turn.

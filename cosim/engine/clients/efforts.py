@@ -7,7 +7,7 @@ planned, and sends at its highest power, or at the one that is asked for.
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from cosim.engine.clients.client import Client
 
 
-class Effort(NamedTuple):
-    """Time and power of trainings, shape (clients,)."""
-
-    lasts_s: NDArray[np.float64]
-    power_w: NDArray[np.float64]
-
-
 def planned_s(
     sim: Simulation, clients: SomeClients, job: Job, cycles: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -38,7 +31,7 @@ def planned_s(
     plain_s = cycles / devices.frequency_hz[clients.which]
     if devices.are_plain("processor"):
         return plain_s
-    jobs = _trainings(clients, job, sim.now_s, cycles)
+    jobs = Trainings(clients.fleet, clients.which, job, np.full(len(clients), sim.now_s), cycles)
     return _asked(sim, clients, "processor", "duration_s", jobs, plain_s)
 
 
@@ -46,11 +39,11 @@ def effort_of(
     sim: Simulation,
     clients: SomeClients,
     job: Job,
-    begins_s: float | NDArray[np.float64],
+    begins_s: NDArray[np.float64],
     cycles: NDArray[np.float64],
     asked_hz: NDArray[np.float64] | None = None,
-) -> Effort:
-    """Effort of trainings that begin at these instants; arrays have shape (clients,).
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times and powers of trainings that begin at these instants; arrays have shape (clients,).
 
     Args:
         asked_hz: Frequencies that a protocol asks for. None means the highest.
@@ -61,15 +54,14 @@ def effort_of(
     else:
         lasts_s, power_w = cycles / asked_hz, computing_w(devices[clients.which], asked_hz)
     if not devices.are_plain("processor"):
-        jobs = _trainings(clients, job, begins_s, cycles, asked_hz)
+        jobs = Trainings(clients.fleet, clients.which, job, begins_s, cycles, asked_hz)
         lasts_s = _asked(sim, clients, "processor", "duration_s", jobs, lasts_s)
-        power_w = _asked(sim, clients, "processor", "power_w", jobs, power_w)
-        _check_powers("Processor", power_w)
+        power_w = _power_w("Processor", _asked(sim, clients, "processor", "power_w", jobs, power_w))
     if not devices.are_plain("training_time"):
-        jobs = _trainings(clients, job, begins_s, lasts_s)
+        jobs = Trainings(clients.fleet, clients.which, job, begins_s, lasts_s)
         of = jobs, lasts_s, lambda own: (job, own.cycles)
         lasts_s = _asked(sim, clients, "training_time", "training_s", *of)
-    return Effort(lasts_s, power_w)
+    return lasts_s, power_w
 
 
 def effort_of_one(
@@ -82,7 +74,8 @@ def effort_of_one(
             return cycles / device.frequency_hz, device.train_w
         return cycles / asked_hz, computing_w(device, asked_hz)
     asked = None if asked_hz is None else np.array([asked_hz])
-    lasts_s, power_w = effort_of(sim, client.alone, job, sim.now_s, np.array([cycles]), asked)
+    begins_s = np.array([sim.now_s])
+    lasts_s, power_w = effort_of(sim, client.alone, job, begins_s, np.array([cycles]), asked)
     return lasts_s.item(), power_w.item()
 
 
@@ -90,7 +83,7 @@ def sending_w(
     sim: Simulation,
     clients: SomeClients,
     job: Job,
-    begins_s: float | NDArray[np.float64],
+    begins_s: NDArray[np.float64],
     payload_bits: float,
     asked_w: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64] | None:
@@ -101,39 +94,21 @@ def sending_w(
     """
     if clients.fleet.devices.are_plain("power_control"):
         return None
-    jobs = Sendings(
-        clients.fleet, clients.which, job, _each_of(begins_s, len(clients)), payload_bits, asked_w
-    )
+    jobs = Sendings(clients.fleet, clients.which, job, begins_s, payload_bits, asked_w)
     found = _asked(sim, clients, "power_control", "power_w", jobs, jobs.power_w)
-    _check_powers("PowerControl", found)
-    return found
+    return _power_w("PowerControl", found)
 
 
 def sending_w_of_one(
     sim: Simulation, client: "Client", job: Job, payload_bits: float, asked_w: float | None
 ) -> float:
     """Transmit power of an upload of one client that begins now."""
-    plain_w = client.device.tx_power_w if asked_w is None else asked_w
     if client.device.power_control is None:
-        return plain_w
+        return client.device.tx_power_w if asked_w is None else asked_w
     asked = None if asked_w is None else np.array([asked_w])
-    found = sending_w(sim, client.alone, job, sim.now_s, payload_bits, asked)
-    return plain_w if found is None else found.item()
-
-
-def _trainings(
-    clients: SomeClients,
-    job: Job,
-    begins_s: float | NDArray[np.float64],
-    cycles: NDArray[np.float64],
-    asked_hz: NDArray[np.float64] | None = None,
-) -> Trainings:
-    begins_s = _each_of(begins_s, len(clients))
-    return Trainings(clients.fleet, clients.which, job, begins_s, cycles, asked_hz)
-
-
-def _each_of(begins_s: float | NDArray[np.float64], num: int) -> NDArray[np.float64]:
-    return begins_s if isinstance(begins_s, np.ndarray) else np.full(num, begins_s)
+    found = sending_w(sim, client.alone, job, np.array([sim.now_s]), payload_bits, asked)
+    assert found is not None
+    return found.item()
 
 
 def _asked(
@@ -156,29 +131,27 @@ def _asked(
     for part, have_it in clients.fleet.devices.kinds_of(name):
         if part is None:
             continue
-        ask = getattr(part, method)
-        if have_it is None:
-            return _each(part, method, ask(sim, clients.names, *told(jobs)), len(clients))
-        own = np.flatnonzero(have_it[clients.which])
-        if len(own):
-            said = ask(sim, clients.names.some(own), *told(jobs.some(own)))
-            found[own] = _each(part, method, said, len(own))
+        own, names, of = slice(None), clients.names, jobs
+        if have_it is not None:
+            own = np.flatnonzero(have_it[clients.which])
+            names, of = names.some(own), jobs.some(own)
+        if not len(names):
+            continue
+        said = getattr(part, method)(sim, names, *told(of))
+        if np.shape(said) != (len(names),):
+            raise ConfigurationError(
+                f"{type(part).__name__}.{method} gives {said!r:.80}: must be a number for each of "
+                f"{len(names)} clients. Use @for_each for a rule about one client."
+            )
+        found[own] = said
     return found
 
 
-def _each(part: Any, method: str, found: Any, num: int) -> NDArray[np.float64]:
-    if np.shape(found) != (num,):
-        raise ConfigurationError(
-            f"{type(part).__name__}.{method} gives {found!r:.80}: must be a number for each of {num} "
-            "clients. Use @for_each for a rule about one client."
-        )
-    return found
-
-
-def _check_powers(port: str, power_w: NDArray[np.float64]) -> None:
+def _power_w(port: str, power_w: NDArray[np.float64]) -> NDArray[np.float64]:
     fits = (power_w >= 0.0) & (power_w < math.inf)
     if not fits.all():
         raise ConfigurationError(
             f"{port}.power_w gives {power_w[~fits][0]:g} W: must be finite and at least 0. Use "
             "np.clip(power_w, 0.0, most_w)."
         )
+    return power_w

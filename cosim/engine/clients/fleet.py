@@ -5,8 +5,8 @@ client of a run is indexed by `Clients.which`; what has one for each client of a
 `Clients.places_in`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -16,13 +16,13 @@ from typing_extensions import override
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.devices.device import DeviceArrays
-from cosim.engine.clients.availability import Availability
+from cosim.engine.clients.availability import Availabilities
 from cosim.engine.clients.client import Client
 from cosim.engine.clients.efforts import planned_s
 from cosim.jobs import cell
 from cosim.jobs.job import Job, Places
 from cosim.names import ClientNames
-from cosim.recording.history import History, Past, unread
+from cosim.recording.history import History
 from cosim.values.pending import PendingState
 
 
@@ -32,8 +32,8 @@ class Fleet:
     Args:
         devices: Device of each client, in the order of their numbers.
         distance_m: How far each is from its edge server, shape (clients,).
-        samples_now: Gives the samples of a client at this instant, by its number.
-        availabilities: Tell if each is present. None means that all always are.
+        samples_of: Gives the samples of a client at this instant, by its number.
+        availabilities: Tell if each is present.
         history: Outcomes of the jobs of each. None means that no part reads them.
 
     Attributes:
@@ -45,38 +45,22 @@ class Fleet:
         self,
         devices: DeviceArrays,
         distance_m: NDArray[np.float64],
-        samples_now: Callable[[int], NDArray[np.int64]],
-        availabilities: Sequence[Availability] | None = None,
+        samples_of: Callable[[int], NDArray[np.int64]],
+        availabilities: Availabilities = None,
         history: History | None = None,
     ) -> None:
         self.names, self.devices = Numbers.of(ClientNames(0, len(devices))), devices
         self.distance_m, self.availabilities = distance_m, availabilities
         self.states: dict[str, PendingState] = {}
-        self.history = history
-        self._samples_now = samples_now
+        self.history, self.samples_of = history, samples_of
         self._made: dict[int, Client] = {}
 
     def client(self, number: int) -> Client:
         """The client of a number."""
         found = self._made.get(number)
         if found is None:
-            found = self._made[number] = self._client(number)
+            found = self._made[number] = Client(number, Clients(self, slice(number, number + 1)))
         return found
-
-    def samples_of(self, number: int) -> NDArray[np.int64]:
-        """Samples that a client has at this instant, by its number."""
-        return self._samples_now(number)
-
-    def _client(self, number: int) -> Client:
-        there = None if self.availabilities is None else self.availabilities[number]
-        return Client(
-            alone=Clients(self, slice(number, number + 1)),
-            number=number,
-            device=self.devices[number],
-            samples_now=partial(self._samples_now, number),
-            availability=None if there is None or there.is_always else there,
-            states=self.states,
-        )
 
     @cached_property
     def send_w(self) -> NDArray[np.float64]:
@@ -140,22 +124,6 @@ class Clients(cell.Clients):
             self._numbers = np.array(self._order, dtype=np.int64)
         return self._numbers
 
-    @property
-    def past(self) -> Past:
-        """Outcomes of their jobs.
-
-        Raises:
-            ConfigurationError: No part of the system says that it reads it.
-        """
-        if self.fleet.history is None:
-            raise unread()
-        return self.fleet.history.of(self.which)
-
-    @property
-    def first(self) -> int:
-        """The number of the first."""
-        return int(self._order[0])
-
     @override
     def places_in(self, others: cell.Clients) -> Places:
         assert isinstance(others, Clients)
@@ -182,7 +150,8 @@ class Clients(cell.Clients):
     def are_there(self) -> NDArray[np.bool_]:
         if (there := self.fleet.availabilities) is None:
             return np.ones(len(self), dtype=bool)
-        return np.array([there[number].is_present for number in map(int, self._order)], dtype=bool)
+        own = [there[number] for number in map(int, self._order)]
+        return np.array([each is None or each.is_present for each in own], dtype=bool)
 
     @property
     @override
@@ -200,11 +169,6 @@ class Clients(cell.Clients):
 
     @override
     def these(self, clients: Sequence[cell.Client]) -> "Clients":
-        return self.of(self.fleet, clients)
-
-    @classmethod
-    def of(cls, fleet: Fleet, clients: Iterable[cell.Client]) -> "Clients":
-        """Clients of a sequence that is in the order of their numbers."""
         if isinstance(clients, Clients):
             return clients
-        return cls(fleet, np.array([client.number for client in clients], dtype=np.int64))
+        return Clients(self.fleet, np.array([client.number for client in clients], dtype=np.int64))

@@ -17,7 +17,7 @@ from cosim.configuration import ConfigurationError, parts_of
 from cosim.data.dataset import Dataset
 from cosim.devices.device import DeviceArrays
 from cosim.devices.presence import Presence
-from cosim.engine.clients.availability import Availability, Cause, Windows
+from cosim.engine.clients.availability import Availabilities, Availability, Cause, Windows
 from cosim.engine.clients.fleet import Clients, Fleet
 from cosim.engine.learning.own_models import OwnModels
 from cosim.engine.rounds.round_clock import RoundClock
@@ -206,8 +206,7 @@ def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
     )
 
 
-def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availability] | None:
-    """Availability of each client; None if all are always there."""
+def _availabilities(sim: Simulation, devices: DeviceArrays) -> Availabilities:
     charges = {} if sim.recorder.rest is None else sim.recorder.rest.charges
     if not charges and devices.come_and_go is None:
         return None
@@ -222,7 +221,7 @@ def _availabilities(sim: Simulation, devices: DeviceArrays) -> Sequence[Availabi
             causes.append(Windows(sim, presence.windows(sim, name), whose))
         if name in charges:
             causes.append(charges[name])
-        found.append(Availability(sim, causes))
+        found.append(Availability(sim, causes) if causes else None)
     for presence, names in of_kinds.items():
         presence.check(names)
     return found

@@ -17,7 +17,7 @@ from cosim.jobs.cell import Client
 from cosim.jobs.job import Job
 from cosim.jobs.past_round import PastRound
 from cosim.jobs.payload import Payload
-from cosim.recording.history import Past
+from cosim.recording.history import Past, past_of
 from cosim.values.pending import PendingModel
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ class NextRound:
         return self.edge.last_round
 
     def history(self, clients: Sequence[Client]) -> Past:
-        return Clients.of(self.edge.clients.fleet, clients).past
+        own = self.edge.clients.these(clients)
+        return past_of(own.fleet.history, own.which)
 
     def num_samples(self, clients: Sequence[Client]) -> NDArray[np.int64]:
         return np.array([len(client.samples) for client in clients], dtype=np.int64)
 
     def training_s(self, clients: Sequence[Client]) -> NDArray[np.float64]:
-        return self.training_s_of(Clients.of(self.edge.clients.fleet, clients))
+        return self.training_s_of(self.edge.clients.these(clients))
 
     def losses(self, clients: Sequence[Client]) -> NDArray[np.float64]:
         clients = tuple(clients)
@@ -65,13 +66,13 @@ class NextRound:
 
     def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
         link = self.edge.route.uplink.link.known_to("ComingRound.known_snr")
-        own = Clients.of(self.edge.clients.fleet, clients)
+        own = self.edge.clients.these(clients)
         share_hz, places = link.share_hz(max(1, len(own))), own.places_in(self.edge.clients)
         return own.fleet.devices.tx_power_w[own.which] * link.snr_per_w(places, share_hz, self.job)
 
     def upload_s(self, clients: Sequence[Client], among: int | None = None) -> NDArray[np.float64]:
         link = self.edge.route.uplink.link.known_to("ComingRound.upload_s")
-        own = Clients.of(self.edge.clients.fleet, clients)
+        own = self.edge.clients.these(clients)
         num = len(own) if among is None else among
         return link.upload_s(own.places_in(self.edge.clients), self.payload, num, self.job)
 
@@ -102,7 +103,7 @@ class NextRound:
                 "pass, so it would be asked again without end. Choose a client, or wait in the rule "
                 "(yield from sim.spend(edge.name, 'idle', 1.0))."
             )
-        ordered = Clients.of(edge.clients.fleet, sorted(found, key=lambda client: client.number))
+        ordered = edge.clients.these(sorted(found, key=lambda client: client.number))
         return self._there(ordered, rule, waited=sim.now_s > asked_s)
 
     def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:
