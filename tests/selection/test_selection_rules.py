@@ -51,7 +51,7 @@ class Told:
 
         def of(name: str):
             def answer(clients, **_):
-                places = Clients.of(self.edge.clients.fleet, clients).numbers
+                places = self.edge.clients.these(clients).numbers
                 self.asked.append((name, places.tolist()))
                 return np.array(known[name], dtype=float)[places]
 

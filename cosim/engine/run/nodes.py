@@ -25,7 +25,7 @@ from cosim.engine.run.clock import BY_EVENTS, ClockChoice, clock_of
 from cosim.engine.run.ground import Ground, check_number
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.servers.edge import EdgeServer
-from cosim.engine.servers.server import Kept, keys_of
+from cosim.engine.servers.server import Kept
 from cosim.engine.servers.workload import Costs, Workload
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.ways.of_link import ways_of
@@ -90,8 +90,7 @@ def cloud_of(
     Raises:
         ConfigurationError: Parts that do not fit together.
     """
-    fleet, parts = cells.fleet, list(parts_of(system))
-    keys = keys_of(parts)
+    fleet, parts = cells.fleet, {id(part): part for part in parts_of(system)}
     edges = tuple(
         EdgeServer(
             name=route.edge,
@@ -100,12 +99,12 @@ def cloud_of(
             receives_first=not system.downloads_count,
             backhaul=system.topology,
             states=fleet.states,
-            kept=Kept(keys),
+            kept=Kept(parts),
             rounds=cells.rounds,
         )
         for route, clients in cells.each
     )
-    rules = [part for part in parts if isinstance(part, LocalTraining)]
+    rules = [part for part in parts.values() if isinstance(part, LocalTraining)]
     by_hand = [rule for rule in rules if rule.personal_tensors is not None]
     cloud = Cloud(
         edges=edges,

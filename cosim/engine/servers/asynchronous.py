@@ -12,7 +12,7 @@ run ends is not applied.
 """
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from cosim.clock.instants import instant_after
 from cosim.clock.simulation import Dropped, Process, Simulation
@@ -33,21 +33,13 @@ MANY_JOBS, MANY_EACH = 100_000, 100
 
 
 class AsynchronousServer:
-    """State and steps of an asynchronous server.
+    """State and steps of an asynchronous server (`cosim.protocols.servers`, `Starter`).
 
     Args:
-        name: The server's name.
         model: Version 0.
         trainees: Trainees that may be given jobs, in the order of their numbers.
         living: Where it names the models that it still needs, for checkpoints.
         new_version: Takes note of a version; returns the model to go on with.
-
-    Attributes:
-        names: Names of the trainees.
-        idle: Trainees that are present and have no job.
-        version: Version of the model.
-        version_s: When it was made.
-        num_applied: Updates in its versions.
     """
 
     def __init__(
@@ -58,16 +50,16 @@ class AsynchronousServer:
         model: PendingModel,
         trainees: Sequence[Trainee],
         living: dict[str, PendingModel],
-        new_version: Callable[[PendingModel], PendingModel] = lambda model: model,
+        new_version: Callable[[PendingModel], PendingModel],
     ) -> None:
         self.name, self.model, self.version = name, model, 0
         self.version_s, self.num_applied = sim.now_s, 0
-        self.names = [trainee.name for trainee in trainees]
         there = [trainee.name for trainee in trainees if trainee.is_present]
         self.idle = Idle(there, sim.stream(name, "starts"))
         self._sim, self._rule, self._new_version = sim, rule, new_version
         self._rule_in = in_rounds(rule)
-        self._trainees: Mapping[str, Trainee] = {trainee.name: trainee for trainee in trainees}
+        self._trainees = {trainee.name: trainee for trainee in trainees}
+        self.names = list(self._trainees)
         self._places = {trainee: place for place, trainee in enumerate(self.names)}
         self._flights = Flights(sim, name, self._trainees, living)
         self._arrived: deque[Flight] = deque()
@@ -80,7 +72,6 @@ class AsynchronousServer:
 
     @property
     def num_at_work(self) -> int:
-        """Number of trainees that have a job, or wait for the next tick after one."""
         return len(self._flights.at_work) + len(self._reported)
 
     def serve(self, is_over: Callable[[], bool], *, ends_anyway: bool) -> Process:
@@ -103,11 +94,9 @@ class AsynchronousServer:
         self._record_version(num_updates=0)
 
     def start(self, name: str) -> None:
-        """Let one begin a job from the newest version, or queue it behind the job that it has."""
         self._flights.begin(name, self.model, self.version)
 
     def call(self) -> None:
-        """Ask the rule for starts at the end of this instant."""
         self._num_calls += 1
         self._flights.ring()
 

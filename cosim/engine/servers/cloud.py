@@ -72,18 +72,6 @@ class VersionReport(NamedTuple):
         return self.progress.version
 
 
-@attrs.define
-class _Standing:
-    """How far a run has come.
-
-    Its last version and what clients had taken at rest by then, and the last that was evaluated.
-    """
-
-    last: VersionReport = attrs.field(factory=lambda: VersionReport(Progress(), None, PendingModel()))
-    evaluated: Progress | None = None
-    rest_j: float = 0.0
-
-
 @attrs.define(kw_only=True, eq=False)
 class Cloud(Server):
     """The cloud server: its cells, the learner, and when the global model is evaluated.
@@ -98,6 +86,7 @@ class Cloud(Server):
             that none is kept.
         journal: Numbers that events have read from weights.
         living: Other models than the global one from which a node has started or on which it works, by name.
+        last: The last version.
     """
 
     edges: tuple[EdgeServer, ...]
@@ -111,19 +100,21 @@ class Cloud(Server):
     listener: Callable[[VersionReport], None]
     resumed: Checkpoint | None = None
     digest: Digest | None = None
-    journal: Journal = attrs.field(
-        default=attrs.Factory(
-            lambda self: Journal(self.resumed.journal if self.resumed else {}), takes_self=True
-        )
-    )
     name: str = CLOUD
+    journal: Journal = attrs.field(init=False)
     living: dict[str, PendingModel] = attrs.field(factory=dict, init=False)
-    _standing: _Standing = attrs.field(factory=_Standing, init=False)
+    last: VersionReport = attrs.field(init=False)
+    _evaluated: Progress | None = attrs.field(default=None, init=False)
+    _rest_j: float = attrs.field(default=0.0, init=False)
     _asked: WeakValueDictionary[str, PendingUpdate] = attrs.field(factory=WeakValueDictionary, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.journal = Journal(self.resumed.journal if self.resumed else {})
+        self.last = VersionReport(Progress(), None, PendingModel())
 
     @property
     def progress(self) -> Progress:
-        return self._standing.last.progress
+        return self.last.progress
 
     @property
     def is_over(self) -> bool:
@@ -152,14 +143,8 @@ class Cloud(Server):
         training = training.in_round(model.round)
         update = partial(PendingUpdate, model=model, round=model.round, training=training, codec=codec)
         if not self.evaluation.learns:
-            made: list[PendingUpdate] = []
-
-            def stand_in(sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
-                if not made:
-                    made.append(update(num_steps=1, client=self.name, samples=ONE_SAMPLE, key=0))
-                return made[0]
-
-            return stand_in
+            stand_in = update(num_steps=1, client=self.name, samples=ONE_SAMPLE, key=0)
+            return lambda sim, client, assignment: stand_in
 
         if self.workload.model_codec is not None and not isinstance(model, ReceivedModel):
             raise ConfigurationError(
@@ -195,16 +180,7 @@ class Cloud(Server):
         payload: Payload,
         training_s_of: Callable[[Clients], NDArray[np.float64]],
     ) -> NextRound:
-        return NextRound(
-            journal=self.journal,
-            losses_of=self.losses,
-            edge=edge,
-            clients=clients,
-            model=model,
-            job=job,
-            payload=payload,
-            training_s_of=training_s_of,
-        )
+        return NextRound(self, edge, clients, model, job, payload, training_s_of)
 
     def asynchronous_server(
         self,
@@ -214,10 +190,8 @@ class Cloud(Server):
         model: PendingModel,
         trainees: Sequence[Trainee],
     ) -> AsynchronousServer:
-        if name != self.name:
-            return AsynchronousServer(sim, name, rule, model, trainees, self.living)
-        as_global = partial(self.new_version, sim)
-        return AsynchronousServer(sim, name, rule, model, trainees, self.living, as_global)
+        noted = partial(self.new_version, sim) if name == self.name else lambda model: model
+        return AsynchronousServer(sim, name, rule, model, trainees, self.living, noted)
 
     def losses(self, model: PendingModel, clients: Sequence[Client]) -> NDArray[np.float64]:
         needed = [self.own_models.states(client.name, self.states) for client in clients]
@@ -248,7 +222,7 @@ class Cloud(Server):
         return self._new_version(sim, progress, model)
 
     def _new_version(self, sim: Simulation, progress: Progress, model: PendingModel) -> PendingModel:
-        standing, resumed = self._standing, self.resumed
+        resumed = self.resumed
         if self.evaluation.learns:
             others = {name: other for name, other in self.living.items() if other is not model}
         else:
@@ -259,23 +233,22 @@ class Cloud(Server):
         if resumed and progress.version == resumed.version:
             resumed.check_rows(progress.time_s, {} if self.digest is None else self.digest.at(moment))
             resumed.restore(self.learner, model, self.states, others, self._asked)
-        standing.last = VersionReport(
+        self.last = VersionReport(
             progress, None, model, dict(self.states), others, moment=moment, journal=self.journal.numbers
         )
         if self.evaluation.learns:
-            standing.rest_j = sim.recorder.rest_j(sim.now_s)
-        last = standing.evaluated
-        if last is None or self.is_over or self.evaluation.is_due(progress, last):
+            self._rest_j = sim.recorder.rest_j(sim.now_s)
+        before = self._evaluated
+        if before is None or self.is_over or self.evaluation.is_due(progress, before):
             self._evaluate(sim)
         sim.recorder.end_stretch(progress.time_s)
-        self.listener(standing.last)
+        self.listener(self.last)
         return model
 
     def _evaluate(self, sim: Simulation) -> None:
         """Evaluate the last version, where anything is learned."""
-        standing, resumed = self._standing, self.resumed
-        last = standing.last
-        progress = standing.evaluated = last.progress
+        resumed, last = self.resumed, self.last
+        progress = self._evaluated = last.progress
         if not self.evaluation.learns:
             return
         if resumed and progress.version <= resumed.version:
@@ -286,13 +259,13 @@ class Cloud(Server):
             are_asked = any(metric.is_personal for metric in metrics)
             own = self.own_models.of_all(last.states) if are_asked else None
             scores, measures = self.learner.evaluate(last.model, own), self.learner.measures
-            evaluation = Evaluation(progress.time_s, progress.version, scores, measures, standing.rest_j)
+            evaluation = Evaluation(progress.time_s, progress.version, scores, measures, self._rest_j)
         sim.recorder.record(evaluation)
         trained = self.learner.trained(self._asked)
-        standing.last = last._replace(evaluation=evaluation, trained=trained)
+        self.last = last._replace(evaluation=evaluation, trained=trained)
 
     def finish(self, sim: Simulation) -> None:
         """Evaluate the last version where it was not known that it would be the last."""
-        if self.evaluation.learns and self._standing.evaluated != self.progress:
+        if self.evaluation.learns and self._evaluated != self.progress:
             self._evaluate(sim)
-            self.listener(self._standing.last)
+            self.listener(self.last)

@@ -101,26 +101,15 @@ class EdgeServer(Server):
         rule = updates[0].training
         if rule.keeps_state and rule.keeps_what_arrived:
             self.states.update({update.client: update.next_state for update in updates})
-        mean = self._mean(sim, server, model, updates, job)
-        return rule.received(model, mean, len(updates) / len(self.clients))
-
-    def _mean(
-        self,
-        sim: Simulation,
-        rule: ServerUpdate,
-        model: PendingModel,
-        updates: Sequence[PendingUpdate],
-        job: Job,
-    ) -> PendingModel:
-        """The mean of updates, with noise where only their mean arrives."""
         senders = np.unique([by_number(update.client)[1] for update in updates])
         places = Clients(self.clients.fleet, senders).places_in(self.clients)
         deviation = self.route.uplink.link.deviation_of_mean(places, job)
         if deviation is None:
-            return in_round(rule, model.round).averaging.mean_of(model, updates)
-        rate = updates[0].training.learning_rate
-        key = sim.key(self.name, "receiver noise", job.number)
-        return noisy_mean(updates, lambda: rate * deviation(), key)
+            mean = in_round(server, model.round).averaging.mean_of(model, updates)
+        else:  # only their mean arrives, with noise
+            rate, key = rule.learning_rate, sim.key(self.name, "receiver noise", job.number)
+            mean = noisy_mean(updates, lambda: rate * deviation(), key)
+        return rule.received(model, mean, len(updates) / len(self.clients))
 
     def receive(self, sim: Simulation, bits: float) -> Process:
         yield from sim.spend(self.name, "receive", self.backhaul.backhaul_s(bits))

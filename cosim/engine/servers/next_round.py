@@ -12,7 +12,6 @@ from cosim.clock.simulation import Event, Process, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.servers.edge import EdgeServer
-from cosim.engine.store.journal import Journal
 from cosim.jobs.cell import Client
 from cosim.jobs.job import Job
 from cosim.jobs.past_round import PastRound
@@ -21,22 +20,19 @@ from cosim.recording.history import Past, past_of
 from cosim.values.pending import PendingModel
 
 if TYPE_CHECKING:
+    from cosim.engine.servers.cloud import Cloud
     from cosim.selection.port import Selection
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(eq=False)
 class NextRound:
     """An edge round that is about to begin (`cosim.selection.coming_round`).
 
     Attributes:
-        journal: Keeps the losses that are read.
-        losses_of: Gives the losses of a model on the samples of clients.
-        edge: Whose round it is.
         training_s_of: Gives how long some clients are planned to train, shape (clients,).
     """
 
-    journal: Journal
-    losses_of: Callable[[PendingModel, Sequence[Client]], NDArray[np.float64]]
+    cloud: "Cloud"
     edge: EdgeServer
     clients: Clients
     model: PendingModel
@@ -62,7 +58,7 @@ class NextRound:
         clients = tuple(clients)
         names = ",".join(client.name for client in clients)
         key = f"losses {self.edge.name} {self.job.global_round} {self.job.edge_round} {names}"
-        return self.journal.read(key, lambda: self.losses_of(self.model, clients))
+        return self.cloud.journal.read(key, lambda: self.cloud.losses(self.model, clients))
 
     def known_snr(self, clients: Sequence[Client]) -> NDArray[np.float64]:
         link = self.edge.route.uplink.link.known_to("ComingRound.known_snr")

@@ -1,7 +1,7 @@
 """Server: a node that moves a model by a rule, and what it keeps for it."""
 
 from collections import UserDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -15,33 +15,21 @@ from cosim.server_updates.port import ServerUpdate
 from cosim.values.pending import PendingModel, PendingState
 
 
-@attrs.frozen(eq=False)
-class OwnKey:
-    """A part of a system as a key that no other part is equal to."""
-
-    part: Port
-
-
-def keys_of(parts: Iterable[Port]) -> dict[int, OwnKey]:
-    """Identity of each part of a system -> its key, the same at all servers."""
-    return {id(part): OwnKey(part) for part in parts}
-
-
 class Kept(UserDict[Any, Any]):
     """State that parts keep at a server, by the part: equal parts of a system each keep their own.
 
     A part that is none of the system's, made by another part for each use, is known by its fields.
 
     Args:
-        keys: Identity of each part of the system -> its key (`keys_of`).
+        parts: Parts of the system, by their identities.
     """
 
-    def __init__(self, keys: Mapping[int, OwnKey] = MappingProxyType({})) -> None:
+    def __init__(self, parts: Mapping[int, Port] = MappingProxyType({})) -> None:
         super().__init__()
-        self._keys = keys
+        self._parts = parts
 
     def _key(self, part: Any) -> Any:
-        return self._keys.get(id(part), part)
+        return ("identity", id(part)) if id(part) in self._parts else part
 
     @override
     def __getitem__(self, part: Any) -> Any:

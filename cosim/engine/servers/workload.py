@@ -5,13 +5,12 @@ The one place where parameters become cycles and bits.
 Scope and limitations: a codec that changes values codes updates; models, on their way down or over the
 backhaul, have 32 bits a value then (`cosim.codecs.port`), unless the downlink codes them. Running
 statistics and state are coded by nothing: 32 bits a value, everywhere.
-
 """
 
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -56,18 +55,15 @@ class Workload:
     def _of(self, part: Part | None, companions: Shapes | None) -> Load:
         num_beside = sum(map(math.prod, (companions or {}).values()))
         num_coded, num_sent = self.shape.num_coded(part), self.shape.num_sent(part)
-        fraction = self.shape.num_parameters(part) / self.shape.num_parameters()
-        own = self.shape.num_values(part), self.shape.num_parameters(part)
+        own = self.shape.num_parameters(part), self.shape.num_values(part)
         counts = lambda: self.flops.of(part), lambda: self.flops.activation_bits(part)
-        return self._load(num_coded + num_beside, num_sent - num_coded, fraction, *own, *counts)
+        return self._load(num_coded + num_beside, num_sent - num_coded, *own, counts)
 
     def of_clients_part(self, num_samples: int) -> Load:
         self._refuse_personal("a part of the model is the server's")
-        num_beside = num_samples * self.shape.num_central_outputs
-        num_values = self.shape.num_local_parameters + num_beside
-        num_own, flops = self.shape.num_local_parameters, self.flops
-        counts = flops.of_clients_part, flops.activation_bits_of_clients_part
-        return self._load(num_values, 0, 1.0, num_own, num_own, *counts)
+        num_own, num_beside = self.shape.num_local_parameters, num_samples * self.shape.num_central_outputs
+        counts = self.flops.of_clients_part, self.flops.activation_bits_of_clients_part
+        return attrs.evolve(self._load(num_own + num_beside, 0, num_own, num_own, counts), fraction=1.0)
 
     def _refuse_personal(self, why: str) -> None:
         if self.shape.personal:
@@ -83,7 +79,11 @@ class Workload:
         )
         uncut = (shape.num_parameters() - num_cut, shape.num_values() - num_cut_values)
         unit = (num_cut / num_units, num_cut_values / num_units)
-        return self._planned(*uncut), self._planned(*unit)
+
+        def planned(num_parameters: float, num_values: float) -> Load:
+            return self._load(num_parameters, num_values - num_parameters, num_parameters, num_values)
+
+        return planned(*uncut), planned(*unit)
 
     def check(self, clients: Numbers) -> None:
         """Refuse steps that take no cycles, and a network that cannot be coded, before the clock starts.
@@ -102,50 +102,38 @@ class Workload:
 
     def _load(
         self,
-        num_coded: int,
-        num_moving: int,
-        fraction: float,
-        num_values: int,
-        num_parameters: int,
-        sample_flops: Callable[[], int],
-        activation_bits: Callable[[], int],
+        num_coded: Any,
+        num_moving: float,
+        num_parameters: float,
+        num_values: float,
+        counts: tuple[Callable[[], int], Callable[[], int]] | None = None,
     ) -> Load:
-        model = self.codec.model_payload(num_coded)
-        down = model if self.model_codec is None else self.model_codec.payload(num_coded)
-        return Load(
-            model=_with(num_moving, model),
-            download=_with(num_moving, down),
-            upload=_with(num_moving, self.codec.payload(num_coded)),
-            coding_cycles=self.codec.cycles(num_coded),
-            fraction=fraction,
-            sample_flops=sample_flops,
-            num_values=num_values,
-            num_parameters=num_parameters,
-            activation_bits=activation_bits,
-            costs=self.costs,
-        )
+        """Load of coded values, and of running statistics and state beside them.
 
-    def _planned(self, num_parameters: float, num_values: float) -> Load:
-        codec, num_moving = self.codec, num_values - num_parameters
-        bits = codec.model_bits(num_parameters)
-        down_bits = bits if self.model_codec is None else self.model_codec.bits(num_parameters)
+        Args:
+            counts: Of operations of a sample, and of bits of its activations. None means a planner's load, of
+                parts of a number and of a bit.
+        """
+        codec, down = self.codec, self.model_codec
+        if counts is None:
+            model, upload = codec.model_bits(num_coded), codec.bits(num_coded)
+            download = model if down is None else down.bits(num_coded)
+        else:
+            model, upload = codec.model_payload(num_coded).bits, codec.payload(num_coded).bits
+            download = model if down is None else down.payload(num_coded).bits
+        num, moving_bits = num_coded + num_moving, FLOAT_BITS * num_moving
         return Load(
-            model=_with(num_moving, Payload(num_parameters, bits)),
-            download=_with(num_moving, Payload(num_parameters, down_bits)),
-            upload=_with(num_moving, Payload(num_parameters, codec.bits(num_parameters))),
-            coding_cycles=0.0,
+            model=Payload(num, model + moving_bits),
+            download=Payload(num, download + moving_bits),
+            upload=Payload(num, upload + moving_bits),
+            coding_cycles=0.0 if counts is None else codec.cycles(num_coded),
             fraction=num_parameters / self.shape.num_parameters(),
-            sample_flops=_unknown,
+            sample_flops=_unknown if counts is None else counts[0],
             num_values=num_values,
             num_parameters=num_parameters,
-            activation_bits=_unknown,
+            activation_bits=_unknown if counts is None else counts[1],
             costs=self.costs,
         )
-
-
-def _with(num_moving: float, coded: Payload) -> Payload:
-    """Payload of coded values, with running statistics and state beside them."""
-    return Payload(coded.num_values + num_moving, coded.bits + FLOAT_BITS * num_moving)
 
 
 def _unknown() -> int:
