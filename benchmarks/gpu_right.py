@@ -62,7 +62,7 @@ def read(device: str) -> Values:
     assert of_clients is not None
     return {
         "scores": np.array(list(learner.evaluate(model, own).values())),
-        "ranks": learner.label_ranks(model),
+        "ranks": learner.answers(model).label_ranks,
         "losses": learner.losses(model, groups),
         "of clients": of_clients,
     }

@@ -14,6 +14,9 @@ Validation: tests/tasks/test_answered.py.
 import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 NO_CLASS = -1
 """Predicted class of a row that gives no answer."""
 
@@ -39,19 +42,16 @@ def predicted_classes(outputs_BK: Any) -> Any:
     return classes_B
 
 
-def label_ranks(outputs_BK: Any, labels_B: Any) -> Any:
+def label_ranks(outputs_BK: NDArray[np.float32], labels_B: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number of classes that rank before the true one in each row; all of them if the row gives no answer.
 
     Of equal outputs the lower class comes first.
 
     Args:
-        outputs_BK: Outputs of a network, a tensor, shape (batch, classes).
-        labels_B: The true classes, a tensor, shape (batch,).
+        outputs_BK: Outputs of a network, shape (batch, classes).
+        labels_B: The true classes, shape (batch,).
     """
-    import torch  # only when something is learned
-
     num_classes, labels_B1 = outputs_BK.shape[1], labels_B[:, None]
-    true_B1 = outputs_BK.gather(1, labels_B1)
-    is_lower_BK = torch.arange(num_classes, device=labels_B.device) < labels_B1
-    before_BK = (outputs_BK > true_B1) | ((outputs_BK == true_B1) & is_lower_BK)
-    return before_BK.sum(1).masked_fill(~are_answers(outputs_BK), num_classes)
+    true_B1 = np.take_along_axis(outputs_BK, labels_B1, 1)
+    before_BK = (outputs_BK > true_B1) | ((outputs_BK == true_B1) & (np.arange(num_classes) < labels_B1))
+    return np.where(are_answers(outputs_BK), before_BK.sum(1), num_classes)

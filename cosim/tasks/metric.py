@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, Port, class_of, known_kinds, part, said_of
 from cosim.configuration.rules import short
 from cosim.records.rows import Measure
-from cosim.tasks.answered import predicted_classes
+from cosim.tasks.answered import label_ranks, predicted_classes
 
 if TYPE_CHECKING:
     from cosim.data.dataset import Dataset
@@ -67,6 +67,20 @@ class Answers(NamedTuple):
         A sample has no answer if one of its outputs is nan, or several are infinitely large.
         """
         return predicted_classes(self.outputs)
+
+    @property
+    def label_ranks(self) -> NDArray[np.int64]:
+        """Number of classes that the model puts before the true one, shape (test samples,).
+
+        0 is best; the mean of (ranks < M) is the Top-M accuracy. Of equal outputs the lower class comes
+        first. If a sample has no answer, all classes come before the true one.
+
+        Raises:
+            ConfigurationError: A quantity is predicted.
+        """
+        if self.targets.dtype.kind == "f":
+            raise ConfigurationError("label_ranks: the data set has no classes. Use evaluate instead.")
+        return label_ranks(self.outputs, self.targets)
 
     def accuracies_of_clients(self, num: int = 0) -> NDArray[np.float64]:
         """Accuracy on each client's own test share, shape (clients,); NaN for an empty share.

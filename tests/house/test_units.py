@@ -137,7 +137,6 @@ NO_UNIT = {
         "noise",
         "weekly_cycle",
     },
-    "Use": {"coefficient"},
     "VerticalSgd": {"central_learning_rate"},
     "VhflBound": {
         "central_variance",

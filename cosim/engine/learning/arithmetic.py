@@ -16,22 +16,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
-
-class _Setting(NamedTuple):
-    """A setting of torch: how it is read and written, and the value that is exact."""
-
-    read: Callable[[], Any]
-    write: Callable[[Any], object]
-    exact: Any
-
-
+_Setting = tuple[Callable[[], Any], Callable[[Any], object], Any]
+"""A setting of torch: how it is read and written, and the value that is exact."""
 _lock = threading.Lock()
 _num_inside = 0
-_before: list[tuple[_Setting, Any]] = []
+_before: list[tuple[Callable[[Any], object], Any]] = []
 
 
 @contextmanager
@@ -44,18 +37,18 @@ def exact(device: str) -> Iterator[None]:
     global _num_inside
     with _lock:
         _num_inside += 1
-        for setting in _settings(device):
-            if (value := setting.read()) not in (setting.exact, "none"):
-                _before.append((setting, value))
-                setting.write(setting.exact)
+        for read, write, exact in _settings(device):
+            if (value := read()) not in (exact, "none"):
+                _before.append((write, value))
+                write(exact)
     try:
         yield
     finally:
         with _lock:
             _num_inside -= 1
             while not _num_inside and _before:
-                setting, value = _before.pop()
-                setting.write(value)
+                write, value = _before.pop()
+                write(value)
 
 
 def _settings(device: str) -> list[_Setting]:
@@ -63,18 +56,18 @@ def _settings(device: str) -> list[_Setting]:
     has_each = hasattr(torch.backends.cuda.matmul, "fp32_precision")  # torch 2.9 and later
     if device == "cpu":
         of_products = torch.get_float32_matmul_precision, torch.set_float32_matmul_precision
-        return _of_float32(torch.backends.mkldnn) if has_each else [_Setting(*of_products, "highest")]
+        return _of_float32(torch.backends.mkldnn) if has_each else [(*of_products, "highest")]
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # which cuBLAS reads when it starts
     cuda, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
     repeats = torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms
-    own = [_attribute(cudnn, "benchmark", False), _Setting(*repeats, True)]
+    own = [_attribute(cudnn, "benchmark", False), (*repeats, True)]
     if has_each:
         return [_attribute(cuda, "fp32_precision", "ieee"), *_of_float32(cudnn), *own]
     return [_attribute(cuda, "allow_tf32", False), _attribute(cudnn, "allow_tf32", False), *own]
 
 
 def _attribute(owner: Any, name: str, exact: Any) -> _Setting:
-    return _Setting(partial(getattr, owner, name), partial(setattr, owner, name), exact)
+    return partial(getattr, owner, name), partial(setattr, owner, name), exact
 
 
 def _of_float32(library: Any) -> list[_Setting]:

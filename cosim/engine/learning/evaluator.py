@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.func import functional_call
 
-from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.workers import Workers
 from cosim.networks.own_networks import OwnNetworks
 from cosim.networks.probe.task import numbers
 from cosim.networks.probe.writes import written_parameters
 from cosim.networks.slices import Slices
-from cosim.tasks.answered import are_answers, label_ranks
+from cosim.tasks.answered import are_answers
 from cosim.tasks.metric import Answers
 from cosim.tasks.port import Task
 from cosim.training.training_set import TrainingSet, shared
@@ -82,10 +81,14 @@ class Evaluator:
             scores = self._task.scores(test, training)
         if not self._task.metrics:
             return scores
-        outputs = np.concatenate(list(self._on_test_set(weights, _outputs)))
-        answers = Answers(outputs, self._dataset.test_y, self._dataset.test_owners)
-        personal = answers._replace(outputs=self._own_outputs(weights, own, outputs)) if own else None
+        answers = self.answers(weights)
+        personal = answers._replace(outputs=self._own_outputs(weights, own, answers)) if own else None
         return {**scores, **self._task.metric_scores(answers, self._dataset, personal)}
+
+    def answers(self, weights: Weights) -> Answers:
+        """Answers of a network's weights to the test set."""
+        outputs = list(self._on_samples(weights, _outputs, self._test_x, self._test_y))
+        return Answers(np.concatenate(outputs), self._dataset.test_y, self._dataset.test_owners)
 
     def losses(
         self, weights: Weights, samples: Sequence[NDArray[np.int64]], own: Sequence[Weights]
@@ -111,11 +114,11 @@ class Evaluator:
         return np.array(list(self._workers.in_order(partial(of_group, *group) for group in groups)))
 
     def _own_outputs(
-        self, weights: Weights, own: Mapping[int, Weights], outputs: NDArray[np.float32]
+        self, weights: Weights, own: Mapping[int, Weights], answers: Answers
     ) -> NDArray[np.float32]:
         """Outputs for the test set; each client's own model gives the outputs for its share."""
-        owners, found = self._dataset.test_owners, outputs.copy()
-        num_samples = self._slices.num_samples
+        (outputs, _, owners), num_samples = answers, self._slices.num_samples
+        found = outputs.copy()
         assert owners is not None
         in_order = np.argsort(owners, kind="stable")
         bounds = np.searchsorted(owners[in_order], [[number, number + 1] for number in own])
@@ -133,29 +136,6 @@ class Evaluator:
         for (_, rows), outputs_BK in zip(pieces, each, strict=True):
             found[rows] = outputs_BK
         return found
-
-    def label_ranks(self, weights: Weights) -> NDArray[np.int64]:
-        """How many classes come before the true one, of each test sample, shape (test samples,).
-
-        All of them, where a sample has no answer (`cosim.tasks.answered`).
-
-        Raises:
-            ConfigurationError: A quantity is predicted.
-        """
-        if self._dataset.num_classes is None:
-            raise ConfigurationError("label_ranks: the data set has no classes. Use evaluate instead.")
-        return np.concatenate(list(self._on_test_set(weights, _label_ranks)))
-
-    def client_accuracies(self, weights: Weights, num: int) -> NDArray[np.float64] | None:
-        """Accuracy on the test share of each of `num` clients, shape (clients,), NaN for an empty share.
-
-        None if clients have no test shares, or quantities are predicted.
-        """
-        owners, targets = self._dataset.test_owners, self._dataset.test_y
-        if owners is None or self._dataset.num_classes is None:
-            return None
-        outputs = np.concatenate(list(self._on_test_set(weights, _outputs)))
-        return Answers(outputs, targets, owners).accuracies_of_clients(num)
 
     def _outputs(self, weights: Weights, x_BD: Tensor) -> Tensor:
         network = self._networks.of_this_thread().eval()
@@ -176,9 +156,6 @@ class Evaluator:
             return None
         return numbers(self._task, outputs_BK, y_B)
 
-    def _on_test_set(self, weights: Weights, of_batch: Callable[[Tensor, Tensor], T]) -> Iterator[T]:
-        return self._on_samples(weights, of_batch, self._test_x, self._test_y)
-
     def _on_samples(
         self, weights: Weights, of_batch: Callable[[Tensor, Tensor], T], x_ND: Tensor, y_N: Tensor
     ) -> Iterator[T]:
@@ -194,7 +171,3 @@ class Evaluator:
 
 def _outputs(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.float32]:
     return outputs_BK.cpu().numpy()
-
-
-def _label_ranks(outputs_BK: Tensor, y_B: Tensor) -> NDArray[np.int64]:
-    return label_ranks(outputs_BK, y_B).cpu().numpy()

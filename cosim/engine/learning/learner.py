@@ -27,7 +27,7 @@ Usage::
 
     # RawHFL: accumulated gradients, inverse-probability corrected; samples row * num_classes + label
     model = accumulate(model, updates, coefficients)
-    share_in_top_5 = (learner.label_ranks(model) < 5).mean()
+    share_in_top_5 = (learner.answers(model).label_ranks < 5).mean()
 
 Running statistics of normalisation layers belong to a model, and so does other state that a network keeps in
 buffers: they move while a client trains, are averaged and cut with its weights, and are what it is evaluated
@@ -55,8 +55,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from cosim.codecs.port import FLOAT_BITS
-from cosim.configuration import ConfigurationError
-from cosim.configuration.rules import shown
+from cosim.configuration import ConfigurationError, refuse
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.arithmetic import exact
 from cosim.engine.learning.cohorts import WORKING_SETS, working_set
@@ -77,11 +76,12 @@ from cosim.networks.ready import ready_copy
 from cosim.networks.slices import Slices
 from cosim.own_code.dropout import dropping_layers
 from cosim.records.rows import Measure
+from cosim.tasks.metric import Answers
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
 from cosim.training.port import LocalTraining
 from cosim.training.training_set import TrainingSet
-from cosim.values.pending import PendingModel, PendingState, PendingUpdate, PendingValue
+from cosim.values.pending import PendingModel, PendingUpdate, PendingValue
 from cosim.values.weights import Weights, in_own_types, own_copy, own_weights
 
 
@@ -126,9 +126,8 @@ class Learner:
         personal: Sequence[str] = (),
     ) -> None:
         if device not in WORKING_SETS:
-            raise ConfigurationError(
-                f"Learner.device = {device!r}: must be one of {', '.join(WORKING_SETS)}. Use one of them.",
-                "Learner.device",
+            raise refuse(
+                "Learner", "device", device, f"must be one of {', '.join(WORKING_SETS)}", "Use one of them."
             )
         if device == "cuda" and not torch.cuda.is_available():
             raise ConfigurationError(
@@ -137,23 +136,23 @@ class Learner:
         if num_workers is None:
             num_workers = num_cores() if device == "cpu" else 1
         if not 1 <= num_workers <= MOST_WORKERS:
-            raise ConfigurationError(
-                f"Learner.num_workers = {shown(num_workers)}: must be from 1 to {MOST_WORKERS}. "
-                "Leave it out, for one per core.",
-                "Learner.num_workers",
-            )
+            rule = f"must be from 1 to {MOST_WORKERS}"
+            raise refuse("Learner", "num_workers", num_workers, rule, "Leave it out, for one per core.")
         self._network = ready_copy(network)  # other threads may use the network itself
-        self.shape = with_personal(shape_of(self._network, dataset.test_x), personal, self._network)
-        self.dropout = dropping_layers(self._network)
-        self.num_global_features = dataset.num_global_features
+        self._know(self._network, dataset, personal)
         self._device, self._brings_weights = device, brings_weights
-        self._dataset = dataset
-        self.flops = TrainingFlops(self._network, self.shape, dataset)
         self.task = task_for(task, dataset)
         with one_torch_thread(), exact(device):
             once(check_task, self.task, dataset)
             self.manner = once(check_network, self._network, self.shape, dataset, self.task, device)
         self.workers = Workers(num_workers)
+
+    def _know(self, network: nn.Module, dataset: Dataset, personal: Sequence[str]) -> None:
+        """Take note of shapes and operations, for which values do not matter."""
+        self._dataset, self.num_global_features = dataset, dataset.num_global_features
+        self.shape = with_personal(shape_of(network, dataset.test_x), personal, network)
+        self.dropout = dropping_layers(network)
+        self.flops = TrainingFlops(network, self.shape, dataset)
 
     @cached_property
     def _training_set(self) -> TrainingSet:
@@ -191,7 +190,7 @@ class Learner:
     @property
     def evaluation_bytes(self) -> int:
         """Approximate memory of the machine for evaluating a model, in bytes; 0 on another device."""
-        if self._device != "cpu":
+        if self._device != "cpu" or self.manner is None:
             return 0
         evaluated = self._dataset.train_x if self.task.reads_training_set else self._dataset.test_x
         return self._slices.bytes_at_once(len(evaluated), self.workers.num_workers)
@@ -227,13 +226,11 @@ class Learner:
             raise ConfigurationError(
                 f"stored weights are {given}, but the network has {names}. Use the network of that run."
             )
-        return PendingModel.of(
-            {n: torch.tensor(weights[n], dtype=torch.float32, device=self._device) for n in names}
-        )
+        return PendingModel.of(self._tensors({name: np.asarray(weights[name], np.float32) for name in names}))
 
     def settle(self, value: PendingValue, tensors: Mapping[str, NDArray[Any]]) -> None:
         """Give a model or a state, computed or not, the values that `weights` or `state` gave of it once."""
-        value.settle({name: torch.tensor(array, device=self._device) for name, array in tensors.items()})
+        value.settle(self._tensors(tensors))
 
     def trained(self, updates: Mapping[str, PendingUpdate]) -> dict[str, Weights]:
         """Weights of updates that are trained already and kept because something still needs them."""
@@ -245,9 +242,10 @@ class Learner:
         for value in update.inputs:
             if value.tensors is None:
                 value.settle({})
-        self._resolver.kept[update] = {
-            name: torch.tensor(array, device=self._device) for name, array in weights.items()
-        }
+        self._resolver.kept[update] = self._tensors(weights)
+
+    def _tensors(self, arrays: Mapping[str, NDArray[Any]]) -> Weights:
+        return {name: torch.tensor(array, device=self._device) for name, array in arrays.items()}
 
     def compute(self, *values: PendingValue) -> None:
         """Compute models and states together.
@@ -266,25 +264,17 @@ class Learner:
 
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Parameter name -> a copy of its values, computing what is not computed yet."""
-        self.compute(model)
-        return {name: array.copy() for name, array in self.arrays(self._network_tensors(model)).items()}
+        return {name: array.copy() for name, array in self.arrays(self._computed(model)).items()}
 
     def companions(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Name -> a copy of the values that travel beside a model, likewise."""
         own = self.shape.tensors
-        return {name: array for name, array in self._arrays(model).items() if name not in own}
+        return {name: array for name, array in self.state(model).items() if name not in own}
 
-    def _network_tensors(self, model: PendingModel) -> Weights:
-        """Tensors of a computed model, or of a part of one, that belong to the network."""
-        return {name: model.settled[name] for name in self.shape.tensors}
-
-    def state(self, state: PendingState) -> dict[str, NDArray[Any]]:
+    def state(self, state: PendingValue) -> dict[str, NDArray[Any]]:
         """Name -> a copy of its values, computing what is not computed yet."""
-        return self._arrays(state)
-
-    def _arrays(self, value: PendingValue) -> dict[str, NDArray[Any]]:
-        self.compute(value)
-        return {name: array.copy() for name, array in self.arrays(value.settled).items()}
+        self.compute(state)
+        return {name: array.copy() for name, array in self.arrays(state.settled).items()}
 
     @staticmethod
     def arrays(tensors: Weights) -> dict[str, NDArray[Any]]:
@@ -308,11 +298,20 @@ class Learner:
             scores = self._evaluator.scores(weights, own)
         return scores if first is None else {first: scores[first]} | dict(scores)
 
-    def client_accuracies(self, model: PendingModel, num: int) -> NDArray[np.float64] | None:
-        """Accuracy of a model on the test share of each of `num` clients (`Evaluator.client_accuracies`)."""
+    def answers(self, model: PendingModel) -> Answers:
+        """Answers of a model to the test set."""
         weights = self._computed(model)
         with exact(self._device):
-            return self._evaluator.client_accuracies(weights, num)
+            return self._evaluator.answers(weights)
+
+    def client_accuracies(self, model: PendingModel, num: int) -> NDArray[np.float64] | None:
+        """Accuracy of a model on the test share of each of `num` clients, shape (clients,).
+
+        NaN for an empty share. None if clients have no test shares, or quantities are predicted.
+        """
+        if self._dataset.test_owners is None or self._dataset.num_classes is None:
+            return None
+        return self.answers(model).accuracies_of_clients(num)
 
     def losses(
         self,
@@ -336,28 +335,14 @@ class Learner:
 
     def network_of(self, model: PendingModel) -> nn.Module:
         """The network with the weights of a model, in evaluation mode; computes what is not yet."""
-        self.compute(model)
-        trained = own_copy(self._network)
+        weights, trained = self._computed(model), own_copy(self._network)
         tensors = dict(trained.named_parameters()) | dict(trained.named_buffers())
         with torch.no_grad():
-            for name, values in in_own_types(trained, self._network_tensors(model)).items():
+            for name, values in in_own_types(trained, weights).items():
                 tensors[name].copy_(values)
         return trained.eval()
 
-    def label_ranks(self, model: PendingModel) -> NDArray[np.int64]:
-        """How many classes the model puts before the true one, of each test sample, shape (test samples,).
-
-        0 is best; the mean of (ranks < M) is the Top-M accuracy. Of equal outputs the lower class comes
-        first. Where an output is nan, or several are infinitely large, all classes come before the true one.
-
-        Raises:
-            ConfigurationError: a quantity is predicted.
-        """
-        weights = self._computed(model)
-        with exact(self._device):
-            return self._evaluator.label_ranks(weights)
-
     def _computed(self, model: PendingModel) -> Weights:
-        """The network's weights of a model."""
+        """Tensors of a model, or of a part of one, that belong to the network."""
         self.compute(model)
-        return self._network_tensors(model)
+        return {name: model.settled[name] for name in self.shape.tensors}

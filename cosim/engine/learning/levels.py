@@ -14,7 +14,6 @@ import copy
 import weakref
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 import attrs
 
@@ -59,13 +58,6 @@ def _by_level(values: Iterable[PendingValue]) -> list[list[PendingValue]]:
     return found
 
 
-class Use(NamedTuple):
-    """A model that is made of an update, and the update's coefficient in its sum."""
-
-    model: PendingValue
-    coefficient: float
-
-
 @attrs.define(eq=False)
 class Need:
     """An update that values of a level are made of.
@@ -76,14 +68,15 @@ class Need:
         trained: Its trained weights, where an earlier level or read has left them; else None.
         place: The least number of models with updates, one made of the other, that come before it in its
             level.
-        uses: The models; none, where only the state is needed that it leaves.
+        uses: The models, and its coefficient in the sum of each; none, where only the state is needed that it
+            leaves.
     """
 
     update: PendingUpdate
     original: "weakref.ref[PendingUpdate]"
     trained: Weights | None
     place: int
-    uses: list[Use] = attrs.field(factory=list)
+    uses: list[tuple[PendingValue, float]] = attrs.field(factory=list)
 
 
 class Level:
@@ -120,7 +113,7 @@ class Level:
                 need = self.needs[own[update]]
                 need.place = min(need.place, place)
                 if coefficient is not None:
-                    need.uses.append(Use(value, coefficient))
+                    need.uses.append((value, coefficient))
             value.updates = tuple(own[update] for update in value.updates)
             for parent in parents:
                 self._readers[parent].append(value)
@@ -152,11 +145,8 @@ class Level:
             value = self._ready.popleft()
             update_sum = self._sums.pop(value, None)
             yield value, None if update_sum is None else update_sum.total
-            self._settled(value)
-
-    def _settled(self, value: PendingValue) -> None:
-        for reader in self._readers.pop(value, ()):
-            self._wait(reader, -1)
+            for reader in self._readers.pop(value, ()):
+                self._wait(reader, -1)
 
     def _wait(self, value: PendingValue, num_more: int) -> None:
         self._num_awaited[value] += num_more

@@ -18,12 +18,9 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.networks.fingerprint import once
-from cosim.networks.flops import TrainingFlops, outputs_without_values
-from cosim.networks.personal import with_personal
-from cosim.networks.probe.buffers import shape_of
+from cosim.networks.flops import outputs_without_values
 from cosim.networks.probe.network import check_outputs, is_known_to_fit
 from cosim.networks.ready import check_shapes
-from cosim.own_code.dropout import dropping_layers
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for
 from cosim.training.port import LocalTraining
@@ -55,36 +52,26 @@ class NothingLearned(Learner):
         with_values: Callable[[], nn.Module] | None = None,
     ) -> None:
         check_shapes(network)
-        self._personal = personal
-        self.num_global_features = outline.num_global_features
-        self._dataset, self._device = outline, "cpu"
+        self._device = "cpu"
         self.task = task_for(task, outline)
         self.task.check(outline)
         try:
-            self._know(own_copy(network))  # other threads may use the network itself
+            self._know(own_copy(network), outline, personal)  # other threads may use the network itself
         except ConfigurationError:
             if with_values is None or not lacks_values(network):
                 raise
-            self._know(with_values())
+            self._know(with_values(), outline, personal)
 
-    def _know(self, network: nn.Module) -> None:
-        outline = self._dataset
-        self.shape = with_personal(shape_of(network, outline.test_x), self._personal, network)
-        self.flops = TrainingFlops(network, self.shape, outline)
-        self.dropout = dropping_layers(network)
-        if is_known_to_fit(network, outline, self.task):
+    @override
+    def _know(self, network: nn.Module, dataset: Dataset, personal: Sequence[str]) -> None:
+        super()._know(network, dataset, personal)
+        if is_known_to_fit(network, dataset, self.task):
             return  # a pass without values imports torch's compiler, which takes as long as torch itself
-        is_text = outline.test_x.dtype == np.int64  # its groups are the ones in the files
+        is_text = dataset.test_x.dtype == np.int64  # its groups are the ones in the files
         outputs = partial(outputs_without_values, network)
-        once(check_outputs, network, self.shape, outline, self.task, outputs, not is_text)
+        once(check_outputs, network, self.shape, dataset, self.task, outputs, not is_text)
 
     manner = None
-
-    @property
-    @override
-    def evaluation_bytes(self) -> int:
-        """0, as nothing is evaluated."""
-        return 0
 
     @override
     def try_rule(self, rule: LocalTraining) -> None:

@@ -172,7 +172,7 @@ def label_ranks(result: cosim.Result) -> Whole:
     learner = Learner(network_of(system.model), system.data.load(cosim.Simulation(system.seed), None))
     checkpoint = None if result.folder is None else Checkpoint.load(result.folder)
     assert checkpoint is not None, "a run that learns keeps its model"
-    ranks = learner.label_ranks(learner.stored_model(checkpoint.weights))
+    ranks = learner.answers(learner.stored_model(checkpoint.weights)).label_ranks
     return ranks.reshape(requests_of(system).num_users, -1)
 
 

@@ -387,7 +387,7 @@ def test_accumulated_gradients_of_all_with_equal_shares_are_the_mean():
 def test_label_ranks_are_places_in_the_order_of_outputs():
     learner = a_learner()
     model = mean([an_update(learner.initial_model(key=3), i, num_steps=10) for i in range(4)])
-    ranks = learner.label_ranks(model)
+    ranks = learner.answers(model).label_ranks
     network = models.build("relu-12-9-4")
     network.load_state_dict({n: torch.tensor(v) for n, v in learner.weights(model).items()})
     with torch.no_grad():
@@ -406,7 +406,7 @@ def test_equal_outputs_rank_by_class():
     learner = a_learner()
     shapes = learner.shape.parameters
     model = learner.stored_model({n: np.zeros(size, np.float32) for n, size in shapes.items()})
-    assert np.array_equal(learner.label_ranks(model), DATA.test_y)
+    assert np.array_equal(learner.answers(model).label_ranks, DATA.test_y)
     assert (DATA.test_y == 0).mean() == learner.evaluate(model)["accuracy"]
 
 
@@ -415,7 +415,7 @@ def test_a_quantity_has_no_label_ranks():
     prices = Dataset(name="prices", train_x=x, train_y=y, test_x=x, test_y=y, num_classes=None)
     learner = Learner(models.build("mlp-12-9-1"), prices)
     with pytest.raises(ConfigurationError, match="no classes"):
-        learner.label_ranks(learner.initial_model(key=3))
+        _ = learner.answers(learner.initial_model(key=3)).label_ranks
 
 
 class Convolutions(nn.Sequential):
