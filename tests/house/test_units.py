@@ -49,6 +49,7 @@ NO_UNIT = {
     "FedAvgM": {"learning_rate", "momentum"},
     "FedYogi": {"beta2"},
     "Memory": {"arrived"},
+    "Need": {"uses"},
     "Oort": {"exploration", "exploration_decay", "least_exploration", "slowness_penalty"},
     "Ranked": {"taken"},
     "Ranking": {"level"},

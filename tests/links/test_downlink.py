@@ -12,7 +12,7 @@ from cosim.clock.simulation import Dropped
 from cosim.devices.cycles import CyclesPerOperation
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.fleet import Fleet
-from cosim.engine.ways.of_link import way_of
+from cosim.engine.ways.of_link import EventsWay
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.links.port import Cell
@@ -144,7 +144,7 @@ def job(
         training, codec, own = type("Rule", (), {"keeps_state": False}), None, None
 
     assignment = Assignment(
-        route=Route("e", way_of(sim, Up(), ALONE, "up"), way_of(sim, Link(), ALONE, "down")),
+        route=Route("e", EventsWay(sim, Up(), ALONE, ALONE.tx_power_w), EventsWay(sim, Link(), ALONE, None)),
         job=Job(1, 0, 0),
         request=lambda *asked: Update(),
         cycles=4e9,

@@ -6,7 +6,6 @@ client of a run is indexed by `Clients.which`; what has one for each client of a
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -61,16 +60,6 @@ class Fleet:
         if found is None:
             found = self._made[number] = Client(number, Clients(self, slice(number, number + 1)))
         return found
-
-    @cached_property
-    def send_w(self) -> NDArray[np.float64]:
-        """Power of each while it sends at its highest, shape (clients of the run,)."""
-        return self.devices.tx_power_w + self.devices.static_power_w
-
-    @cached_property
-    def receive_w(self) -> NDArray[np.float64]:
-        """Receive power of each client, shape (clients of the run,)."""
-        return self.devices.receive_w + self.devices.static_power_w
 
 
 class Clients(cell.Clients):

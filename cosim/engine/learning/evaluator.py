@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
+import attrs
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -33,34 +34,22 @@ from cosim.values.weights import Weights, in_own_types
 T = TypeVar("T")
 
 
+@attrs.define(eq=False, slots=False)
 class Evaluator:
-    """Reads weights on one device.
+    """Reads weights on one device, with networks whose own values do not matter."""
 
-    Args:
-        networks: Whose values do not matter.
-        dataset: Of the test samples.
-        training_set: Of the same data set.
-        task: Says what is reported.
-        slices: How many samples pass at a time.
-        workers: The threads.
-        device: "cpu" or "cuda".
-    """
+    _networks: OwnNetworks
+    _dataset: Dataset
+    _training_set: TrainingSet
+    _task: Task
+    _slices: Slices
+    _workers: Workers
+    _device: str
 
-    def __init__(
-        self,
-        networks: OwnNetworks,
-        dataset: Dataset,
-        training_set: TrainingSet,
-        task: Task,
-        slices: Slices,
-        workers: Workers,
-        device: str,
-    ) -> None:
-        self._networks, self._dataset, self._training_set = networks, dataset, training_set
-        self._task, self._slices, self._workers = task, slices, workers
-        self._test_x = shared(dataset.test_x, device)
-        self._test_y = torch.tensor(dataset.test_y, device=device)
-        network = networks.of_this_thread().eval()
+    def __attrs_post_init__(self) -> None:
+        self._test_x = shared(self._dataset.test_x, self._device)
+        self._test_y = torch.tensor(self._dataset.test_y, device=self._device)
+        network = self._networks.of_this_thread().eval()
         with torch.no_grad(), written_parameters(network) as self._written:
             network(self._test_x[:1].clone())
 

@@ -161,10 +161,10 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
     if any_is_short(begins_s, lasts_s):
         return None
     trained_s = instant_after(begin_s, lasts_s)
-    fleet, which = clients.fleet, clients.which
+    devices, which = clients.fleet.devices, clients.which
     tx_power_w = sending_w(sim, clients, job, trained_s, work.payload.bits)
-    static_w = fleet.devices.static_power_w
-    send_w = fleet.send_w[which] if tx_power_w is None else tx_power_w + static_w[which]
+    send_w = devices.tx_power_w[which] if tx_power_w is None else tx_power_w
+    send_w = send_w + devices.static_power_w[which]
     uploads = link.uploads(places, trained_s, work.payload, job, tx_power_w)
     if uploads is None or not _are_long(clients, "send", trained_s, uploads, work.payload.bits):
         return None
@@ -179,21 +179,21 @@ def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes |
 def _told(edge: str, asked: EdgeRound, times: RoundTimes, rest: Mapping[str, float]) -> ToldRound:
     """The past activities of each client: wait, receive, train, wait, send."""
     work, clients, (end_s, counts, reason) = asked.work, asked.clients, times.ending
-    fleet, which, with_round, of_uploads = clients.fleet, clients.which, Cut(end_s, reason), times.closes
-    idle_w, spans, transfers = fleet.devices.idle_w, [], []
+    which, with_round, of_uploads = clients.which, Cut(end_s, reason), times.closes
+    devices, spans, transfers = clients.fleet.devices, [], []
     if (received := times.received) is not None:
         opens_s = filled(len(clients), times.start_s)
         begins_s = opens_s if received.granted_s is None else received.granted_s
         if received.granted_s is not None:
-            spans.append(Spent(WAIT, opens_s, begins_s, idle_w[which], with_round))
-        receive_w = fleet.receive_w[which]
+            spans.append(Spent(WAIT, opens_s, begins_s, devices.idle_w[which], with_round))
+        receive_w = devices.receive_w[which] + devices.static_power_w[which]
         spans.append(Spent("receive", begins_s, received.ends_s, receive_w, with_round))
         transfers.append(Carried(DOWN, opens_s, received, int(work.download.bits), with_round))
     spans.append(Spent("train", times.begins_s, times.trained_s, times.train_w, with_round))
     uploads, sends_s = times.uploads, times.trained_s
     if uploads.granted_s is not None:
         sends_s = uploads.granted_s
-        spans.append(Spent(WAIT, times.trained_s, sends_s, idle_w[which], of_uploads))
+        spans.append(Spent(WAIT, times.trained_s, sends_s, devices.idle_w[which], of_uploads))
     spans.append(Spent("send", sends_s, uploads.ends_s, times.send_w, of_uploads))
     transfers.append(Carried(UP, times.trained_s, uploads, int(work.payload.bits), of_uploads))
     ends = end_s, times.ends_s, counts, of_uploads

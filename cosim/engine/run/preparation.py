@@ -15,7 +15,7 @@ from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.loading import Loaded, load
 from cosim.display.progress import progress_of, say
-from cosim.engine.clients.described import Described
+from cosim.engine.clients.described import described
 from cosim.engine.clients.rest import rest_rows
 from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.run.clock import ClockChoice
@@ -111,8 +111,8 @@ def prepare(
     origin |= _how_learned(system, learner, first, samples, options)
     sim, learns = ground.sim, system.evaluation.learns
     digest = Digest(sim.recorder) if options.out is not None and learns else None
-    described = Described(cells.fleet, cells.each, samples.dataset if learns else None)
-    how_kept = options.out, options.group_rows, digest, described.columns
+    of_clients = described(cells.fleet, cells.each, samples.dataset if learns else None)
+    how_kept = options.out, options.group_rows, digest, of_clients
     rows = RowGroups(sim.recorder, system.num_clients, *how_kept)
     while_running.callback(rows.discard)
     listener = _listener(system, options, while_running)

@@ -7,6 +7,8 @@ back.
 from collections import Counter, deque
 from collections.abc import KeysView, Mapping
 
+import attrs
+
 from cosim.clock.simulation import Dropped, Process, Simulation, outcome_of
 from cosim.names import by_number
 from cosim.protocols.asynchronous.trainee import Flight, Trainee
@@ -14,6 +16,7 @@ from cosim.records.rows import END_OF_RUN
 from cosim.values.pending import PendingModel
 
 
+@attrs.define(eq=False, slots=False)
 class Flights:
     """Flights of one server, from when a job is given until its update is in a version, or is lost.
 
@@ -23,15 +26,13 @@ class Flights:
         living: Where it names the models that it still needs, for checkpoints.
     """
 
-    def __init__(
-        self,
-        sim: Simulation,
-        server: str,
-        trainees: Mapping[str, Trainee],
-        living: dict[str, PendingModel],
-    ) -> None:
-        self._sim, self._server, self._trainees, self._living = sim, server, trainees, living
-        self._ended, self._bell = list[Flight](), sim.event()
+    _sim: Simulation
+    _server: str
+    _trainees: Mapping[str, Trainee]
+    _living: dict[str, PendingModel]
+
+    def __attrs_post_init__(self) -> None:
+        self._ended, self._bell = list[Flight](), self._sim.event()
         self._queues: dict[str, deque[Flight]] = {}
         self._num_given: Counter[str] = Counter()
         self._num_started: Counter[int] = Counter()

@@ -39,7 +39,7 @@ class RatesWay(Way):
     @override
     def _uploads(self, of: InRound) -> SteadyUploads | None:
         """By events where an upload may be too short for the clock, which then is refused."""
-        rates_bps, bits = self._rates_bps(of.places, of.job, of.tx_power_w), int(of.payload.bits)
+        rates_bps, bits = self._rates_bps(self._some(of.places), of.job, of.tx_power_w), int(of.payload.bits)
         if most_of(rates_bps) * NEVER_SHORT_S > bits:
             is_fast = rates_bps * NEVER_SHORT_S > bits
             if is_short(of.begins_s[is_fast], bits / rates_bps[is_fast]).any():
@@ -53,21 +53,16 @@ class RatesWay(Way):
             self._tx_power_w is None or tx_power_w == self._tx_power_w.item(place)
         ):
             if self._known is None or (self._known[0] is not job and self._known[0] != job):
-                rows = np.full(len(self._clients), math.nan)
-                rows[self._places] = self._rates_bps(self._places, job, self._powers_w(self._places))
+                rows, participants = np.full(len(self._clients), math.nan), self._some(self._places)
+                rows[self._places] = self._rates_bps(participants, job, self._powers_w(self._places))
                 self._known = job, rows
             found = self._known[1].item(place)
             if not math.isnan(found):
                 return found
         powers_w = None if tx_power_w is None else np.array([tx_power_w])
-        return self._asked_bps(self._one(place), job, powers_w).item(0)
+        return self._rates_bps(self._one(place), job, powers_w).item(0)
 
     def _rates_bps(
-        self, places: Places, job: Job, tx_power_w: NDArray[np.float64] | None
-    ) -> NDArray[np.float64]:
-        return self._asked_bps(self._some(places), job, tx_power_w)
-
-    def _asked_bps(
         self, clients: Numbers, job: Job, tx_power_w: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         found = np.asarray(self.link.rates_bps(self._sim, clients, job, tx_power_w), dtype=float)

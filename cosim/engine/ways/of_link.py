@@ -2,16 +2,31 @@
 
 from collections.abc import Mapping, Sequence
 
+from typing_extensions import override
+
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.engine.ways.by_course import CourseWay
-from cosim.engine.ways.by_events import EventsWay
 from cosim.engine.ways.by_machine import MachineWay
 from cosim.engine.ways.by_rates import RatesWay
 from cosim.engine.ways.together import TogetherWay
-from cosim.links.port import Cell, CellLink, Link
+from cosim.links.port import Cell, InRound, Link, Sender
+from cosim.links.upload import Upload
 from cosim.links.way import Way
 from cosim.records.rows import UP
+
+
+class EventsWay(Way):
+    """Each upload as its link begins it, by events."""
+
+    @override
+    def _open(self, sender: Sender) -> Upload:
+        return self.link.open(sender.client, sender.payload, sender.job, sender.tx_power_w)
+
+    @override
+    def _uploads(self, of: InRound) -> None:
+        return None
+
 
 WAYS: Mapping[str | None, type[Way]] = {
     "rates": RatesWay,
@@ -35,9 +50,7 @@ def ways_of(sim: Simulation, link: Link, cells: Sequence[Cell], direction: str) 
             f"{type(link).__name__}.of_cells gives {len(found)} links for {len(cells)} cells. Return "
             "one for each."
         )
-    return [way_of(sim, own, cell, direction) for own, cell in zip(found, cells, strict=True)]
-
-
-def way_of(sim: Simulation, link: CellLink, cell: Cell, direction: str) -> Way:
-    """How the clients of a cell send over its link, or receive."""
-    return WAYS[link.form](sim, link, cell, cell.tx_power_w if direction == UP else None)
+    return [
+        WAYS[own.form](sim, own, cell, cell.tx_power_w if direction == UP else None)
+        for own, cell in zip(found, cells, strict=True)
+    ]
