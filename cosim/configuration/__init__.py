@@ -15,6 +15,7 @@ from cosim.configuration.functions import (
 from cosim.configuration.json_form import (
     check_reloads,
     from_dict,
+    open_fields,
     options_of,
     takes,
     takes_number,
@@ -81,6 +82,7 @@ __all__ = [
     "not_negative",
     "one_of",
     "one_or_range",
+    "open_fields",
     "optional",
     "options_of",
     "own_function",

@@ -20,6 +20,7 @@ from typing import Any
 
 import attrs
 
+from cosim.configuration.json_form import open_fields
 from cosim.configuration.kinds import is_configuration
 
 
@@ -101,9 +102,10 @@ def asks_in(config: Any, word: Word) -> bool:
 
 def placed(config: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Path and part, of all parts of a configuration that stands at a path, outer ones first."""
-    for name in attrs.fields_dict(type(config)):
+    for name in open_fields(type(config)):
         part = getattr(config, name)
         if is_configuration(type(part)):
             if hasattr(part, "lacks"):
                 yield f"{path}{name}", part
-            yield from placed(part, f"{path}{name}.")
+            if open_fields(type(part)):
+                yield from placed(part, f"{path}{name}.")

@@ -91,10 +91,10 @@ def _check_body(cls: type) -> None:
 
 def _check_class(config: Any) -> None:
     """Refuse an object of a subclass that has lost its decorator, and with it fields of its own."""
-    fields = {a.name for a in attrs.fields(type(config))}
     for cls in type(config).__mro__:
         if "__attrs_attrs__" in vars(cls):
             return
+        fields = attrs.fields_dict(type(config))
         _refuse_body(cls, [*_annotated(cls), *(name for name in vars(cls) if name in fields)])
 
 

@@ -10,6 +10,7 @@ import os
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 import attrs
@@ -132,6 +133,13 @@ def options_of(annotation: Any) -> tuple[type, ...]:
     """The configuration classes that a field's annotation names."""
     named = (annotation, *typing.get_args(annotation))
     return tuple(option for option in named if is_configuration(option))
+
+
+@lru_cache(maxsize=1024)
+def open_fields(cls: type) -> tuple[str, ...]:
+    """Fields of a class that may hold parts; a class that is no configuration has none."""
+    fields = attrs.fields(cls) if is_configuration(cls) else ()
+    return tuple(a.name for a in fields if a.type is Any or options_of(a.type))
 
 
 def _structure_configuration(values: Any, annotation: Any) -> Any:

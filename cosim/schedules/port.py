@@ -46,7 +46,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
-from cosim.configuration import ConfigurationError, Port, is_configuration, options_of, part, parts_of, takes
+from cosim.configuration import ConfigurationError, Port, open_fields, part, parts_of, takes
 
 MOST_CHECKED = 10_000
 """Number of rounds for which values are checked before the clock starts. [no source]"""
@@ -134,15 +134,9 @@ def check_schedules(system: Any) -> None:
                 pass
 
 
-@lru_cache(maxsize=1024)
-def _open_fields(cls: type) -> tuple[str, ...]:
-    """Fields of a class that take parts, and schedules among them."""
-    return tuple(a.name for a in attrs.fields(cls) if options_of(a.type)) if is_configuration(cls) else ()
-
-
 def _is_plain(part: Any) -> bool:
     """True if neither the part nor a part inside it has a schedule."""
-    for name in _open_fields(type(part)):
+    for name in open_fields(type(part)):
         value = getattr(part, name)
         if type(value) is not float and (isinstance(value, Schedule) or not _is_plain(value)):
             return False
@@ -151,7 +145,7 @@ def _is_plain(part: Any) -> bool:
 
 def _schedules(part: Any) -> Iterator[Schedule]:
     """Schedules of a part and of the parts inside it."""
-    for name in _open_fields(type(part)):
+    for name in open_fields(type(part)):
         value = getattr(part, name)
         if isinstance(value, Schedule):
             yield value
@@ -161,7 +155,7 @@ def _schedules(part: Any) -> Iterator[Schedule]:
 
 @lru_cache(maxsize=1024)
 def _resolved(part: Any, round: int) -> Any:
-    values = {name: getattr(part, name) for name in _open_fields(type(part))}
+    values = {name: getattr(part, name) for name in open_fields(type(part))}
     plain = {
         name: number(value, round) if isinstance(value, Schedule) else in_round(value, round)
         for name, value in values.items()

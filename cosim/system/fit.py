@@ -7,9 +7,7 @@ itself (`Port.fit`).
 from copy import copy
 from typing import Any
 
-import attrs
-
-from cosim.configuration import Ask, ConfigurationError, is_configuration, parts_of
+from cosim.configuration import Ask, ConfigurationError, is_configuration, open_fields, parts_of
 from cosim.configuration.asks import placed
 
 
@@ -21,7 +19,7 @@ def apart(config: Any) -> dict[str, Any]:
     """
     seen: set[int] = set()
     found = {}
-    for name in attrs.fields_dict(type(config)):
+    for name in open_fields(type(config)):
         value = getattr(config, name)
         if (own := _own(value, seen)) is not value:
             found[name] = own
@@ -33,13 +31,13 @@ def _own(value: Any, seen: set[int]) -> Any:
         return value
     own = copy(value) if id(value) in seen else value
     seen.add(id(own))
-    for attribute in attrs.fields(type(own)):
-        part = getattr(own, attribute.name)
+    for name in open_fields(type(own)):
+        part = getattr(own, name)
         if (other := _own(part, seen)) is not part:
             if own is value:
                 own = copy(value)
                 seen.add(id(own))
-            object.__setattr__(own, attribute.name, other)
+            object.__setattr__(own, name, other)
     return own
 
 

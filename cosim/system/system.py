@@ -214,8 +214,11 @@ def _check_magnitudes(config: Any) -> None:
     """Refuse numbers so large or so small that a product of a few of them could overflow or vanish."""
     for name in attrs.fields_dict(type(config)):
         value = getattr(config, name)
+        if value is None or isinstance(value, str):
+            continue
         if is_configuration(type(value)):
             _check_magnitudes(value)
+            continue
         for number in value if isinstance(value, tuple) else (value,):
             if isinstance(number, float) and number and not 1e-30 <= abs(number) <= 1e30:
                 rule = "its magnitude must lie from 1e-30 to 1e30, or be 0"
