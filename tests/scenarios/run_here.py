@@ -2,8 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import numpy as np
+import pytest
 
 import cosim
 from scenarios.reproduce.claims import COMES_OUT, DOES_NOT_SHOW, NOT_RUN, TOO_NOISY
@@ -17,12 +22,48 @@ class Captured(Exception):
     """The systems of a figure, in place of their runs."""
 
 
+class Unseen:
+    """A picture, or what is in it, at which a test does not look: it takes every call, and draws nothing."""
+
+    def __init__(self, **options: object) -> None:
+        pass
+
+    def __getattr__(self, name: str) -> "Unseen":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *asked: object, **options: object) -> "Unseen":
+        return self
+
+    def __getitem__(self, place: int) -> "Unseen":
+        return self
+
+    def savefig(self, file: Path, **options: object) -> None:
+        file.touch()
+
+    def subplots(self, num_rows: int = 1, num_columns: int = 1, **options: object) -> Any:
+        return np.squeeze(np.full((num_rows, num_columns), self))[()]
+
+
+def unseen(monkeypatch: pytest.MonkeyPatch, modules: Iterable[ModuleType]) -> None:
+    """Lets modules draw what is not seen."""
+    for module in modules:
+        monkeypatch.setattr(module, "Figure", Unseen, raising=False)
+
+
+@cache
+def of_seed(system: cosim.System, seed: int) -> cosim.System:
+    """The system with another seed; claims on made-up numbers ask for the same ones again and again."""
+    return cosim.evolve(system, seed=seed)
+
+
 def each_seed(result: Callable[[str, cosim.System], cosim.Result]) -> RunAll:
     """In place of `run_all`: the result of every label and seed."""
 
     def run(figure: str, systems: Mapping[str, cosim.System], options: Options) -> Runs:
         return {
-            label: [result(label, cosim.evolve(system, seed=seed)) for seed in options.every_seed]
+            label: [result(label, of_seed(system, seed)) for seed in options.every_seed]
             for label, system in systems.items()
         }
 
