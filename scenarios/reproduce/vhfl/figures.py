@@ -111,14 +111,12 @@ def write_figure(
     claims: list[Claim],
 ) -> int:
     """CSV, PNG with a panel per measure and curves, and the claims beside the paper's; the exit code."""
-    table = pd.concat(
-        [
-            result.evaluations[["version", *MEASURES]].assign(
-                curve=curve, seed=result.config["system"]["seed"]
-            )
-            for curve, results in runs.items()
-            for result in results
-        ]
+    of_curves = [(curve, result) for curve, results in runs.items() for result in results]
+    evaluations = [result.evaluations[["version", *MEASURES]] for _, result in of_curves]
+    lengths = list(map(len, evaluations))
+    table = pd.concat(evaluations).assign(
+        curve=np.repeat([curve for curve, _ in of_curves], lengths),
+        seed=np.repeat([result.config["system"]["seed"] for _, result in of_curves], lengths),
     )
     picture = Figure(figsize=(4.6 * len(panels), 4.0), layout="constrained")
     for axes, (measure, curves) in zip(picture.subplots(1, len(panels)), panels, strict=True):
