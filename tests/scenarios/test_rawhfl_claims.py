@@ -59,7 +59,7 @@ def more(v: tuple[float, ...], seed: int) -> float:
 def usual_system(
     algorithm: str, reading: Any, rounds: int, seed: int, v: tuple[float, ...], learns: bool
 ) -> cosim.System:
-    """What `system_of` gives, once."""
+    """A system of `system_of`, made once."""
     return SYSTEM_OF(algorithm, Options(reading=reading, num_global_rounds=rounds), seed, v, learns=learns)
 
 
