@@ -107,11 +107,6 @@ class Windows(Cause):
         return self._change
 
     def _next(self) -> Window:
-        """The next window.
-
-        Raises:
-            ConfigurationError: It begins before the last has ended, or has no length.
-        """
         from_s, to_s = next(self._windows, _NEVER)
         if not (self._last_s <= from_s < to_s or from_s == math.inf):
             raise ConfigurationError(

@@ -123,7 +123,6 @@ class Charge(Cause):
                 self._take(self._device.sleep_w, math.inf)
 
     def _turn(self) -> None:
-        """Be there no longer, or again."""
         self._turned(self._client, self._is_empty, self._clock.now)
         self._count()
         self._is_empty = not self._is_empty
@@ -134,7 +133,6 @@ class Charge(Cause):
             event.succeed()
 
     def _count(self) -> None:
-        """Charge and take until now."""
         battery, lasted_s = self._battery, duration_between(self._since_s, self._clock.now)
         self._since_s = self._clock.now
         net_w = battery.charge_w - self._power_w

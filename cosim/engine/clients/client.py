@@ -79,7 +79,6 @@ class Client:
         return outcome
 
     def _job(self, sim: Simulation, assignment: Assignment, received: Barrier | None) -> Process:
-        """Receive, train, send, stopping where the energy is spent."""
         left_j = assignment.energy_budget_j
         left_j = None if left_j is None else left_j * (1.0 + ENERGY_ROUNDING)  # exactly enough is enough
         if assignment.route.downlink is not None:

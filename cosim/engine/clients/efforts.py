@@ -23,15 +23,11 @@ if TYPE_CHECKING:
     from cosim.engine.clients.client import Client
 
 
-def planned_s(
-    sim: Simulation, clients: SomeClients, job: Job, cycles: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """How long trainings are planned to take that begin now, shape (clients,)."""
-    devices = clients.fleet.devices
-    plain_s = cycles / devices.frequency_hz[clients.which]
-    if devices.are_plain("processor"):
+def planned_of(sim: Simulation, jobs: Trainings, clients: SomeClients) -> NDArray[np.float64]:
+    """How long trainings are planned to take, shape (clients,)."""
+    plain_s = jobs.cycles / jobs.frequency_hz
+    if clients.fleet.devices.are_plain("processor"):
         return plain_s
-    jobs = Trainings(clients.fleet, clients.which, job, np.full(len(clients), sim.now_s), cycles)
     return _asked(sim, clients, "processor", "duration_s", jobs, plain_s)
 
 
@@ -48,17 +44,13 @@ def effort_of(
     Args:
         asked_hz: Frequencies that a protocol asks for. None means the highest.
     """
-    devices = clients.fleet.devices
-    if asked_hz is None:
-        lasts_s, power_w = cycles / devices.frequency_hz[clients.which], devices.train_w[clients.which]
-    else:
-        lasts_s, power_w = cycles / asked_hz, computing_w(devices[clients.which], asked_hz)
+    fleet, devices = clients.fleet, clients.fleet.devices
+    jobs = Trainings(fleet, clients.which, job, begins_s, cycles, asked_hz)
+    lasts_s, power_w = planned_of(sim, jobs, clients), jobs.computing_w(jobs.frequency_hz)
     if not devices.are_plain("processor"):
-        jobs = Trainings(clients.fleet, clients.which, job, begins_s, cycles, asked_hz)
-        lasts_s = _asked(sim, clients, "processor", "duration_s", jobs, lasts_s)
         power_w = _power_w("Processor", _asked(sim, clients, "processor", "power_w", jobs, power_w))
     if not devices.are_plain("training_time"):
-        jobs = Trainings(clients.fleet, clients.which, job, begins_s, lasts_s)
+        jobs = Trainings(fleet, clients.which, job, begins_s, lasts_s)
         of = jobs, lasts_s, lambda own: (job, own.cycles)
         lasts_s = _asked(sim, clients, "training_time", "training_s", *of)
     return lasts_s, power_w

@@ -15,9 +15,10 @@ from typing_extensions import override
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.devices.device import DeviceArrays
+from cosim.devices.processor import Trainings
 from cosim.engine.clients.availability import Availabilities
 from cosim.engine.clients.client import Client
-from cosim.engine.clients.efforts import planned_s
+from cosim.engine.clients.efforts import planned_of
 from cosim.jobs import cell
 from cosim.jobs.job import Job, Places
 from cosim.names import ClientNames
@@ -124,7 +125,8 @@ class Clients(cell.Clients):
 
     @override
     def planned_s(self, sim: Simulation, job: Job, cycles: NDArray[np.float64]) -> NDArray[np.float64]:
-        return planned_s(sim, self, job, cycles)
+        begins_s = np.full(len(self), sim.now_s)
+        return planned_of(sim, Trainings(self.fleet, self.which, job, begins_s, cycles), self)
 
     def are_among(self, others: "Clients") -> bool:
         """True if all of them are among others."""

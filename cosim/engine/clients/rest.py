@@ -149,7 +149,6 @@ class Rest:
         return found
 
     def _ended(self, node: str, number: int, now_s: float) -> Iterator[Span]:
-        """The spans of a rest that is over."""
         devices, taken_j = self._devices, 0.0
         since_s, self._since_s[number] = self._since_s.item(number), np.inf
         is_idled, self._is_idled[number] = self._is_idled.item(number), False

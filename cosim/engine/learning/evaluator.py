@@ -54,11 +54,7 @@ class Evaluator:
             network(self._test_x[:1].clone())
 
     def scores(self, weights: Weights, own: Mapping[int, Weights] | None = None) -> Mapping[str, float]:
-        """Column -> what is reported of a network's weights.
-
-        Args:
-            own: Number of a client -> what it has in place of some of them.
-        """
+        """Column -> what is reported of a network's weights (`Learner.evaluate`)."""
         test, training = self._sums(weights, self._test_x, self._test_y), None
         if self._task.reads_training_set:
             x_ND, y_N = self._training_set.x_ND, self._training_set.y_N
@@ -82,11 +78,7 @@ class Evaluator:
     def losses(
         self, weights: Weights, samples: Sequence[NDArray[np.int64]], own: Sequence[Weights]
     ) -> NDArray[np.float64]:
-        """Mean loss on each of several groups of training samples, shape (groups,).
-
-        Args:
-            own: For each group, the tensors that replace some of the weights.
-        """
+        """Mean loss on each of several groups of training samples, shape (groups,) (`Learner.losses`)."""
         num_samples = self._slices.most_at_once
 
         def of_slice(indices: NDArray[np.int64], tensors: Weights) -> float:

@@ -17,18 +17,6 @@ Usage::
     arrays = learner.weights(model)  # name -> float32 array, for a checkpoint
     model = learner.stored_model(arrays)
 
-    # HIST: one disjoint part per cell
-    num_units = learner.shape.num_units
-    parts = draw_parts(num_units, even_counts(num_units, num_cells=4), rng)
-    cells = [submodel(model, part) for part in parts]
-    ...  # each cell trains its own: cells[j] = mean(updates that start from cells[j])
-    model = assemble(parts, cells)
-    upload_bits = 32 * learner.shape.num_parameters(parts[0])
-
-    # RawHFL: accumulated gradients, inverse-probability corrected; samples row * num_classes + label
-    model = accumulate(model, updates, coefficients)
-    share_in_top_5 = (learner.answers(model).label_ranks < 5).mean()
-
 Running statistics of normalisation layers belong to a model, and so does other state that a network keeps in
 buffers: they move while a client trains, are averaged and cut with its weights, and are what it is evaluated
 with (`probe.buffers` finds them). The mean of clients' variances leaves out the variance between their means;
@@ -99,13 +87,11 @@ class Learner:
         personal: Parts of the network that clients keep to themselves (`cosim.networks.personal`).
 
     Attributes:
-        task: What is minimised and reported.
         shape: Parameter names and shapes, groups of units.
         flops: Operations of training.
         num_global_features: Features of a sample that only the server sees.
         dropout: Names of the layers that drop something in training.
         manner: Together or one by one: how clients are trained. None means that nothing is trained.
-        workers: The threads.
 
     Raises:
         ConfigurationError: a device that is not there; a task that the data set does not suit; a network with
@@ -173,15 +159,8 @@ class Learner:
 
     @cached_property
     def _evaluator(self) -> Evaluator:
-        return Evaluator(
-            self._own_networks,
-            self._dataset,
-            self._training_set,
-            self.task,
-            self._slices,
-            self.workers,
-            self._device,
-        )
+        own = self._own_networks, self._dataset, self._training_set, self.task
+        return Evaluator(*own, self._slices, self.workers, self._device)
 
     @cached_property
     def _slices(self) -> Slices:
@@ -265,11 +244,6 @@ class Learner:
     def weights(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
         """Parameter name -> a copy of its values, computing what is not computed yet."""
         return {name: array.copy() for name, array in self.arrays(self._computed(model)).items()}
-
-    def companions(self, model: PendingModel) -> dict[str, NDArray[np.float32]]:
-        """Name -> a copy of the values that travel beside a model, likewise."""
-        own = self.shape.tensors
-        return {name: array for name, array in self.state(model).items() if name not in own}
 
     def state(self, state: PendingValue) -> dict[str, NDArray[Any]]:
         """Name -> a copy of its values, computing what is not computed yet."""

@@ -75,7 +75,7 @@ class NothingLearned(Learner):
 
     @override
     def try_rule(self, rule: LocalTraining) -> None:
-        """Do nothing, as nothing is trained."""
+        return
 
     @override
     def initial_model(self, key: int) -> PendingModel:
@@ -84,7 +84,6 @@ class NothingLearned(Learner):
 
     @override
     def compute(self, *values: PendingValue) -> NoReturn:
-        """Refuse to compute."""
         raise ConfigurationError(
             "System.evaluation = Never: nothing is learned, but a rule reads weights, for instance "
             "because it asks for losses. Use EveryVersions, or a rule that does not read them.",

@@ -104,12 +104,13 @@ class RunWriter:
         evaluated = self._evaluated
         if self._folder is None or evaluated is None or evaluated.version == self._kept:
             return
-        arrays = self._learner.arrays
+        arrays, weights = self._learner.arrays, self._learner.weights(evaluated.model)
+        values = self._learner.state(evaluated.model)
         Checkpoint(
             version=evaluated.version,
             rows={} if self._digest is None else self._digest.at(evaluated.moment),
-            weights=self._learner.weights(evaluated.model),
-            companions=self._learner.companions(evaluated.model),
+            weights=weights,
+            companions={name: own for name, own in values.items() if name not in weights},
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._sim.recorder.evaluations,
             journal=evaluated.journal,

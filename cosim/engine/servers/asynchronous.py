@@ -169,7 +169,6 @@ class AsynchronousServer:
         self._sim.recorder.record(Version(self.name, self.version, self.version_s, num_updates, num_open))
 
     def _let_start(self) -> None:
-        """Start trainees in place of the ones that have reported."""
         rule, sim = self._rule, self._sim
         if not self._has_begun:
             self._has_begun = True
@@ -193,7 +192,6 @@ class AsynchronousServer:
             rule.starts.called(sim, self)
 
     def _comings_and_goings(self, name: str, availability: Availability) -> Process:
-        """Take note of when a trainee comes or leaves."""
         while True:
             yield availability.change()
             self._changed.append(name)

@@ -103,7 +103,6 @@ class NextRound:
         return self._there(ordered, rule, waited=sim.now_s > asked_s)
 
     def _there(self, chosen: Clients, rule: str, *, waited: bool) -> Clients:
-        """Chosen clients that are present."""
         present = chosen.present
         if present is not chosen and not waited and len(present) < len(chosen):
             away = sorted({client.name for client in chosen} - {client.name for client in present})
@@ -115,11 +114,6 @@ class NextRound:
 
 
 def _events_of(process: Any, rule: str) -> Process:
-    """A rule that waits, step by step.
-
-    Raises:
-        ConfigurationError: It yields something else than an event of the clock.
-    """
     step, given = process.send, None
     while True:
         try:
