@@ -82,9 +82,9 @@ def versions(results: Results) -> str:
 
 def blocks(results: Results) -> dict[str, str]:
     """Name of a table -> its text."""
-    return {"versions": versions(results)} | {
-        name: table(name, rows) for name, rows in results["works"].items()
-    }
+    of = {"versions": versions(results)}
+    of |= {name: table(name, rows) for name, rows in results["works"].items()}
+    return of | ({"stages": results["stages"]} if "stages" in results else {})
 
 
 def written(text: str, of: Mapping[str, str]) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers import page, work
+from benchmarks.peers import page, stages, work
 from benchmarks.peers.environments import python_of
 from benchmarks.peers.rows import ALONE, ROWS, Row
 from benchmarks.peers.took import Took, took
@@ -121,6 +121,9 @@ def main() -> None:
     for name in asked.works:
         results["works"][name] = measured(name, asked)
         print(page.table(name, results["works"][name]), flush=True)
+        if name == stages.STAGED and asked.rounds is None:
+            results["stages"] = stages.table(stages.measured(name, stages.NUM_CORES, asked.repetitions))
+            print(results["stages"], flush=True)
         if asked.out:
             asked.out.write_text(json.dumps(results, indent=1) + "\n")
         if asked.page:

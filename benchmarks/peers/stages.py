@@ -25,6 +25,9 @@ ENDS, TORCH, COSIM, READING = "Python's start and end", "import torch", "import 
 CHECKS, ROUNDS, PRODUCTS, WHOLE = "hash, trials, checks", "rounds", "  products", "whole"
 ORDER = (ENDS, TORCH, COSIM, READING, CHECKS, ROUNDS, PRODUCTS, WHOLE)
 
+STAGED, NUM_CORES = "W1", 2
+"""Work whose stages are on the page, and cores."""
+
 Spent = NDArray[np.float64]
 """Processor time and wall time in s, shape (2,)."""
 
@@ -82,7 +85,7 @@ def products(name: str) -> Spent:
 def measured(name: str, num_cores: int, repetitions: int) -> dict[str, Spent]:
     """Medians of the stages, each repetition in processes of its own."""
     found: dict[str, list[Spent]] = {stage: [] for stage in ORDER}
-    command = [sys.executable, "-m", __spec__.name, "--work", name]
+    command = [sys.executable, "-m", "benchmarks.peers.stages", "--work", name]
     with TemporaryDirectory() as folder:
         work.write_samples(name, Path(folder))
         for _ in range(repetitions):
@@ -108,8 +111,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--work", default="W1", choices=list(work.LEARNING))
-    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--work", default=STAGED, choices=list(work.LEARNING))
+    parser.add_argument("--cores", type=int, default=NUM_CORES)
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--samples", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--products", action="store_true", help=argparse.SUPPRESS)

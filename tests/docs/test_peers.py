@@ -60,5 +60,5 @@ def test_a_run_that_did_other_work_ends_the_benchmark():
 
 def test_the_page_has_a_place_for_every_table():
     text = (ROOT / "docs" / "peers.md").read_text()
-    for name in ("versions", *rows.ROWS):
+    for name in ("versions", "stages", *rows.ROWS):
         assert page.written(text, {name: "own"}).count("```text\nown\n```") == 1
