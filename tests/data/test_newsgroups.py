@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.fixes import has_fix
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
-from transformers import GPT2TokenizerFast
 
 from cosim.configuration import ConfigurationError
 from cosim.data.texts.newsgroups_files import END_OF_TEXT, TEST, TRAIN, Newsgroups, load
@@ -39,6 +37,8 @@ def news(tmp_path) -> Path:
 @pytest.fixture(scope="session")
 def saved_tokenizers(tmp_path_factory) -> Path:
     """A tokenizer as two files, in "pair", and as one that also pads, cuts and adds an end, in "single"."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -65,9 +65,16 @@ def gpt2(saved_tokenizers, tmp_path) -> Path:
     return Path(shutil.copytree(saved_tokenizers / "pair", tmp_path / "gpt2"))
 
 
+def tokenizer_of(gpt2: Path):
+    """Transformers' own tokenizer, whose import takes most of a second."""
+    from transformers import GPT2TokenizerFast
+
+    return GPT2TokenizerFast.from_pretrained(gpt2)
+
+
 def expected_rows(gpt2: Path, names: list[str], num_tokens: int) -> list[list[int]]:
     """Row by row from transformers' own tokenizer."""
-    tokenizer = GPT2TokenizerFast.from_pretrained(gpt2)
+    tokenizer = tokenizer_of(gpt2)
     found = [tokenizer(BODIES[name] or END_OF_TEXT)["input_ids"][:num_tokens] for name in names]
     return [ids + [-1] * (num_tokens - len(ids)) for ids in found]
 
@@ -106,7 +113,7 @@ def test_documents_have_128_tokens_unless_told(news, gpt2):
 
 def test_tokens_spell_the_documents(news, gpt2):
     """Back from the tokens alone: the header is gone, all else is there."""
-    tokenizer = GPT2TokenizerFast.from_pretrained(gpt2)
+    tokenizer = tokenizer_of(gpt2)
     found = load(news, gpt2)
     for name, row in zip(in_order(TRAIN), found.train_tokens, strict=True):
         assert tokenizer.decode(row[row >= 0]) == (BODIES[name] or END_OF_TEXT)
@@ -129,7 +136,7 @@ def test_tokens_spell_the_documents(news, gpt2):
 def test_header_is_all_up_to_the_first_blank_line(news, gpt2, message, body):
     (news / TRAIN / "rec.autos" / "7").write_bytes(message)
     row = load(news, gpt2).train_tokens[0]
-    assert row[row >= 0].tolist() == GPT2TokenizerFast.from_pretrained(gpt2)(body)["input_ids"]
+    assert row[row >= 0].tolist() == tokenizer_of(gpt2)(body)["input_ids"]
 
 
 def test_a_tokenizer_in_one_file_gives_the_same(news, gpt2, saved_tokenizers):
@@ -168,7 +175,7 @@ def test_files_are_read_once_until_one_changes(news, gpt2):
     path.write_text(HEADER + "Moon!")
     os.utime(path, ns=(1, 1))
     row = load(news, gpt2).train_tokens[3]
-    assert row[row >= 0].tolist() == GPT2TokenizerFast.from_pretrained(gpt2)("Moon!")["input_ids"]
+    assert row[row >= 0].tolist() == tokenizer_of(gpt2)("Moon!")["input_ids"]
 
 
 # --- faults ---

@@ -13,7 +13,6 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn.functional import cross_entropy
-from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model
 
 from models.gpt2_lora import Gpt2Lora, gpt2_of
 
@@ -33,6 +32,8 @@ def one_thread():
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory) -> Path:
     """A GPT-2 of two layers with random weights, large enough that attention and order matter."""
+    from transformers import GPT2Config, GPT2Model  # two seconds, which other processes save
+
     sizes = {"n_embd": 32, "n_head": 2, "n_layer": 2, "vocab_size": 60, "n_positions": 16}
     config = GPT2Config(**sizes, bos_token_id=0, eos_token_id=0, initializer_range=0.3)
     torch.manual_seed(1)
@@ -91,6 +92,8 @@ def masked(network: Gpt2Lora, weights: Weights, part: dict[str, Tensor], side: i
 
 
 def test_gpt2_small_trains_as_much_as_table_iii_counts():
+    from transformers import GPT2Config, GPT2Model
+
     with torch.device("meta"):
         gpt2 = GPT2Model(GPT2Config())
     network = Gpt2Lora(gpt2, num_classes=20)
@@ -140,6 +143,8 @@ def test_fresh_adapters_add_nothing_and_a_is_drawn_as_a_linear_layer(network):
 
 def plain_scores(folder: Path, network: Gpt2Lora, weights: Weights, tokens: Tensor) -> Tensor:
     """Transformers' own model, with merged weights and an attention mask, one row at a time."""
+    from transformers import GPT2Model
+
     gpt2 = GPT2Model.from_pretrained(folder).eval()
     with torch.no_grad():
         for i, block in enumerate(gpt2.h):
@@ -315,7 +320,7 @@ def test_rows_longer_than_gpt2_are_refused(network):
 # --- weights from a folder ---
 
 
-def assert_same(gpt2: GPT2Model, folder: Path):
+def assert_same(gpt2: torch.nn.Module, folder: Path):
     saved = load_file(folder / "model.safetensors")
     assert gpt2.state_dict().keys() == saved.keys()
     for name, value in gpt2.state_dict().items():
@@ -335,6 +340,8 @@ def test_weights_are_those_of_the_folder(folder, monkeypatch):
 
 def test_weights_of_the_whole_language_model_will_do(folder, tmp_path):
     """Weights like older copies of GPT-2: with the causal mask among them, and with a head."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     language_model = GPT2LMHeadModel(GPT2Config.from_pretrained(folder))
     language_model.transformer.load_state_dict(load_file(folder / "model.safetensors"))
     language_model.save_pretrained(tmp_path / "head")

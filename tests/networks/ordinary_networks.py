@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import torch
-import transformers
 from torch import nn
 from torch.nn import functional
 from torch.nn.utils import parametrizations
@@ -169,8 +168,10 @@ class Bert(nn.Module):
     """BERT of transformers, with its attention mask."""
 
     def __init__(self, dropout=0.0) -> None:
+        from transformers import BertConfig, BertModel  # seconds, which other processes save
+
         super().__init__()
-        config = transformers.BertConfig(
+        config = BertConfig(
             vocab_size=NUM_TOKENS,
             hidden_size=8,
             num_hidden_layers=1,
@@ -180,7 +181,7 @@ class Bert(nn.Module):
             hidden_dropout_prob=dropout,
             attention_probs_dropout_prob=0.0,
         )
-        self.bert, self.head = transformers.BertModel(config), nn.Linear(8, NUM_CLASSES)
+        self.bert, self.head = BertModel(config), nn.Linear(8, NUM_CLASSES)
 
     def forward(self, x):
         return self.head(self.bert(input_ids=x, attention_mask=(x != 0).long()).pooler_output)

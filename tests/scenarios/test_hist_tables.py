@@ -16,7 +16,6 @@ import pytest
 import torch
 from fixtures.fixes import has_fix
 from run_here import exit_code_of
-from transformers import GPT2TokenizerFast
 
 import cosim
 import models
@@ -548,6 +547,8 @@ def test_stand_ins_are_the_same_wherever_they_are_written(tmp_path):
 
 def test_stand_ins_are_read_as_the_real_ones_are(tmp_path, monkeypatch):
     """Tokens spell the texts; 35 words in 100 are their group's own (99.9 % interval)."""
+    from transformers import GPT2TokenizerFast
+
     tmp_path = tmp_path / "stand-in"
     monkeypatch.setattr(stand_in_texts, "_NUM_MESSAGES", {newsgroups.TRAIN: 90, newsgroups.TEST: 30})
     stand_in_texts.write(tmp_path)

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import attrs
 import pandas as pd
 import pytest
-from distributed import LocalCluster
 from matplotlib.figure import Figure
 
 import cosim
@@ -97,6 +96,8 @@ def test_a_full_form_says_so_before_it_starts(monkeypatch, capsys):
 
 def test_runs_go_to_a_cluster(tmp_path, monkeypatch):
     """Two workers; the runs are the same as of any other executor, and their cost is known."""
+    from distributed import LocalCluster  # a fifth of a second, which other processes save
+
     with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0") as cluster:
         options = Options(seeds=2, out=tmp_path, executor=f"dask={cluster.scheduler_address}")
         runs = run_all("f", {"it": TINY}, options)

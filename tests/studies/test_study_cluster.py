@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import warm
-from distributed import Client
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
 from cosim.files.folders import holder
@@ -82,6 +81,8 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
 
     The table is, to the last bit, that of processes of this machine.
     """
+    from distributed import Client  # a fifth of a second, which other processes save
+
     told, shown = tmp_path / "scheduler.json", []
     show = nullcontext(lambda counted, words, within: shown.append(words))
     monkeypatch.setattr(watch, "progress_of", lambda name, quiet=False: show)

@@ -5,7 +5,7 @@ from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from cosim.queues.arrivals import Arrivals
 from cosim.testing.laws.broken import broken
@@ -52,12 +52,14 @@ def _check_rate(streams: list[NDArray[np.float64]], claimed_per_s: float) -> Non
     num, took_s = np.array([[len(own), own.sum()] for own in streams]).T
     more = num - claimed_per_s * took_s
     error = float(more.std(ddof=1)) / math.sqrt(len(streams))
-    margin = float(stats.t.ppf(1.0 - _LEVEL / 2.0, len(streams) - 1)) * error + 0.01 * num.mean()
+    margin = float(stdtrit(len(streams) - 1, 1.0 - _LEVEL / 2.0)) * error + 0.01 * num.mean()
     if abs(more.mean()) > margin:
         said = f"mean_rate_per_s = {claimed_per_s:g}, and {num.sum() / took_s.sum():.4g} packets came in 1 s"
         raise broken("rate", said, "a rate of another stream")
 
 
 def _check_poisson(streams: list[NDArray[np.float64]], rate_per_s: float) -> None:
+    from scipy import stats  # most of a second, which contracts of other parts save
+
     if stats.kstest(np.concatenate(streams) * rate_per_s, "expon").pvalue < _LEVEL:
         raise broken("Poisson", "is_poisson, and gaps are not exponential", "a stream that is none")

@@ -8,7 +8,6 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers.modeling_outputs import SequenceClassifierOutput
 
 from cosim import ConfigurationError
 from cosim.data.dataset import Dataset
@@ -57,13 +56,19 @@ class OfTwo(nn.Module):
         return self.layer(torch.cat((left_BD, right_BD), 1))
 
 
+def of_transformers(y):
+    from transformers.modeling_outputs import SequenceClassifierOutput  # seconds, which other processes save
+
+    return SequenceClassifierOutput(loss=y.sum(), logits=y)
+
+
 GIVEN = {
     "a dictionary": (
         Giving(lambda y: {"logits": y, "features": y}),
         r"a dict of logits.*outputs\['logits'\]",
     ),
     "of transformers": (
-        Giving(lambda y: SequenceClassifierOutput(loss=y.sum(), logits=y)),
+        Giving(of_transformers),
         r"a SequenceClassifierOutput of loss, logits.*outputs\['logits'\]",
     ),
     "a dataclass": (Giving(lambda y: Scores(y, y)), r"a Scores of scores, features.*outputs\.scores"),
