@@ -56,8 +56,7 @@ from cosim.clock.side_by_side import (
     watched,
 )
 from cosim.configuration import ConfigurationError
-from cosim.recording.recorder import Recorder
-from cosim.recording.recording import NOTHING_ELSE, Recording
+from cosim.recording.recorder import NOTHING_ELSE, Recorder, Recording
 from cosim.records.rows import DONE, END_OF_RUN, NO_JOB
 
 __all__ = [

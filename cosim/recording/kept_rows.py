@@ -24,10 +24,7 @@ from cosim.records.rows import (
     Round,
     Row,
     Span,
-    Tally,
-    Traffic,
     Transfer,
-    Version,
 )
 from cosim.records.tables import ENDS, GROWING, TABLES, columns_of
 
@@ -66,10 +63,6 @@ class KeptRows:
         self.fates: list[Fate] = self._lists[Fate]
         self.plans: list[Allotment] = self._lists[Allotment]
         self.rounds: list[Round] = self._lists[Round]
-        self.tallies: list[Tally] = self._lists[Tally]
-        self.versions: list[Version] = self._lists[Version]
-        self.updates: list[Applied] = self._lists[Applied]
-        self.stations: list[Traffic] = self._lists[Traffic]
         self.evaluations: list[Evaluation] = []
         self.num_arrived = 0
         self.many = ManyRows()

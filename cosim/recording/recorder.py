@@ -7,15 +7,15 @@ A simulation makes it, and passes it to all parts. Activities of one client or s
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
 from cosim.recording.history import History
 from cosim.recording.kept_rows import KeptRows
-from cosim.recording.recording import NOTHING_ELSE, Recording
 from cosim.recording.round_tally import tally_of, tally_of_rest
 from cosim.recording.told_round import ToldRound
 from cosim.records.client_sums import ClientSums
@@ -23,6 +23,43 @@ from cosim.records.rows import NO_JOB, Fate, Row, Span, Transfer, quick_row
 
 if TYPE_CHECKING:
     from cosim.clock.event_clock import Clock
+    from cosim.engine.clients.rest import Rest
+
+
+Write = Callable[[Iterable[Span]], None]
+"""Function that keeps spans that have ended, perhaps before others that are already kept."""
+
+
+class CellClients(NamedTuple):
+    """Clients of a cell.
+
+    Attributes:
+        edge: Its edge server.
+        which: Their numbers, as an index.
+    """
+
+    edge: str
+    which: slice
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Recording:
+    """Options of a recorder.
+
+    Attributes:
+        rest: Makes the recorder of clients' rest between their activities; None if they take no power then.
+        num_remembered: Number of clients whose history parts read; 0 if no part reads it.
+        tallied: Cells with a tally of each edge round on arrays, in place of rows of its clients: all, or
+            none.
+    """
+
+    rest: "Callable[[Clock, Write], Rest] | None" = None
+    num_remembered: int = 0
+    tallied: tuple[CellClients, ...] = ()
+
+
+NOTHING_ELSE = Recording()
+"""Rows of all events that are told, and no more."""
 
 
 class Recorder(KeptRows):
@@ -38,7 +75,7 @@ class Recorder(KeptRows):
         at_end: Functions of the end of the run that give a row each, of what is counted over a whole run.
     """
 
-    def __init__(self, clock: "Clock", recording: Recording = NOTHING_ELSE) -> None:
+    def __init__(self, clock: "Clock", recording: Recording) -> None:
         super().__init__()
         num = recording.num_remembered
         self.history = History(num) if num else None

@@ -15,53 +15,52 @@ from cosim.records.rows import DONE, END_OF_RUN, NO_ROUND, REST, RESTED_J, UP, W
 
 
 class Spent(NamedTuple):
-    """Bits and energy of clients and servers up to a time, at work and at rest, by rows and by tallies."""
+    """Energy and bits of a run up to a time.
 
-    spans_j: float = 0.0
+    Attributes:
+        worked_j: Energy of all nodes, without clients at rest.
+        rest_j: Energy of clients at rest.
+        sent_bits: Bits sent by all clients.
+        received_bits: Bits received by all clients.
+    """
+
+    worked_j: float = 0.0
     rest_j: float = 0.0
-    tallied_j: float = 0.0
-    tallied_rest_j: float = 0.0
-    uploads_bits: float = 0.0
-    tallied_up_bits: float = 0.0
-    downloads_bits: float = 0.0
-    tallied_down_bits: float = 0.0
-
-    @property
-    def worked_j(self) -> float:
-        """Energy of all nodes, without clients at rest."""
-        return self.spans_j + self.tallied_j
+    sent_bits: float = 0.0
+    received_bits: float = 0.0
 
     @property
     def energy_j(self) -> float:
         """Energy of all nodes."""
-        return self.worked_j + self.rest_j + self.tallied_rest_j
+        return self.worked_j + self.rest_j
 
-    @property
-    def sent_bits(self) -> float:
-        """Bits sent by all clients."""
-        return self.uploads_bits + self.tallied_up_bits
-
-    @property
-    def received_bits(self) -> float:
-        """Bits received by all clients."""
-        return self.downloads_bits + self.tallied_down_bits
+    def plus(self, other: "Spent") -> "Spent":
+        """Energy and bits of both together."""
+        return Spent(*(one + of_other for one, of_other in zip(self, other, strict=True)))
 
 
 class Totals(NamedTuple):
     """Sums over rows.
 
     Attributes:
-        spent: Bits and energy up to the last row.
-        at_evaluations: Bits and energy up to each evaluation.
+        by_rows: Energy and bits of spans and transfers.
+        by_tallies: Energy and bits of tallies, which stand for the others.
+        at_evaluations: Energy and bits up to each evaluation.
         num_updates: Number of updates of edge rounds that have ended, and of jobs that belong to none.
         num_dropped: Number of these that were dropped.
     """
 
-    spent: Spent = Spent()
+    by_rows: Spent = Spent()
+    by_tallies: Spent = Spent()
     at_evaluations: tuple[Spent, ...] = ()
     num_global_rounds: int = 0
     num_updates: int = 0
     num_dropped: int = 0
+
+    @property
+    def spent(self) -> Spent:
+        """Energy and bits up to the last row."""
+        return self.by_rows.plus(self.by_tallies)
 
     def after(self, tables: Mapping[str, Columns], times_s: Sequence[float]) -> "Totals":
         """Sums after some more rows.
@@ -71,28 +70,25 @@ class Totals(NamedTuple):
         """
         spans, transfers, tallies = tables["spans"], tables["transfers"], tables["tallies"]
         rounds, fates, at_rest = tables["rounds"], tables["fates"], spans["activity"].isin(REST)
-        is_upload = transfers["direction"].isin([UP])
-        worked_j, rest_j = (
-            np.sum([tallies[of] for of in columns], axis=0) for columns in (WORKED_J, RESTED_J)
-        )
-        amounts = (
+        goes_up = transfers["direction"].isin([UP])
+        of_rows = (
             (spans["end_s"], np.where(at_rest, 0.0, spans["energy_j"])),
             (spans["end_s"], np.where(at_rest, spans["energy_j"], 0.0)),
-            (tallies["end_s"], worked_j),
-            (tallies["end_s"], rest_j),
-            (transfers["end_s"], np.where(is_upload, transfers["sent_bits"], 0.0)),
-            (tallies["end_s"], tallies["sent_bits"]),
-            (transfers["end_s"], np.where(is_upload, 0.0, transfers["sent_bits"])),
-            (tallies["end_s"], tallies["received_bits"]),
+            (transfers["end_s"], np.where(goes_up, transfers["sent_bits"], 0.0)),
+            (transfers["end_s"], np.where(goes_up, 0.0, transfers["sent_bits"])),
         )
-        runs = [_running(start, *amount, times_s) for start, amount in zip(self.spent, amounts, strict=True)]
-        *evaluated, spent = (Spent(*map(float, row)) for row in zip(*runs, strict=True))
+        energies_j = [np.sum([tallies[of] for of in columns], axis=0) for columns in (WORKED_J, RESTED_J)]
+        of_tallies = (*energies_j, tallies["sent_bits"], tallies["received_bits"])
+        by_rows = _running(self.by_rows, of_rows, times_s)
+        by_tallies = _running(self.by_tallies, [(tallies["end_s"], of) for of in of_tallies], times_s)
+        evaluated = map(Spent.plus, by_rows[:-1], by_tallies[:-1])
         edge_rounds, global_rounds = (rounds["level"].isin([level]) for level in ("edge", "global"))
         jobs = (fates["edge_round"] == NO_ROUND) & ~fates["outcome"].isin([END_OF_RUN])
         num_wanted = int(rounds["num_participants"][edge_rounds].sum())
         num_late = num_wanted - int(rounds["num_arrived"][edge_rounds].sum())
         return Totals(
-            spent,
+            by_rows[-1],
+            by_tallies[-1],
             (*self.at_evaluations, *evaluated),
             self.num_global_rounds + int(global_rounds.sum()),
             self.num_updates + num_wanted + int(jobs.sum()),
@@ -101,9 +97,18 @@ class Totals(NamedTuple):
 
 
 def _running(
-    start: float, end_s: NDArray[np.float64], amount: NDArray[np.float64], times_s: Sequence[float]
-) -> NDArray[np.float64]:
-    """Running sum at each time, and after all rows, which come stretch by stretch."""
-    sums = np.cumsum(np.concatenate(([start], amount)))
-    num_rows = np.searchsorted(np.sort(end_s), times_s, side="right")
-    return np.append(sums[num_rows], sums[-1])
+    start: Spent,
+    amounts: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    times_s: Sequence[float],
+) -> list[Spent]:
+    """Running sums at each time, and after all rows, which come stretch by stretch.
+
+    Args:
+        amounts: Ends of the rows, and amount of each, for each sum.
+    """
+    found = []
+    for begun, (end_s, amount) in zip(start, amounts, strict=True):
+        sums = np.cumsum(np.concatenate(([begun], amount)))
+        num_rows = np.searchsorted(np.sort(end_s), times_s, side="right")
+        found.append([*sums[num_rows].tolist(), float(sums[-1])])
+    return [Spent(*at) for at in zip(*found, strict=True)]

@@ -300,9 +300,9 @@ def test_a_save_in_between_changes_no_byte_of_the_files(tmp_path: Path) -> None:
             sim.recorder.end_stretch(span.end_s)
             groups.gather()
             if number in saved:
-                groups.save("running", span.end_s)
+                groups.result({}, "running", span.end_s)
                 assert pd.read_parquet(rows / "spans.parquet")["job"].tolist() == list(range(number + 1))
-        groups.save("complete", 40.0)
+        groups.result({}, "complete", 40.0)
         assert not list(rows.glob(".*.partial"))
     with pyarrow.parquet.ParquetFile(tmp_path / "b" / "spans.parquet") as file:
         assert file.num_row_groups >= 6

@@ -28,7 +28,7 @@ from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.charge import charges_of
 from cosim.jobs.job import Places
 from cosim.names import ClientNames, by_number
-from cosim.recording.recording import Write
+from cosim.recording.recorder import Write
 from cosim.records.client_sums import ClientSums
 from cosim.records.columns import Columns, Words
 from cosim.records.rows import DONE, NO_JOB, REST, Span

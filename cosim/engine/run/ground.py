@@ -14,7 +14,7 @@ from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.rest import Rest, rest_rows
 from cosim.engine.run.clock import BY_EVENTS, ClockChoice
 from cosim.names import edge_name
-from cosim.recording.recording import CellClients, Recording
+from cosim.recording.recorder import CellClients, Recording
 from cosim.system.needs import keeps_rows
 from cosim.system.system import System
 

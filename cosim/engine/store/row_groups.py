@@ -6,11 +6,11 @@ Usage::
     ...
     rows.gather()  # when the global model has a new version
     ...
-    tables, summary = rows.save("running", sim.now_s)
+    result = rows.result(config, "running", sim.now_s)
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,21 +74,19 @@ class RowGroups:
             self._kept.complete(until_s)
             self._close(until_s)
 
-    def save(
+    def result(
         self,
+        config: dict[str, Any],
         status: str,
         time_s: float,
         kept_version: int = NO_VERSION,
         accuracies: NDArray[np.float64] | None = None,
-    ) -> "tuple[Mapping[str, pd.DataFrame], Summary]":
-        """Write tables and summary into the folder, each file whole or not at all.
+    ) -> Result:
+        """Result of a run of a configuration so far; its files are written, each whole or not at all.
 
         Args:
             kept_version: Of the model that is kept.
             accuracies: Of that model on the test share of each client; None if clients have none.
-
-        Returns:
-            The tables so far, and the summary.
 
         Raises:
             ConfigurationError: A file cannot be written.
@@ -114,24 +112,14 @@ class RowGroups:
         summary = Summary.of(totals, evaluations, self.num_clients, status, time_s, kept_version)
         if self.folder is None:
             groups = {name: list(own) for name, own in self._groups.items()}
-            return Tables(partial(_joined, groups, columns)), summary
-        checksums = {
-            name: file.save(arrow_of(columns[name]), goes_on=status == RUNNING)
-            for name, file in self._files.items()
-        }
-        write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
-        return Tables(partial(read_table, self.folder)), summary
-
-    def result(
-        self,
-        config: dict[str, Any],
-        status: str,
-        time_s: float,
-        kept_version: int = NO_VERSION,
-        accuracies: NDArray[np.float64] | None = None,
-    ) -> Result:
-        """Result of a run of a configuration so far, saved as by `save`."""
-        tables, summary = self.save(status, time_s, kept_version, accuracies)
+            tables = Tables(partial(_joined, groups, columns))
+        else:
+            checksums = {
+                name: file.save(arrow_of(columns[name]), goes_on=status == RUNNING)
+                for name, file in self._files.items()
+            }
+            write_json(self.folder / SUMMARY, summary._asdict() | {CHECKSUMS: checksums})
+            tables = Tables(partial(read_table, self.folder))
         return Result(config=config, summary=summary, folder=self.folder, tables=tables)
 
     def discard(self) -> None:
