@@ -2,7 +2,7 @@
 
 A program's own words, and words typed on the command line, name any function of a loaded module. A file may
 be a stranger's, so a text in it names only what is *defined* in a module that its reader has named: by
-`--import`, by the scenario of the command, by `modules` of `cosim.engine.run.run.load_system`. `__main__`
+`--import`, by the scenario of the command, by `modules` of `cosim.system.loading.load_system`. `__main__`
 counts as named, and a package stands for its submodules. What a module merely imports (`from os import
 abort`) does not count, nor a functools.partial of it.
 

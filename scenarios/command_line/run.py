@@ -234,8 +234,8 @@ def read_config(
     Raises:
         ConfigurationError: It is none, or holds no system that can be run.
     """
-    from cosim.engine.run.run import load_system
     from cosim.results.provenance import check_version
+    from cosim.system.loading import load_system
 
     check_version(path.parent)
     try:

@@ -15,8 +15,8 @@ from fixtures.fixes import FIX, has_fix
 import cosim
 from cosim.configuration import ConfigurationError, Port, from_dict, kinds_of, names_of_a_file, to_dict
 from cosim.data.arrays import Arrays
-from cosim.engine.run.run import load_system
 from cosim.networks.named import network_of
+from cosim.system.loading import load_system
 from scenarios.command_line import main
 
 WITNESS = '''

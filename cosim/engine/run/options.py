@@ -12,10 +12,8 @@ from cosim.configuration.rules import shown
 from cosim.engine.learning.workers import num_cores
 from cosim.engine.servers.cloud import VersionReport
 from cosim.files.on_disk import place
+from cosim.system.loading import SCENARIO
 from cosim.system.needs import ClockKind, RecordsKind
-
-SCENARIO = r"[\w-]+|[\w.-]+:\w+"
-"""A scenario's name, or module:function."""
 
 
 def _at_least_1(_options: Any, attribute: Any, number: int | None) -> None:

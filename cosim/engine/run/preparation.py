@@ -27,7 +27,7 @@ from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.kept_model import kept_by
 from cosim.engine.store.row_groups import RowGroups
-from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in, stopped
+from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in
 from cosim.files.folders import alone_in
 from cosim.files.on_disk import write_json
 from cosim.names import CLOUD
@@ -88,17 +88,24 @@ def prepare(
     found = None
     if resumes:
         how = options.keep, while_running
-        found = found_in(options.out, config, sources, *how, waits=options.as_found)
-    if isinstance(found, Result) and options.as_found:
+        found = found_in(options.out, config, sources, *how, as_found=options.as_found)
+    if isinstance(found, Result):
         return found
-    resumed = stopped(found)
+    resumed = found
     samples = _Samples(system, options.data_dir)
     learner = _learner(system, network, first, samples, options)
     if options.out is not None and resumed is not None:
         check_fits(resumed, learner, options.out)
         check_samples(samples.hash, options.out)
-    needs = _Needs(system, learner, options)
-    needs.check_least()
+    needs = partial(
+        needs_of,
+        system,
+        num_kept_values=kept_values_of(system, learner.shape),
+        evaluation_bytes=learner.evaluation_bytes,
+        group_rows=None if options.out is None else options.group_rows,
+    )
+    # what no clock and no choice of records can hold, before the nodes are made
+    check_room(needs("arrays", keeps_rows=False), options.out, keeps_rows=False)
     how = ClockChoice(options.clock, options.records)
     ground = ground_of(system, how, options.shuffle_ties)
     cells = cells_of(system, ground, samples.dataset, how)
@@ -107,7 +114,11 @@ def prepare(
     origin |= {"started_with": options.started_with, "sources": sources, "remarks": remarks}
     origin["pictures"] = [own for own in pictures_of(system) if isinstance(own, str)]
     origin |= _how_run(system, ground.sim, cells.rounds)
-    needs.check(origin["clock"], rest_rows(ground.devices), keeps_rows=origin["records"] == "all")
+    keeps_rows = origin["records"] == "all"
+    needed = needs(origin["clock"], keeps_rows=keeps_rows, rest_rows=rest_rows(ground.devices))
+    check_room(needed, options.out, keeps_rows=keeps_rows)
+    if needed.takes_much:
+        _say(options, f"takes {needed.words}")
     origin |= _how_learned(system, learner, first, samples, options)
     sim, learns = ground.sim, system.evaluation.learns
     digest = Digest(sim.recorder) if options.out is not None and learns else None
@@ -117,8 +128,7 @@ def prepare(
     while_running.callback(rows.discard)
     listener = _listener(system, options, while_running)
     column = kept_by(options.keep, learner.measures if learns else {})
-    how_saved = listener, options.checkpoint_every, options.keep, column, digest, origin
-    writer = RunWriter(rows, sim, learner, config, resumed, *how_saved)
+    writer = RunWriter(rows, learner, config, resumed, listener, options, column, origin)
     cloud = cloud_of(system, sim, cells, learner, samples.dataset, writer.heard, resumed, digest)
     if options.out is not None:
         _begin_folder(options.out, config, origin, None if resumes else while_running, writer)
@@ -205,31 +215,6 @@ def _listener(
         options.listener(report)
 
     return heard
-
-
-class _Needs:
-    """Memory and disk of a run, refused where there is too little."""
-
-    def __init__(self, system: System, learner: "Learner", options: RunOptions) -> None:
-        self._options = options
-        self._of = partial(
-            needs_of,
-            system,
-            num_kept_values=kept_values_of(system, learner.shape),
-            evaluation_bytes=learner.evaluation_bytes,
-            group_rows=None if options.out is None else options.group_rows,
-        )
-
-    def check_least(self) -> None:
-        """Refuse what no clock and no choice of records can hold, before the nodes are made."""
-        check_room(self._of("arrays", keeps_rows=False), self._options.out, keeps_rows=False)
-
-    def check(self, clock: Any, rest_rows: int, *, keeps_rows: bool) -> None:
-        """Refuse what the chosen clock cannot hold; say what takes much."""
-        needed = self._of(clock, keeps_rows=keeps_rows, rest_rows=rest_rows)
-        check_room(needed, self._options.out, keeps_rows=keeps_rows)
-        if needed.takes_much:
-            _say(self._options, f"takes {needed.words}")
 
 
 def _how_run(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, Any]:

@@ -11,22 +11,20 @@ Usage::
     run(System(), out="runs/a", resume=True)  # had it been stopped
 """
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 import attrs
 
 from cosim.clock.event_clock import Deadlock
 from cosim.clock.simulation import Process, Simulation, process_of
-from cosim.configuration import ConfigurationError, checked_call, from_dict, names_of_a_file
+from cosim.configuration import checked_call
 from cosim.configuration.port import pictures_of
 from cosim.engine.clients.availability import with_the_absent
 from cosim.engine.run.collector import rare_collections
-from cosim.engine.run.options import SCENARIO, RunOptions
+from cosim.engine.run.options import RunOptions
 from cosim.engine.run.preparation import PreparedRun, prepare
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import other_rows
@@ -157,28 +155,3 @@ def _until_over(sim: Simulation, system: System, cloud: Cloud) -> Process:
     else:
         yield from sim.with_deadline([process], latest_s, END_OF_RUN)
     cloud.finish(sim)
-
-
-def load_system(config: dict[str, Any], modules: Iterable[str | ModuleType] = ()) -> System:
-    """System of a config.json, which may come from a stranger.
-
-    Args:
-        modules: Modules whose functions it may name, besides `__main__`'s; a package with its submodules.
-
-    Raises:
-        ConfigurationError: It is none, or names a function that is not defined in one of these modules.
-    """
-    fix = "Give the config.json of a run folder."
-    if not isinstance(config, dict) or "system" not in config:
-        raise ConfigurationError(f"no 'system' in it. {fix}")
-    if unknown := sorted(config.keys() - {"scenario", "system", "network"}):
-        raise ConfigurationError(
-            f"unknown {', '.join(map(repr, unknown))} beside 'scenario', 'system' and 'network'. {fix}"
-        )
-    scenario = config.get("scenario")
-    if scenario is not None and not (isinstance(scenario, str) and re.fullmatch(SCENARIO, scenario)):
-        raise ConfigurationError(
-            f"scenario = {scenario!r:.80}: must be a scenario's name, module:function, or null. {fix}"
-        )
-    with names_of_a_file(modules):
-        return from_dict(System, config["system"])

@@ -8,12 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.simulation import Simulation
+from cosim.engine.run.options import RunOptions
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.kept_model import Kept
 from cosim.engine.store.row_groups import RowGroups
-from cosim.recording.digest import Digest
 from cosim.results.provenance import add_note
 from cosim.results.result import Result
 from cosim.results.summary import NO_VERSION, RUNNING
@@ -34,28 +33,24 @@ class RunWriter:
         is_replaying: True if it has not come to the checkpoint yet, so that what is saved already stays.
 
     Args:
+        column: Column by which a model is kept; None: the last is.
         origin: What provenance.json says of this process, where it resumes a run.
     """
 
     def __init__(
         self,
         rows: RowGroups,
-        sim: Simulation,
         learner: "Learner",
         config: dict[str, Any],
         resumed: Checkpoint | None,
         listener: Callable[[VersionReport], None],
-        checkpoint_every: int | None,
-        keep: str,
+        options: RunOptions,
         column: str | None,
-        digest: Digest | None,
         origin: dict[str, Any],
     ) -> None:
         self.time_s = 0.0
-        self._keep, self._column, self._best = keep, column, _best_of(resumed, learner)
-        self._digest, self._origin = digest, origin
-        self._sim, self._learner, self._listener = sim, learner, listener
-        self._checkpoint_every = checkpoint_every
+        self._options, self._column, self._best = options, column, _best_of(resumed, learner)
+        self._origin, self._learner, self._listener = origin, learner, listener
         self._config, self._rows, self._folder = config, rows, rows.folder
         self._replayed, self.is_replaying = resumed.version if resumed else -1, resumed is not None
         self._evaluated: VersionReport | None = None
@@ -75,10 +70,14 @@ class RunWriter:
                 evaluated = Kept(report.evaluation, report.model)
                 self._best = self._best.or_better(evaluated, self._column) if self._best else evaluated
                 self._evaluated = report if self._folder else report._replace(living={}, trained={})
-                if self._digest is not None:
-                    self._digest.mark(report.moment)
+                if self._rows.digest is not None:
+                    self._rows.digest.mark(report.moment)
             num_new = report.version - max(self._kept, 0)
-            if report.evaluation and self._checkpoint_every and num_new >= self._checkpoint_every:
+            if (
+                report.evaluation
+                and self._options.checkpoint_every
+                and num_new >= self._options.checkpoint_every
+            ):
                 self._keep_model()
             if self._folder is not None and time.monotonic() > self._save_at:
                 begun = time.monotonic()
@@ -108,15 +107,15 @@ class RunWriter:
         values = self._learner.state(evaluated.model)
         Checkpoint(
             version=evaluated.version,
-            rows={} if self._digest is None else self._digest.at(evaluated.moment),
+            rows={} if self._rows.digest is None else self._rows.digest.at(evaluated.moment),
             weights=weights,
             companions={name: own for name, own in values.items() if name not in weights},
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
-            evaluations=self._sim.recorder.evaluations,
+            evaluations=self._rows.kept.evaluations,
             journal=evaluated.journal,
             living={name: arrays(model.settled) for name, model in evaluated.living.items()},
             trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
-            keep=self._keep,
+            keep=self._options.keep,
             **self._kept_elsewhere(evaluated.version),
         ).save(self._folder)
         self._kept = evaluated.version

@@ -78,20 +78,20 @@ class Checkpoint:
 
     def save(self, folder: Path) -> None:
         """Write it, whole or not at all."""
-        evaluations = [row._asdict() for row in self.evaluations]
-        arrays: dict[str, Any] = {f"weights.{name}": values for name, values in self.weights.items()}
-        arrays |= {f"companion.{name}": values for name, values in self.companions.items()}
+        by_word = {"weights": self.weights, "companion": self.companions, "journal": self.journal}
+        by_word["kept"] = self.kept
         for word, of in (("state", self.states), ("living", self.living), ("trained", self.trained)):
-            for node, tensors in of.items():
-                arrays |= {f"{word}.{node}.{name}": values for name, values in tensors.items()}
-        arrays |= {f"journal.{name}": values for name, values in self.journal.items()}
+            by_word |= {f"{word}.{node}": tensors for node, tensors in of.items()}
+        arrays: dict[str, Any] = {
+            f"{word}.{name}": values for word, of in by_word.items() for name, values in of.items()
+        }
         if self.keep != LAST:
-            arrays |= {"keep": self.keep}
+            arrays["keep"] = self.keep
         if self.kept_version is not None:
-            arrays |= {"kept_version": self.kept_version}
-            arrays |= {f"kept.{name}": values for name, values in self.kept.items()}
+            arrays["kept_version"] = self.kept_version
+        evaluations = [row._asdict() for row in self.evaluations]
         arrays |= {"version": self.version, "evaluations": json.dumps(evaluations)}
-        arrays |= {"rows": json.dumps(dict(self.rows))}
+        arrays["rows"] = json.dumps(dict(self.rows))
         write(folder, arrays)
 
     @classmethod

@@ -59,8 +59,8 @@ class RowGroups:
         digest: Digest | None = None,
         described: Callable[[NDArray[np.int64]], Columns] | None = None,
     ) -> None:
-        self._kept, self.num_clients, self.folder = kept, num_clients, folder
-        self._group_rows, self._digest = group_rows, digest
+        self.kept, self.num_clients, self.folder = kept, num_clients, folder
+        self._group_rows, self.digest = group_rows, digest
         self._totals, self._costs = Totals(), JobCosts()
         self._sums, self._described = kept.client_sums or ClientSums(num_clients), described
         self._groups: dict[str, list[pd.DataFrame]] = {name: [] for name in TABLES}
@@ -69,9 +69,9 @@ class RowGroups:
 
     def gather(self) -> None:
         """Take over the rows of whole stretches, where they make a group."""
-        until_s = self._kept.whole_until_s(self._group_rows)
+        until_s = self.kept.whole_until_s(self._group_rows)
         if until_s is not None:
-            self._kept.complete(until_s)
+            self.kept.complete(until_s)
             self._close(until_s)
 
     def result(
@@ -98,7 +98,7 @@ class RowGroups:
         sums = self._sums.after(columns).columns()
         described = {} if self._described is None else self._described(sums["num_jobs"])
         columns["clients"] = {**described, **learned, **sums}
-        evaluations = self._kept.evaluations
+        evaluations = self.kept.evaluations
         spent = totals.at_evaluations
         found = (
             np.array(
@@ -139,22 +139,22 @@ class RowGroups:
                             self._files[name].append(arrow_of(columns))
                         else:
                             self._groups[name].append(table_of(columns))
-                if self._digest is not None:
-                    self._digest.let_go(until_s)
-                self._kept.forget(until_s)
+                if self.digest is not None:
+                    self.digest.let_go(until_s)
+                self.kept.forget(until_s)
             except BaseException as error:
                 self._failure = error
                 raise
 
     def _read(self, until_s: float = math.inf) -> tuple[dict[str, Columns], Totals, JobCosts]:
         """The columns of the rows that ended by then, and the sums and costs after them."""
-        stretches_s = self._kept.stretches_s
+        stretches_s = self.kept.stretches_s
         tables = {
-            name: ordered(name, columns, stretches_s) for name, columns in self._kept.tables(until_s).items()
+            name: ordered(name, columns, stretches_s) for name, columns in self.kept.tables(until_s).items()
         }
         found, costs = self._costs.after(tables)
         tables["updates"] |= found
-        new = self._kept.evaluations[len(self._totals.at_evaluations) :]
+        new = self.kept.evaluations[len(self._totals.at_evaluations) :]
         times_s = [row.time_s for row in new if row.time_s <= until_s]
         return tables, self._totals.after(tables, times_s), costs
 

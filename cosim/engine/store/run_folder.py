@@ -60,25 +60,25 @@ def found_in(
     keep: str,
     alone: ExitStack,
     *,
-    waits: bool,
+    as_found: bool,
 ) -> Result | Checkpoint | None:
     """The finished run in this folder, or the checkpoint to resume from; None to start afresh.
 
     Args:
         keep: Which model the run is to keep.
         alone: Keeps other processes from running it meanwhile.
-        waits: True to wait for a process that runs it.
+        as_found: True to take a run that is finished, and to wait for a process that runs it.
 
     Raises:
         ConfigurationError: There is no such run, it is of another configuration or of other sources, keeps
-            another model, another process is running it, or its checkpoint is damaged or of other code of
-            cosim.
+            another model, is finished, another process is running it, or its checkpoint is damaged or of
+            other code of cosim.
     """
     if folder is None or not (folder / CONFIG).exists():
         where = "None" if folder is None else shown(folder)
         raise ConfigurationError(f"resume: {where} holds no run. Give the folder of a stopped run as out.")
     _check_is_of(folder, config, sources)
-    alone.enter_context(alone_in(folder, "run", waits=waits))
+    alone.enter_context(alone_in(folder, "run", waits=as_found))
     kept = keep_in(folder)
     if kept not in (None, keep):
         raise ConfigurationError(
@@ -87,18 +87,9 @@ def found_in(
         )
     if (found := complete_in(folder)) is None:
         _check_code(folder)
-    return found or Checkpoint.load(folder)
-
-
-def stopped(found: Result | Checkpoint | None) -> Checkpoint | None:
-    """With what a run goes on that has not come to its end.
-
-    Raises:
-        ConfigurationError: It has.
-    """
-    if isinstance(found, Result):
-        where = shown(found.folder or Path())
-        raise ConfigurationError(f"resume: the run in {where} is complete. Use another folder.")
+        return Checkpoint.load(folder)
+    if not as_found:
+        raise ConfigurationError(f"resume: the run in {shown(folder)} is complete. Use another folder.")
     return found
 
 
