@@ -1,8 +1,8 @@
 """Report: runs, told on one page that opens from disk.
 
 Findings, what was asked, the table with intervals, the global model over time, energy and bits, what the
-fields do, what a target takes, clients present, clients by kind, versions of asynchronous servers, why a round
-took so long, the timeline of a round, what was sent and received, energy, dropped updates by reason,
+fields do, what a target takes, clients present, clients by kind, versions of asynchronous servers, why a
+round took so long, the timeline of a round, what was sent and received, energy, dropped updates by reason,
 configuration and provenance.
 Runs become designs (`analysis.designs`), their rows fates and critical paths (`analysis.fates`,
 `analysis.critical_path`), these become the plain data of sections, and templates lay these out (`page`,
