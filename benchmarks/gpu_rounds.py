@@ -18,12 +18,12 @@ from cosim.server_updates.port import ServerUpdate
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import (
+    AssembledModel,
+    NoisyMean,
     ReceivedModel,
-    assemble,
+    Submodel,
     mean,
     mean_of_models,
-    noisy_mean,
-    submodel,
 )
 from cosim.values.pending import PendingModel, PendingState, PendingUpdate
 from cosim.values.submodels import NetworkShape
@@ -142,13 +142,13 @@ def in_parts(
     """Three cells that train disjoint parts, assembled; of the cells that sent nothing, what was before."""
     counts = even_counts(shape.num_units, num_cells=3)
     parts = draw_parts(shape.num_units, counts, np.random.default_rng(1))[num_lost:]
-    cells = [mean(updates(submodel(start, of_cell), SGD, num_steps=num_steps)) for of_cell in parts]
-    return assemble(parts, cells, start if num_lost else None)
+    cells = [mean(updates(Submodel(start, of_cell), SGD, num_steps=num_steps)) for of_cell in parts]
+    return AssembledModel(parts, cells, start if num_lost else None)
 
 
 def over_the_air(start: PendingModel, shape: NetworkShape, num_steps: int = NUM_STEPS) -> PendingModel:
     """A sum with noise."""
-    return noisy_mean(updates(start, SGD, num_steps=num_steps), lambda: 0.01, key=7)
+    return NoisyMean(updates(start, SGD, num_steps=num_steps), lambda: 0.01, key=7)
 
 
 def accumulated(start: PendingModel, shape: NetworkShape, num_steps: int = NUM_STEPS) -> PendingModel:

@@ -23,7 +23,7 @@ from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.servers import Cloud
 from cosim.protocols.submodel_sizes import EqualSizes, SubmodelSizes
-from cosim.values.combinations import assemble, submodel
+from cosim.values.combinations import AssembledModel, Submodel
 from cosim.values.pending import PendingModel
 from cosim.values.submodels import Part
 
@@ -80,10 +80,10 @@ class Hist(Hierarchical):
         """Train a part in every cell; returns the model that they form together."""
         parts = self.parts(sim, cloud, number)
         cells = [
-            self.training.run(sim, cloud, edge, submodel(model, part), part, number)
+            self.training.run(sim, cloud, edge, Submodel(model, part), part, number)
             for edge, part in zip(cloud.edges, parts, strict=True)
         ]
-        return assemble(parts, (yield from sim.together(cells)))
+        return AssembledModel(parts, (yield from sim.together(cells)))
 
 
 def _units_of(cloud: Cloud) -> Mapping[str, int]:

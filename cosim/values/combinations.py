@@ -75,18 +75,21 @@ class LinearCombination(PendingModel):
 
 
 class NoisyMean(PendingModel):
-    """Sum of coefficient times updated weights, with normal noise that a key determines."""
+    """Mean of updated models as it is received over the air. [HIST journal, equations 26, 27]
+
+    The mean of accumulated gradients (w - w_u) / eta with noise Z moves the model to w - eta (mean + Z), that
+    is the mean of the w_u less eta Z.
+
+    Args:
+        updates: At least one; all start from one model with one rate eta.
+        deviation: Gives eta times the standard deviation of Z; asked when the model is first read.
+        key: Determines Z, 0 to 2**63 - 1.
+    """
 
     __slots__ = ("deviation", "key")
 
-    def __init__(
-        self,
-        updates: Sequence[PendingUpdate],
-        coefficients: Sequence[float],
-        deviation: Callable[[], float],
-        key: int,
-    ) -> None:
-        super().__init__((), updates, coefficients)
+    def __init__(self, updates: Sequence[PendingUpdate], deviation: Callable[[], float], key: int) -> None:
+        super().__init__((), updates, _shares(len(updates), None))
         self.deviation, self.key = deviation, key
 
     @override
@@ -106,7 +109,7 @@ class NoisyMean(PendingModel):
 
 
 class Submodel(PendingModel):
-    """The part of a full model that one cell trains."""
+    """The part of a full model that one cell trains. [HIST journal, equation 4]"""
 
     __slots__ = ("part",)
 
@@ -144,13 +147,25 @@ class ReceivedModel(PendingModel):
 
 
 class AssembledModel(PendingModel):
-    """A full model put together from the models of disjoint parts."""
+    """The full model from the models of disjoint parts. [HIST journal, equation 7]
+
+    Args:
+        parts: Disjoint parts.
+        models: The model of each part.
+        base: The full model that holds where no part does (a cell that sent nothing). None means that the
+            parts cover everything.
+    """
 
     __slots__ = ("parts",)
 
     def __init__(
-        self, parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None
+        self, parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None = None
     ) -> None:
+        if len(parts) != len(models) or not parts:
+            raise ConfigurationError(
+                f"{len(parts)} parts and {len(models)} models: must be as many, and at least one. Give a "
+                "model for each part."
+            )
         super().__init__((*models, *(() if base is None else (base,))))
         self.parts = tuple(parts)
 
@@ -176,20 +191,6 @@ def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = Non
     return PendingModel(updates=updates, coefficients=_shares(len(updates), weights))
 
 
-def noisy_mean(updates: Sequence[PendingUpdate], deviation: Callable[[], float], key: int) -> PendingModel:
-    """Mean of updated models as it is received over the air. [HIST journal, equations 26, 27]
-
-    The mean of accumulated gradients (w - w_u) / eta with noise Z moves the model to w - eta (mean + Z), that
-    is the mean of the w_u less eta Z.
-
-    Args:
-        updates: At least one; all start from one model with one rate eta.
-        deviation: Gives eta times the standard deviation of Z; asked when the model is first read.
-        key: Determines Z, 0 to 2**63 - 1.
-    """
-    return NoisyMean(updates, _shares(len(updates), None), deviation, key)
-
-
 def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:
     """Mean of models, as a cloud averages its edges' models.
 
@@ -198,30 +199,6 @@ def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | No
         weights: Relative weight of each, divided by their sum. None means equal weights.
     """
     return LinearCombination(models, _shares(len(models), weights))
-
-
-def submodel(model: PendingModel, part: Part) -> PendingModel:
-    """The part of a full model that one cell trains. [HIST journal, equation 4]"""
-    return Submodel(model, part)
-
-
-def assemble(
-    parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None = None
-) -> PendingModel:
-    """The full model from the models of disjoint parts. [HIST journal, equation 7]
-
-    Args:
-        parts: Disjoint parts.
-        models: The model of each part.
-        base: The full model that holds where no part does (a cell that sent nothing). None means that the
-            parts cover everything.
-    """
-    if len(parts) != len(models) or not parts:
-        raise ConfigurationError(
-            f"{len(parts)} parts and {len(models)} models: must be as many, and at least one. Give a "
-            "model for each part."
-        )
-    return AssembledModel(parts, models, base)
 
 
 def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:

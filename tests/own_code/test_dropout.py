@@ -22,7 +22,7 @@ from cosim.own_code.dropout import dropping_layers, kept, keyed_dropout, mask_st
 from cosim.protocols.drawn_parts import draw_parts
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import mean, mean_of_models, submodel
+from cosim.values.combinations import Submodel, mean, mean_of_models
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import NetworkShape
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows
@@ -183,7 +183,7 @@ def test_training_is_a_plain_loop_with_the_same_masks():
     learner = Learner(Dense(), DATA, num_workers=2)
     model = learner.initial_model(key=3)
     (part, _) = draw_parts(learner.shape.num_units, {"units": (20, 10)}, np.random.default_rng(1))
-    for start, num_units in ((model, 30), (submodel(model, part), 20)):
+    for start, num_units in ((model, 30), (Submodel(model, part), 20)):
         update = an_update(start, 1, num_steps=6)
         draws = mask_stream(update.key, "2")
         masks = [torch.tensor(draws.random((10, num_units), dtype=np.float32) >= 0.4) for _ in range(6)]

@@ -18,7 +18,7 @@ from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.port import LocalTraining
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import assemble, mean, submodel
+from cosim.values.combinations import AssembledModel, Submodel, mean
 from cosim.values.pending import PendingModel, PendingUpdate
 
 DATA = loaded(Synthetic())
@@ -158,8 +158,8 @@ def test_parts_of_a_network_train_as_networks_of_their_size():
     )
     ends = {}
     for rule in (Sgd(batch_size=8), FedProx(batch_size=8, mu=0.0)):
-        cells = [mean(updates(submodel(model, part), rule)) for part in parts]
-        ends[type(rule)] = learner.weights(assemble(parts, cells))
+        cells = [mean(updates(Submodel(model, part), rule)) for part in parts]
+        ends[type(rule)] = learner.weights(AssembledModel(parts, cells))
     for name, values in ends[Sgd].items():
         np.testing.assert_allclose(ends[FedProx][name], values, rtol=1e-4, atol=1e-6)
 

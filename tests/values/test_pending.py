@@ -5,7 +5,7 @@ import pytest
 
 from cosim.configuration import ConfigurationError
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import assemble, mean, mean_of_models
+from cosim.values.combinations import AssembledModel, mean, mean_of_models
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import Part
 from scenarios.papers.rawhfl.accumulated import accumulate
@@ -88,9 +88,9 @@ def test_accumulated_gradients_need_updates_that_start_from_the_model():
 
 def test_assemble_wants_one_model_per_part():
     with pytest.raises(ConfigurationError, match="a model for each part"):
-        assemble([Part({"h": [0]})], [])
+        AssembledModel([Part({"h": [0]})], [])
     with pytest.raises(ConfigurationError, match="a model for each part"):
-        assemble([], [])
+        AssembledModel([], [])
 
 
 def test_a_long_graph_that_nobody_reads_is_freed_without_recursion():

@@ -17,7 +17,7 @@ from cosim.engine.learning.learner import Learner
 from cosim.networks.first_values import initial_weights
 from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs.sgd_steps import mini_batches
-from cosim.values.combinations import mean, noisy_mean, submodel
+from cosim.values.combinations import NoisyMean, Submodel, mean
 from cosim.values.pending import PendingUpdate
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import assembled, cut
@@ -95,7 +95,7 @@ def test_a_part_trains_as_the_smaller_network():
     parts = draw_parts(learner.shape.num_units, {"channels": (4, 2)}, np.random.default_rng(2))
     model = mean([an_update(learner.initial_model(key=1), 7)])
     for part, width in zip(parts, (4, 2), strict=True):
-        update = an_update(submodel(model, part), 3)
+        update = an_update(Submodel(model, part), 3)
         start = learner.weights(update.model)
         assert {name: values.shape for name, values in start.items()} == learner.shape.cut(part)
         found, wanted = learner.weights(mean([update])), by_hand(start, update, width)
@@ -142,7 +142,7 @@ def test_a_variance_below_zero_counts_as_zero():
     learner = Learner(Normalised(), DATA, num_workers=1)
     update, deviation, key = an_update(learner.initial_model(key=1), 1), 2.0, 3
     trained = learner.weights(mean([update]))
-    found = learner.weights(noisy_mean([update], lambda: deviation, key))
+    found = learner.weights(NoisyMean([update], lambda: deviation, key))
     generator = torch.Generator().manual_seed(key)
     for name, values in trained.items():
         noise = torch.randn(values.shape, generator=generator, dtype=torch.float64).numpy()

@@ -12,7 +12,7 @@ import models
 from cosim import ConfigurationError, Digits, Sgd
 from cosim.engine.learning.learner import Learner
 from cosim.protocols.drawn_parts import draw_parts, even_counts
-from cosim.values.combinations import assemble, mean, submodel
+from cosim.values.combinations import AssembledModel, Submodel, mean
 from cosim.values.pending import PendingUpdate
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import assembled, cut
@@ -77,7 +77,7 @@ def test_a_trained_model_is_evaluated_as_it_was_trained():
         updates = [
             PendingUpdate(
                 client=f"client-{cell}",
-                model=submodel(model, part),
+                model=Submodel(model, part),
                 samples=np.arange(300 * cell, 300 * cell + 300),
                 num_steps=40,
                 training=Sgd(batch_size=20, learning_rate=0.05),
@@ -85,7 +85,7 @@ def test_a_trained_model_is_evaluated_as_it_was_trained():
             )
             for cell, part in enumerate(parts)
         ]
-        model = assemble(parts, [mean([update]) for update in updates])
+        model = AssembledModel(parts, [mean([update]) for update in updates])
     summed = learner.evaluate(model)["loss_nats"]
     weights = learner.weights(model)
     for name in SHAPE.summed_statistics:

@@ -33,7 +33,7 @@ class RunWriter:
         is_replaying: True if it has not come to the checkpoint yet, so that what is saved already stays.
 
     Args:
-        column: Column by which a model is kept; None: the last is.
+        column: Column by which a model is kept. None means that the last is kept.
         origin: What provenance.json says of this process, where it resumes a run.
     """
 

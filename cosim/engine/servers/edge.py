@@ -20,7 +20,7 @@ from cosim.records.rows import Round
 from cosim.schedules.port import in_round
 from cosim.server_updates.port import ServerUpdate
 from cosim.topology.port import Topology
-from cosim.values.combinations import noisy_mean
+from cosim.values.combinations import NoisyMean
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.waiting.port import Waiting
 
@@ -108,7 +108,7 @@ class EdgeServer(Server):
             mean = in_round(server, model.round).averaging.mean_of(model, updates)
         else:  # only their mean arrives, with noise
             rate, key = rule.learning_rate, sim.key(self.name, "receiver noise", job.number)
-            mean = noisy_mean(updates, lambda: rate * deviation(), key)
+            mean = NoisyMean(updates, lambda: rate * deviation(), key)
         return rule.received(model, mean, len(updates) / len(self.clients))
 
     def receive(self, sim: Simulation, bits: float) -> Process:

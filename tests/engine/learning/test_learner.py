@@ -21,7 +21,7 @@ from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs import sgd
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import assemble, mean, mean_of_models, submodel
+from cosim.values.combinations import AssembledModel, Submodel, mean, mean_of_models
 from cosim.values.pending import PendingModel, PendingUpdate
 from scenarios.papers.rawhfl.accumulated import accumulate
 
@@ -110,7 +110,7 @@ def test_submodels_over_cells_equal_a_sequential_loop(name: str):
     parts = draw_parts(learner.shape.num_units, even_counts(learner.shape.num_units, 2), rng)
     cells, expected = [], {n: np.zeros_like(values) for n, values in full.items()}
     for cell, part in enumerate(parts):
-        cell_model, cell_weights = submodel(model, part), dict(full)
+        cell_model, cell_weights = Submodel(model, part), dict(full)
         places = {n: [slice(None)] * values.ndim for n, values in full.items()}
         cut_names = set()
         for group, cuts in learner.shape.unit_groups.items():
@@ -125,7 +125,7 @@ def test_submodels_over_cells_equal_a_sequential_loop(name: str):
         cells.append(cell_model)
         for n in full:
             expected[n][tuple(places[n])] += cell_weights[n] / (1 if n in cut_names else 2)
-    assert_close(learner.weights(assemble(parts, cells)), expected)
+    assert_close(learner.weights(AssembledModel(parts, cells)), expected)
 
 
 def test_evaluation_equals_the_whole_test_set_at_once():
@@ -150,7 +150,7 @@ def hist_weights(num_workers: int, name: str = "relu-12-9-4") -> dict[str, np.nd
     rng = np.random.default_rng(1)
     for round_ in range(3):
         parts = draw_parts(learner.shape.num_units, even_counts(learner.shape.num_units, 2), rng)
-        cells = [submodel(model, part) for part in parts]
+        cells = [Submodel(model, part) for part in parts]
         for edge_round in range(2):
             cells = [
                 mean(
@@ -163,7 +163,7 @@ def hist_weights(num_workers: int, name: str = "relu-12-9-4") -> dict[str, np.nd
                 )
                 for j in range(2)
             ]
-        model = assemble(parts, cells)
+        model = AssembledModel(parts, cells)
     return learner.weights(model)
 
 
@@ -432,7 +432,7 @@ def test_convolutions_join_by_declaring_their_channels():
     learner = Learner(Convolutions(), DATA, num_workers=2)
     model = learner.initial_model(key=3)
     (part, _) = draw_parts(learner.shape.num_units, {"channels": (4, 2)}, np.random.default_rng(1))
-    update = an_update(submodel(model, part), 1)
+    update = an_update(Submodel(model, part), 1)
     network = Convolutions()
     network[1], network[3] = nn.Conv2d(1, 4, 2), nn.Conv2d(4, 2, 2)
     start = learner.weights(update.model)

@@ -22,7 +22,7 @@ from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs import sgd
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import assemble, mean, mean_of_models, submodel
+from cosim.values.combinations import AssembledModel, Submodel, mean, mean_of_models
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import Weights
@@ -130,9 +130,9 @@ def test_random_graphs_equal_a_loop_and_train_every_update_once(seed: int):
 
     def assembled() -> PendingModel:
         parts = draw_parts(learner.shape.num_units, even_counts(learner.shape.num_units, 2), rng)
-        cells = [loop.made(submodel(a_model(), part)) for part in parts]
+        cells = [loop.made(Submodel(a_model(), part)) for part in parts]
         cells = [loop.made(mean(some_updates(cell))) for cell in cells]
-        return assemble(parts, cells)
+        return AssembledModel(parts, cells)
 
     def moved() -> PendingModel:
         start = a_model()

@@ -17,7 +17,7 @@ from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.networks.initial_model import InitialModel
 from cosim.networks.probe.buffers import shape_of
 from cosim.training.programs.sgd_steps import mini_batches
-from cosim.values.combinations import assemble, mean, submodel
+from cosim.values.combinations import AssembledModel, Submodel, mean
 from cosim.values.pending import PendingUpdate
 from cosim.values.submodels import Part
 
@@ -533,13 +533,13 @@ def test_a_part_has_its_share_of_declared_buffers_and_all_of_the_state():
     model, parts = learner.initial_model(key=1), [Part({"units": [0, 3]}), Part({"units": [1, 2, 4]})]
     cells = []
     for part, width in zip(parts, (2, 3), strict=True):
-        update = updates_of(submodel(model, part), SGD)[width - 2]
+        update = updates_of(Submodel(model, part), SGD)[width - 2]
         cells.append(mean([update]))
         start = {name: torch.tensor(values) for name, values in learner.weights(update.model).items()}
         assert start["scales"].tolist() == [unit + 1.0 for unit in part.units["units"]]
         for name, values in by_hand(partial(InParts, width), start, update).items():
             np.testing.assert_allclose(learner.weights(cells[-1])[name], values, rtol=1e-5, atol=3e-6)
-    whole = learner.weights(assemble(parts, cells))
+    whole = learner.weights(AssembledModel(parts, cells))
     np.testing.assert_array_equal(whole["scales"], network.scales)
     assert whole["steps"] == NUM_STEPS
 
