@@ -8,6 +8,7 @@ client of a run is indexed by `Clients.which`; what has one for each client of a
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
@@ -26,34 +27,31 @@ from cosim.recording.history import History
 from cosim.values.pending import PendingState
 
 
+@attrs.define(eq=False)
 class Fleet:
     """All clients of a run.
 
-    Args:
+    Attributes:
         devices: Device of each client, in the order of their numbers.
         distance_m: How far each is from its edge server, shape (clients,).
         samples_of: Gives the samples of a client at this instant, by its number.
         availabilities: Tell if each is present.
         history: Outcomes of the jobs of each. None means that no part reads them.
-
-    Attributes:
         names: Of all, by which they draw, too.
         states: What each node of the run keeps from one training to its next, by name.
     """
 
-    def __init__(
-        self,
-        devices: DeviceArrays,
-        distance_m: NDArray[np.float64],
-        samples_of: Callable[[int], NDArray[np.int64]],
-        availabilities: Availabilities = None,
-        history: History | None = None,
-    ) -> None:
-        self.names, self.devices = Numbers.of(ClientNames(0, len(devices))), devices
-        self.distance_m, self.availabilities = distance_m, availabilities
-        self.states: dict[str, PendingState] = {}
-        self.history, self.samples_of = history, samples_of
-        self._made: dict[int, Client] = {}
+    devices: DeviceArrays
+    distance_m: NDArray[np.float64]
+    samples_of: Callable[[int], NDArray[np.int64]]
+    availabilities: Availabilities = None
+    history: History | None = None
+    names: Numbers = attrs.field(init=False)
+    states: dict[str, PendingState] = attrs.field(factory=dict, init=False)
+    _made: dict[int, Client] = attrs.field(factory=dict, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.names = Numbers.of(ClientNames(0, len(self.devices)))
 
     def client(self, number: int) -> Client:
         """The client of a number."""

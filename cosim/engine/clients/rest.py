@@ -27,7 +27,7 @@ from cosim.clock.instants import instant_after
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.charge import charges_of
 from cosim.jobs.job import Places
-from cosim.names import ClientNames, by_number
+from cosim.names import ClientNames, client_number
 from cosim.recording.recorder import Write
 from cosim.records.client_sums import ClientSums
 from cosim.records.columns import Columns, Words
@@ -92,7 +92,6 @@ class Rest:
         self._devices, self._write = devices, write
         self._since_s, self._is_idled = np.zeros(num), np.zeros(num, dtype=bool)
         self._taken_j = np.zeros(num) if counts else None
-        self._numbers: dict[str, int] = {}
         self._empty_since_s: dict[str, float] = {}
         self.charges = charges_of(devices, clock, self._turned)
         for node, charge in self.charges.items():
@@ -111,7 +110,7 @@ class Rest:
 
         Nodes other than clients do not rest.
         """
-        if (number := self._number(node)) < 0:
+        if (number := client_number(node)) is None:
             return iter(())
         if node in self.charges:
             self.charges[node].begin(power_w)
@@ -119,7 +118,7 @@ class Rest:
 
     def end(self, node: str, now_s: float) -> None:
         """Let a rest begin."""
-        if (number := self._number(node)) < 0:
+        if (number := client_number(node)) is None:
             return
         if node in self.charges:
             self.charges[node].end()
@@ -128,7 +127,8 @@ class Rest:
 
     def _turned(self, node: str, is_present: bool, now_s: float) -> None:
         """Let the battery of a client be empty, or have charged."""
-        number = self._number(node)
+        number = client_number(node)
+        assert number is not None
         if is_present:
             self._write(self._emptied(node, now_s))
             self._since_s[number] = now_s
@@ -140,13 +140,6 @@ class Rest:
         """End the run; gives the spans of clients with empty batteries."""
         for node in [*self._empty_since_s]:
             yield from self._emptied(node, now_s)
-
-    def _number(self, node: str) -> int:
-        found = self._numbers.get(node)
-        if found is None:
-            kind, number = by_number(node)
-            found = self._numbers[node] = number if kind == "client" and number < len(self.names) else -1
-        return found
 
     def _ended(self, node: str, number: int, now_s: float) -> Iterator[Span]:
         devices, taken_j = self._devices, 0.0

@@ -21,6 +21,7 @@ from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+import attrs
 import torch
 
 from cosim.codecs.transmission import transmitted
@@ -48,39 +49,26 @@ class _Trained(NamedTuple):
     states: list[tuple[PendingState, Weights]]
 
 
+@attrs.define(eq=False)
 class Resolver:
-    """Computes pending values on one device.
-
-    Args:
-        networks: Whose values do not matter.
-        shape: Their parameters.
-        training_set: What clients train on.
-        working_set: How large a cohort may be.
-        sample_floats: Numbers of a sample that count in it.
-        workers: The threads.
-        device: "cpu" or "cuda".
+    """Computes pending values on one device, with networks whose own values do not matter.
 
     Attributes:
         working_set: How large a cohort may be.
+        sample_floats: Numbers of a sample that count in it.
         kept: Weights of updates that are trained and still referenced.
         num_local_steps: SGD steps computed so far, over all clients.
     """
 
-    def __init__(
-        self,
-        networks: OwnNetworks,
-        shape: NetworkShape,
-        training_set: TrainingSet,
-        working_set: WorkingSet,
-        sample_floats: int,
-        workers: Workers,
-        device: str,
-    ) -> None:
-        self._networks, self._shape, self._training_set = networks, shape, training_set
-        self.working_set, self._sample_floats = working_set, sample_floats
-        self._workers, self._device = workers, device
-        self.kept: WeakKeyDictionary[PendingUpdate, Weights] = WeakKeyDictionary()
-        self.num_local_steps = 0
+    _networks: OwnNetworks
+    _shape: NetworkShape
+    _training_set: TrainingSet
+    working_set: WorkingSet
+    _sample_floats: int
+    _workers: Workers
+    _device: str
+    kept: WeakKeyDictionary[PendingUpdate, Weights] = attrs.field(factory=WeakKeyDictionary, init=False)
+    num_local_steps: int = attrs.field(default=0, init=False)
 
     def resolve(self, *values: PendingValue) -> None:
         """Compute models and states together."""

@@ -22,7 +22,7 @@ class MachineWay(Way):
 
     def __init__(self, *of_cell: Any) -> None:
         super().__init__(*of_cell)
-        self._sent, self._ends_s = _OneByOne(), math.inf
+        self._sent, self._ends_s = _Sent(None, self._clients), math.inf
         self._machine = self.link.machine(self._sent)
         self._on_clock = OnClock(self._sim, self._machine)
 
@@ -40,7 +40,7 @@ class MachineWay(Way):
     @override
     def _uploads(self, of: InRound) -> MachineUploads | None:
         """By events where something is refused that may never be needed, as a course that is over."""
-        sent, ends_s = _OfRound(of, self._clients), self._ends_s
+        sent, ends_s = _Sent(of, self._clients), self._ends_s
 
         def make() -> Machine:
             machine = self.link.machine(sent)
@@ -52,19 +52,14 @@ class MachineWay(Way):
         return None
 
 
-class _OneByOne(dict[int, Sender]):
-    """Numbers are the places of clients in the cell."""
+class _Sent(dict[int, Sender]):
+    """Numbers are the places of clients in the cell; in a round on arrays, among its participants."""
 
-    in_round = None
-
-
-class _OfRound(dict[int, Sender]):
-    """Numbers are the places of participants among themselves."""
-
-    def __init__(self, in_round: InRound, clients: Sequence[str]) -> None:
+    def __init__(self, in_round: InRound | None, clients: Sequence[str]) -> None:
         self.in_round, self._clients = in_round, clients
 
     def __missing__(self, number: int) -> Sender:
+        assert self.in_round is not None
         places, begins_s, payload, job, powers_w = self.in_round
         place = number if isinstance(places, slice) else places.item(number)
         power_w = None if powers_w is None else powers_w.item(number)

@@ -5,6 +5,7 @@ later are left out.
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,10 +55,7 @@ class TogetherWay(Way):
     @override
     def begin_round(self, num_clients: int, ends_s: float = math.inf, places: Places | None = None) -> None:
         super().begin_round(num_clients, ends_s, places)
-        self._num_expected, self._ends_s, self._barrier = num_clients, ends_s, None
-
-    def _opening(self, airtime_s: float) -> Opening:
-        return Opening(self._num_expected, self._ends_s, airtime_s)
+        self._opening, self._barrier = partial(Opening, num_clients, ends_s), None
 
     @override
     def _open(self, sender: Sender) -> "_Part":
