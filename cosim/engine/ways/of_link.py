@@ -6,9 +6,8 @@ from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
-from cosim.engine.ways.by_course import CourseWay
 from cosim.engine.ways.by_machine import MachineWay
-from cosim.engine.ways.by_rates import RatesWay
+from cosim.engine.ways.by_rates import CourseWay, RatesWay
 from cosim.engine.ways.together import TogetherWay
 from cosim.links.port import Cell, InRound, Link, Sender
 from cosim.links.upload import Upload
