@@ -99,7 +99,7 @@ def timed(
         if way == "loop":
             learner.compute(report.model)
 
-    cloud = nodes_of(system, ground, learner, data, hear, how)
+    cloud = nodes_of(system, ground, learner, data, hear)
     begin_s = time.perf_counter()
     ground.sim.run(system.protocol.run(ground.sim, cloud))
     assert learner.num_local_steps == NUM_STEPS * num_updates

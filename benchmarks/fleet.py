@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import cosim
 import models
-from cosim.records.rows import ROWS_OF_A_JOB
+from cosim.system.needs import ROWS_OF_A_JOB
 
 WAYS: dict[str, tuple[dict[str, Any], int]] = {
     "events": ({"clock": "events"}, 10_000),

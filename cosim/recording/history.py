@@ -50,7 +50,7 @@ class History:
 
     def __init__(self, num: int) -> None:
         self._num_jobs = np.zeros(num, dtype=np.int64)
-        self._energy_j, self._lasted_s, self._last_j, self._last_s = np.zeros((4, num))
+        self._sums = {name: np.zeros(num) for name in ("energy_j", "lasted_s", "last_j", "last_s")}
         self._open_j = np.zeros(num)
         self._outcomes: dict[str, NDArray[np.int64]] = {DONE: np.zeros(num, dtype=np.int64)}
         self._became: dict[str, str] = {}
@@ -58,15 +58,8 @@ class History:
     def of(self, which: Any) -> Past:
         """Current history of some clients, by their numbers."""
         outcomes = {outcome: np.array(counts[which]) for outcome, counts in self._outcomes.items()}
-        return Past(
-            num_jobs=np.array(self._num_jobs[which]),
-            num_arrived=outcomes[DONE],
-            energy_j=np.array(self._energy_j[which]),
-            lasted_s=np.array(self._lasted_s[which]),
-            last_j=np.array(self._last_j[which]),
-            last_s=np.array(self._last_s[which]),
-            outcomes=outcomes,
-        )
+        sums = {name: np.array(values[which]) for name, values in self._sums.items()}
+        return Past(np.array(self._num_jobs[which]), outcomes[DONE], **sums, outcomes=outcomes)
 
     # One client, by events.
 
@@ -103,9 +96,10 @@ class History:
     def _add(self, which: Any, lasted_s: Any, outcome: str) -> None:
         self._num_jobs[which] += 1
         self._counts(outcome)[which] += 1
-        self._energy_j[which] += self._open_j[which]
-        self._lasted_s[which] += lasted_s
-        self._last_j[which], self._last_s[which] = self._open_j[which], lasted_s
+        job_j, sums = self._open_j[which], self._sums
+        sums["energy_j"][which] += job_j
+        sums["lasted_s"][which] += lasted_s
+        sums["last_j"][which], sums["last_s"][which] = job_j, lasted_s
         self._open_j[which] = 0.0
 
     def _counts(self, outcome: str) -> NDArray[np.int64]:

@@ -41,9 +41,6 @@ NO_JOB = -1
 NO_ROUND = -1
 """Number that stands for no round, if a job belongs to none."""
 
-ROWS_OF_A_JOB = 4
-"""Rows of a job: two spans, a transfer, a fate."""
-
 
 quick_row = tuple.__new__
 """Function that makes a row, `quick_row(Span, (...))` with all its values, in a third of the usual time.

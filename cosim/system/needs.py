@@ -12,7 +12,6 @@ from typing import Any, Literal, NamedTuple
 from cosim.configuration import ConfigurationError, parts_of
 from cosim.files.folders import check_writable
 from cosim.files.on_disk import shown
-from cosim.records.rows import ROWS_OF_A_JOB
 from cosim.tables.room import GIB, free_disk_gib, free_memory_gib, size_in_words
 
 RecordsKind = Literal["auto", "all", "rounds"]
@@ -32,6 +31,9 @@ MUCH_GIB = 1.0
 
 MUCH_TO_EVALUATE_GIB, TOLD_TO_EVALUATE_GIB = 1.0, 0.1
 """Memory for evaluating a model that is said before a run starts, and where its memory is said anyway."""
+
+ROWS_OF_A_JOB = 4
+"""Rows of a job: two spans, a transfer, a fate."""
 
 ROWS_OF_A_DOWNLOAD = 2
 """A span and a transfer, where models take time on their way down."""

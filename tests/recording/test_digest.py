@@ -52,7 +52,7 @@ def digests(
 def run_on(system: cosim.System, ground: Ground, heard, clock: str = "events") -> None:
     outline = system.data.outline or loaded(system.data)
     learner = NothingLearned(network_of(system), outline, system.task)
-    cloud = nodes_of(system, ground, learner, lambda: loaded(system.data), heard, ClockChoice(clock))
+    cloud = nodes_of(system, ground, learner, lambda: loaded(system.data), heard)
     ground.sim.run(_until_over(ground.sim, system, cloud))
 
 

@@ -222,7 +222,7 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
             counts.append(sim.recorder.num_rows)
             groups.gather()
 
-        cloud = nodes_of(system, ground, learner, partial(system.data.load, sim, None), count, how)
+        cloud = nodes_of(system, ground, learner, partial(system.data.load, sim, None), count)
         sim.run(system.protocol.run(sim, cloud))
         most[num] = max(counts)
         assert len(counts) == num + 1

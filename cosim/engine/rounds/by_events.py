@@ -1,16 +1,20 @@
 """By events: an edge round as processes side by side, one for each client."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cosim.clock.instants import deadline_after
 from cosim.clock.simulation import Barrier, Dropped, Process, SideBySide, Simulation, process_of
 from cosim.configuration import ConfigurationError
-from cosim.engine.rounds.edge_round import EdgeRound, RoundServer, at_least
+from cosim.engine.rounds.edge_round import EdgeRound, at_least
+
+if TYPE_CHECKING:
+    from cosim.engine.servers.edge import EdgeServer
 
 
-def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
+def run_round(sim: Simulation, edge: "EdgeServer", asked: EdgeRound) -> Process:
     """Let each client do what it is asked, and wait for them.
 
     Returns the past round, and the updates that count, in the order of the clients.
@@ -48,7 +52,7 @@ def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> Process:
 
 
 def _waited(
-    sim: Simulation, edge: RoundServer, asked: EdgeRound, jobs: SideBySide, received: Barrier | None
+    sim: Simulation, edge: "EdgeServer", asked: EdgeRound, jobs: SideBySide, received: Barrier | None
 ) -> Process:
     """Wait as a rule has it, from when all have received where they do so first."""
     waiting = asked.waiting

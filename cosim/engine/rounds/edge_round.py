@@ -5,33 +5,17 @@ What became of each is a `PastRound`, and the updates that count, in the order o
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import override
 
 from cosim.engine.clients.client import Client
 from cosim.engine.clients.fleet import Clients
-from cosim.jobs.cell import Edge
-from cosim.jobs.job import Job
 from cosim.jobs.past_round import PastRound
 from cosim.protocols.assignment import Assignment
 from cosim.waiting.port import Waiting
-
-
-class RoundServer(Edge, Protocol):
-    """The edge server whose round it is."""
-
-    @property
-    @override
-    def clients(self) -> Clients: ...
-
-    @property
-    def receives_first(self) -> bool:
-        """True if all participants have received before a round's clock starts."""
-        ...
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -43,19 +27,12 @@ class EdgeRound:
         work: What each of them does, but for what differs.
         each: Field of `Assignment` -> its value for each participant, where they differ.
         waiting: How long the server waits for them.
-        num_wanted: Participants that were wanted, where there may be fewer. None means its participants.
     """
 
     clients: Clients
     work: Assignment
     each: Mapping[str, Sequence[Any] | NDArray[Any]]
     waiting: Waiting
-    num_wanted: int | None = None
-
-    @property
-    def job(self) -> Job:
-        """Which rounds they are, and the number of the clients' jobs."""
-        return self.work.job
 
     def over(self, start_s: float, ends_s: NDArray[np.float64], arrived: NDArray[np.bool_]) -> PastRound:
         """The round when it is over, which began at an instant; arrays have shape (participants,)."""

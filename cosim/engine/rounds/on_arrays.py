@@ -10,6 +10,7 @@ Uploads are given up on links where that changes no other (`CellLink.stands_alon
 
 import math
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -21,7 +22,7 @@ from cosim.clock.small_arrays import are_all, filled, least_of, most_of
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
-from cosim.engine.rounds.edge_round import EdgeRound, RoundServer, at_least
+from cosim.engine.rounds.edge_round import EdgeRound, at_least
 from cosim.engine.rounds.ending import Ending, ending_of
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
@@ -31,8 +32,11 @@ from cosim.recording.told_round import Carried, Cut, Spent, ToldRound
 from cosim.records.rows import DOWN, UP, WAIT
 from cosim.values.pending import PendingUpdate
 
+if TYPE_CHECKING:
+    from cosim.engine.servers.edge import EdgeServer
 
-def run_round(sim: Simulation, edge: RoundServer, asked: EdgeRound, *, learns: bool) -> Process:
+
+def run_round(sim: Simulation, edge: "EdgeServer", asked: EdgeRound, *, learns: bool) -> Process:
     """Let the time of a round pass; returns the past round and its updates, none if nothing is learned.
 
     Args:
@@ -141,7 +145,7 @@ class RoundTimes:
         return self.trained_s <= self.ending.end_s
 
 
-def _times(sim: Simulation, edge: RoundServer, asked: EdgeRound) -> RoundTimes | None:
+def _times(sim: Simulation, edge: "EdgeServer", asked: EdgeRound) -> RoundTimes | None:
     """Times of a round that begins now; None if a link needs events."""
     work, waiting, clients, now_s = asked.work, asked.waiting, asked.clients, sim.now_s
     link, job, num, places = work.route.uplink, work.job, len(clients), clients.places_in(edge.clients)

@@ -26,11 +26,13 @@ class Ground(NamedTuple):
         sim: Its clock.
         devices: Of all clients.
         cells: The clients of each cell.
+        how: Clock and records, as asked for.
     """
 
     sim: Simulation
     devices: DeviceArrays
     cells: tuple[CellClients, ...]
+    how: ClockChoice
 
 
 def ground_of(system: System, how: ClockChoice = BY_EVENTS, shuffle_ties: int | None = None) -> Ground:
@@ -59,7 +61,8 @@ def ground_of(system: System, how: ClockChoice = BY_EVENTS, shuffle_ties: int | 
         num_remembered=len(devices) if reads_history else 0,
         tallied=() if keeps_rows(how.records, system, rows) else cells,
     )
-    return Ground(Simulation(system.seed, shuffle_ties=shuffle_ties, recording=recording), devices, cells)
+    sim = Simulation(system.seed, shuffle_ties=shuffle_ties, recording=recording)
+    return Ground(sim, devices, cells, how)
 
 
 def check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:

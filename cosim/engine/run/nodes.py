@@ -21,7 +21,7 @@ from cosim.engine.clients.availability import Availabilities, Availability, Caus
 from cosim.engine.clients.fleet import Clients, Fleet
 from cosim.engine.learning.own_models import OwnModels
 from cosim.engine.rounds.round_clock import RoundClock
-from cosim.engine.run.clock import BY_EVENTS, ClockChoice, clock_of
+from cosim.engine.run.clock import clock_of
 from cosim.engine.run.ground import Ground, check_number
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.servers.edge import EdgeServer
@@ -57,7 +57,7 @@ class CellParts(NamedTuple):
     rounds: RoundClock
 
 
-def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: ClockChoice) -> CellParts:
+def cells_of(system: System, ground: Ground, data: Callable[[], Dataset]) -> CellParts:
     """The cells of a system.
 
     Args:
@@ -68,7 +68,7 @@ def cells_of(system: System, ground: Ground, data: Callable[[], Dataset], how: C
     """
     fleet = _fleet(system, ground, data)
     each = _linked(system, ground, fleet)
-    clock, why = clock_of(system, each, how)
+    clock, why = clock_of(system, each, ground.how)
     return CellParts(fleet, each, RoundClock(clock == "arrays", system.evaluation.learns, why))
 
 
@@ -112,7 +112,13 @@ def cloud_of(
         learner=learner,
         shape=learner.shape,
         end=system.end,
-        workload=_workload(system, sim, learner),
+        workload=Workload(
+            shape=learner.shape,
+            flops=learner.flops,
+            codec=system.codec,
+            costs=Costs(sim, system.cycles),
+            model_codec=system.model_codec,
+        ),
         own_models=OwnModels(shape=learner.shape, rules=by_hand),
         evaluation=system.evaluation,
         listener=listener,
@@ -130,10 +136,9 @@ def nodes_of(
     learner: "Learner",
     data: Callable[[], Dataset],
     listener: Callable[[VersionReport], None],
-    how: ClockChoice = BY_EVENTS,
 ) -> Cloud:
-    """The nodes of a system on its ground, of which the recorder keeps what `how` asks for there, too."""
-    cells = cells_of(system, ground, data, how)
+    """The nodes of a system on its ground."""
+    cells = cells_of(system, ground, data)
     return cloud_of(system, ground.sim, cells, learner, data, listener)
 
 
@@ -156,7 +161,7 @@ def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
 
 def _fleet(system: System, ground: Ground, data: Callable[[], Dataset]) -> Fleet:
     """The clients of all cells, with their samples."""
-    (sim, devices, _), sizes = ground, system.sizes()
+    sim, devices, sizes = ground.sim, ground.devices, system.sizes()
 
     @cache
     def held() -> Sequence[Callable[[], NDArray[np.int64]]]:
@@ -193,16 +198,6 @@ def _linked(system: System, ground: Ground, fleet: Fleet) -> Sequence[tuple[Rout
         for cell, uplink, downlink in zip(cells, uplinks, downlinks, strict=True)
     ]
     return list(zip(routes, clients, strict=True))
-
-
-def _workload(system: System, sim: Simulation, learner: "Learner") -> Workload:
-    return Workload(
-        shape=learner.shape,
-        flops=learner.flops,
-        codec=system.codec,
-        costs=Costs(sim, system.cycles),
-        model_codec=system.model_codec,
-    )
 
 
 def _availabilities(sim: Simulation, devices: DeviceArrays) -> Availabilities:

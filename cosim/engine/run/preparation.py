@@ -106,9 +106,8 @@ def prepare(
     )
     # what no clock and no choice of records can hold, before the nodes are made
     check_room(needs("arrays", keeps_rows=False), options.out, keeps_rows=False)
-    how = ClockChoice(options.clock, options.records)
-    ground = ground_of(system, how, options.shuffle_ties)
-    cells = cells_of(system, ground, samples.dataset, how)
+    ground = ground_of(system, ClockChoice(options.clock, options.records), options.shuffle_ties)
+    cells = cells_of(system, ground, samples.dataset)
     origin = provenance(system.seed, options.num_threads, options.device)
     remarks = remarks_on(system, ground.devices)
     origin |= {"started_with": options.started_with, "sources": sources, "remarks": remarks}

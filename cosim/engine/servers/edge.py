@@ -66,7 +66,7 @@ class EdgeServer(Server):
         waiting: Waiting,
         num_wanted: int | None = None,
     ) -> Process:
-        asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting, num_wanted=num_wanted)
+        asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting)
         start_s, num_present, job = sim.now_s, len(self.clients.present), work.job
         opened = sim.recorder.open_round(start_s)
         try:
