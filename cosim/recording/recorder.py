@@ -16,8 +16,7 @@ from typing_extensions import override
 
 from cosim.recording.history import History
 from cosim.recording.kept_rows import KeptRows
-from cosim.recording.round_tally import tally_of, tally_of_rest
-from cosim.recording.told_round import ToldRound
+from cosim.recording.told_round import ToldRound, tally_of, tally_of_rest
 from cosim.records.client_sums import ClientSums
 from cosim.records.rows import NO_JOB, Fate, Row, Span, Transfer, quick_row
 

@@ -22,8 +22,7 @@ from cosim.clock.small_arrays import are_all, filled, least_of, most_of
 from cosim.engine.clients.efforts import effort_of, sending_w
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.rounds import by_events
-from cosim.engine.rounds.edge_round import EdgeRound, at_least
-from cosim.engine.rounds.ending import Ending, ending_of
+from cosim.engine.rounds.edge_round import EdgeRound, Ending, at_least, ending_of
 from cosim.jobs.job import Job, Places
 from cosim.jobs.payload import Payload
 from cosim.links.upload import Uploads
@@ -53,12 +52,9 @@ def run_round(sim: Simulation, edge: "EdgeServer", asked: EdgeRound, *, learns: 
         updates = {place: work.request(sim, clients[place], work) for place in places}
     least_s, over_s = asked.waiting.least_s, float(times.ending.end_s)
     try:
-        if least_s:
-            if times.clock_s > sim.now_s:
-                yield sim.at(times.clock_s)
-            yield from at_least(sim, edge.name, least_s, _until(sim, over_s))
-        else:
-            yield sim.event() if over_s == math.inf else sim.at(over_s)
+        if least_s and times.clock_s > sim.now_s:
+            yield sim.at(times.clock_s)
+        yield from at_least(sim, edge.name, least_s, _until(sim, over_s))
     except Interrupt as cut:
         times.cut(sim.now_s, reason_of(cut).reason)
         _end(sim, edge.name, asked, times, rest, updates)

@@ -85,13 +85,11 @@ def prepare(
     first = first_values_of(system, network)
     config, sources = configuration_of(system, first, options.scenario), sources_of(system)
     resumes = _resumes(options)
-    found = None
+    resumed, how = None, (options.keep, while_running)
     if resumes:
-        how = options.keep, while_running
-        found = found_in(options.out, config, sources, *how, as_found=options.as_found)
-    if isinstance(found, Result):
-        return found
-    resumed = found
+        resumed = found_in(options.out, config, sources, *how, as_found=options.as_found)
+    if isinstance(resumed, Result):
+        return resumed
     samples = _Samples(system, options.data_dir)
     learner = _learner(system, network, first, samples, options)
     if options.out is not None and resumed is not None:
