@@ -36,18 +36,17 @@ class Loaded(NamedTuple):
     hash: str | None
 
 
-def load(data: Data, seed: int, data_dir: Path | None, sim: Simulation | None = None) -> Loaded:
+def load(data: Data, seed: int, data_dir: Path | None) -> Loaded:
     """The data set of a run.
 
     Args:
-        seed: The run's seed.
+        seed: The run's seed, whose streams draw what is generated.
         data_dir: Folder that the user names. None means the usual places.
-        sim: Simulation whose streams draw what is generated. None means streams of the seed.
 
     Raises:
         ConfigurationError: Files that are missing or wrong; samples that do not follow from the seed.
     """
-    sim = Simulation(seed) if sim is None else sim
+    sim = Simulation(seed)
     key, begun = sim.key(CLOUD, "data"), time.monotonic()
     with seeded(key), asked_for_randomness() as asked:
         found = data.load(sim, data_dir)

@@ -173,7 +173,7 @@ class _Samples:
     @cached_property
     def _loaded(self) -> Loaded:
         system = self._system
-        found = load(system.data, system.seed, self._data_dir, Simulation(system.seed))
+        found = load(system.data, system.seed, self._data_dir)
         metrics = () if system.task is None else named_metrics(system.task.metrics)
         if not any(metric.reads_owners for metric in metrics):
             return found
