@@ -16,7 +16,10 @@ Samples keep their shape, so a network gets pictures unchanged. Labels that are 
 other labels are quantities to be predicted. Draws that the function makes from global generators follow from
 the run's seed (`cosim.data.loading`).
 
-Scope and limitations: everything is in memory; a torch data set is read once, so its random transforms are
+Samples that are float32 or int64 already are not copied, so an array that is mapped from a file, as
+`np.load(file, mmap_mode="r")` maps it, stays there.
+
+Scope and limitations: all else is in memory; a torch data set is read once, so its random transforms are
 drawn once and not in every epoch. Reading a configuration imports no module, and a file names only functions
 of modules that its reader names (`cosim.configuration.functions`).
 """

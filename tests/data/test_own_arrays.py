@@ -56,6 +56,12 @@ def quantities(data_dir):
     return (x[:8], x[:8].sum(1)), (x[8:], x[8:].sum(1))
 
 
+def mapped(data_dir):
+    """Samples of a file, which stay there."""
+    x = np.load(data_dir / "x.npy", mmap_mode="r")
+    return (x, np.arange(8) % 2), (x, np.arange(8) % 2)
+
+
 def a_class_more(data_dir):
     """Eleven classes, of which no client has an example of the last."""
     return *pictures(data_dir), 11
@@ -302,3 +308,12 @@ def test_a_population_larger_than_the_data_set_learns_and_only_participants_draw
     assert result.evaluations["accuracy"].iloc[-1] > 0.3
     with pytest.raises(ConfigurationError, match="1442 samples of 'digits' cannot be dealt to 2000 clients"):
         cosim.run(attrs.evolve(system, data=Digits(split=Iid())), Flat(declares=True), num_workers=1)
+
+
+def test_samples_that_are_mapped_from_a_file_stay_there(tmp_path):
+    np.save(tmp_path / "x.npy", np.arange(16, dtype=np.float32).reshape(8, 2))
+    dataset = loaded(Arrays(source=f"{HERE}:mapped"), tmp_path)
+    in_file = np.load(tmp_path / "x.npy", mmap_mode="r+")
+    in_file[3] = 77.0
+    for x in (dataset.train_x, dataset.test_x):
+        assert x[3].tolist() == [77.0, 77.0]
