@@ -88,18 +88,14 @@ def test_a_study_prints_means_and_differences_and_leaves_a_folder(tmp_path, caps
 @pytest.mark.parametrize(
     ("over", "design"),
     [
-        (("--over", "bandwidth_hz=2e6,1e6"), "1 MHz"),
-        (("--over", "waiting.kind=WaitForAll,Deadline"), "Deadline"),
-        (("--over", "num_cells=1,2"), "1 cell"),  # the scenario has 3
-        (("--over", "num_cells=200,3,2"), "3 cells"),
-        (("--over", "num_cells=2,4", "--over", "bandwidth_hz=2e6,1e6"), "2 cells, 2 MHz"),
+        (("--over", "num_cells=200,3,2"), "3 cells"),  # as the scenario has it, after one that fails
         (("--design", "A: num_cells=2", "--design", "B:", "--over", "bandwidth_hz=2e6,1e6"), "A, 1 MHz"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*made again:UserWarning")
 @pytest.mark.usefixtures("unwritten_pictures")
 def test_study_table_and_report_take_one_reference(over, design, tmp_path, capsys):
-    """The first design that leaves its system as it is, else the first, and so when it is made again."""
+    """The one that tests/studies/test_reference.py holds by hand, and so when it is made again."""
     call("quickstart", *over, "--seeds", "2", "--timing-only", "--workers", "1", "--out", "s", *SMALL)
     assert f"difference to {design}, seed by seed" in capsys.readouterr().out
     assert pd.read_csv("s/table.csv").query("difference.isna()")["name"].unique().tolist() == [design]

@@ -382,11 +382,11 @@ def test_on_a_path_in_its_stationary_state_the_first_message_follows_theorem_2(
 
 def test_an_empty_start_is_forgotten_after_a_while() -> None:
     shares = [
-        validation.first_messages_in_time(Options(), WAIT_S, after_s, num_paths=1000)[0] / 1000
+        validation.first_messages_in_time(Options(), WAIT_S, after_s, num_paths=500)[0] / 500
         for after_s in (0.0, 0.5, 8.0)
     ]
     assert shares[0] > shares[1] + 0.05 > shares[2] + 0.1
-    assert binomial(round(1000 * shares[2]), 1000, 0.999).contains(
+    assert binomial(round(500 * shares[2]), 500, 0.999).contains(
         float(Options().theory(0.5).success_rate(WAIT_S))
     )
 
@@ -401,8 +401,8 @@ def test_rare_messages_follow_the_formula_and_frequent_ones_fall_short() -> None
     interval = binomial(int(rare.sum()), len(rare), 0.999)
     assert interval.contains(0.9)
     assert interval.half_width < 0.025
-    frequent = validation.messages_in_time(Options(), wait_s, 2.0, num_senders=1, num_rounds=64_000)
-    more = validation.messages_in_time(Options(), wait_s, 1.25, num_senders=1, num_rounds=64_000)
+    frequent = validation.messages_in_time(Options(), wait_s, 2.0, num_senders=1, num_rounds=32_000)
+    more = validation.messages_in_time(Options(), wait_s, 1.25, num_senders=1, num_rounds=32_000)
     assert validation.batch_means(frequent, 0.999).high < 0.85
     assert validation.batch_means(more, 0.999, num_batches=10).high < frequent.mean() - 0.05
 
@@ -423,7 +423,7 @@ def test_senders_at_once_wait_for_the_services_of_those_before_them() -> None:
 def test_more_senders_at_once_are_less_often_in_time() -> None:
     wait_s = Options().theory(0.5).waiting_time_s(0.9)
     shares = [
-        t_interval(validation.messages_in_time(Options(), wait_s, 60.0, num_senders, num_rounds=1000), 0.999)
+        t_interval(validation.messages_in_time(Options(), wait_s, 60.0, num_senders, num_rounds=500), 0.999)
         for num_senders in (1, 6, 12)
     ]
     assert shares[0].contains(0.9)
