@@ -6,6 +6,8 @@ import pytest
 
 from cosim.configuration import ConfigurationError, Forms, Port, for_each, form_of, one_of, part
 
+pytestmark = pytest.mark.quick
+
 
 @part
 class Rule(Port):
