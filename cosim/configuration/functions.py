@@ -162,4 +162,9 @@ def script_name() -> str | None:
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
     if spec is not None:
         return spec.name
-    return None if file is None else Path(file).stem
+    return None if file is None else _stem(file)
+
+
+@functools.lru_cache(maxsize=16)
+def _stem(file: str) -> str:
+    return Path(file).stem

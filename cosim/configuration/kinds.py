@@ -29,12 +29,7 @@ _ours: dict[str, type] = {}
 
 def is_configuration(cls: object) -> bool:
     """True if a class was made by `part`, or is a subclass of one."""
-    if not isinstance(cls, type):
-        return False
-    for base in cls.__mro__:  # noqa: SIM110 (asked a thousand times in a run; a generator takes twice as long)
-        if "__configuration__" in vars(base):
-            return True
-    return False
+    return isinstance(cls, type) and getattr(cls, "__configuration__", False) is True
 
 
 def register(cls: type) -> None:

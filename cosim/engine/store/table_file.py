@@ -5,6 +5,7 @@ grow: the next group goes into another, into which its groups are copied.
 """
 
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,17 @@ from cosim.files.parquet_files import parquet_file, to_write
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+@lru_cache(maxsize=64)
+def _without_rows(schema: bytes) -> bytes:
+    """Content of a file without rows, which most runs have several of: a writer takes a millisecond for each."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    file = pa.BufferOutputStream()
+    parquet.ParquetWriter(file, pa.ipc.read_schema(pa.py_buffer(schema))).close()
+    return file.getvalue().to_pybytes()
 
 
 class TableFile:
@@ -50,7 +62,10 @@ class TableFile:
             ConfigurationError: It cannot be written.
         """
 
-        def finish(_partial: Path) -> None:
+        def finish(partial: Path) -> None:
+            if not (self._num_groups or len(last)):
+                partial.write_bytes(_without_rows(last.schema.serialize().to_pybytes()))
+                return
             self._write(last)
             self._close()
 

@@ -1,6 +1,7 @@
 """The learner: equal to a sequential loop, lazy, frugal, and the same whatever the number of workers."""
 
 import gc
+import sys
 import threading
 import weakref
 
@@ -244,10 +245,11 @@ def test_a_settled_model_lets_go_of_its_parents():
     assert before() is None
 
 
-def test_two_thousand_levels_resolve():
+def test_more_levels_resolve_than_calls_nest():
     learner = a_learner()
     model = learner.initial_model(key=3)
-    for i in range(2000):
+    num_levels = sys.getrecursionlimit() + 100
+    for i in range(num_levels):
         model = mean(
             [
                 an_update(
@@ -260,7 +262,7 @@ def test_two_thousand_levels_resolve():
             ]
         )
     learner.evaluate(model)
-    assert learner.num_local_steps == 2000
+    assert learner.num_local_steps == num_levels
 
 
 def test_cells_of_one_round_share_a_level_even_where_one_aggregates_more():

@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import time
 import weakref
@@ -310,10 +311,18 @@ def test_number_of_workers_is_checked(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run, to be copied."""
+    folder = tmp_path_factory.mktemp("whole") / "a"
+    run_of(evolve(TINY, evaluation=Never()), out=folder)
+    return folder
+
+
 @pytest.mark.parametrize("damaged", sorted(FILES - {"provenance.json", "checkpoint.npz"}))
 @pytest.mark.parametrize("how", ["missing", "cut short"])
-def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> None:
-    run_of(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
+def test_damaged_folder_is_refused(damaged: str, how: str, whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "a")
     path = tmp_path / "a" / damaged
     content = path.read_bytes()
     path.unlink()
@@ -325,9 +334,9 @@ def test_damaged_folder_is_refused(damaged: str, how: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("written_by", ["99.0.0", "1.0.0rc1", "0.1.1"])
 def test_a_folder_of_a_newer_version_is_refused(
-    written_by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    written_by: str, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run_of(evolve(TINY, evaluation=Never()), out=tmp_path / "a")
+    shutil.copytree(whole, tmp_path / "a")
     path = tmp_path / "a" / "provenance.json"
     origin = json.loads(path.read_text())
     own = origin["versions"]["cosim"]

@@ -78,21 +78,19 @@ def tables(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_stopped_and_resumed_it_ends_where_an_uninterrupted_run_ends(tmp_path, name):
-    """After the first round, and twice later."""
-    system = SYSTEMS[name]
+    """After the first round, and again later."""
+    system, stopped = SYSTEMS[name], tmp_path / "stopped"
     run_in(system, tmp_path / "whole")
     wanted = Checkpoint.load(tmp_path / "whole")
-    for rounds in ((1,), (2, 5)):
-        stopped = tmp_path / f"stopped at {rounds[0]}"
-        for number in rounds:
-            with pytest.raises(Stopped):
-                run_in(system, stopped, listener=stop_at(number), resume=number != rounds[0])
-        run_in(system, stopped, resume=True)
-        assert tables(stopped) == tables(tmp_path / "whole")
-        found = Checkpoint.load(stopped)
-        assert found.version == wanted.version == 6
-        for parameter, values in wanted.weights.items():
-            np.testing.assert_array_equal(found.weights[parameter], values)
+    for number in (1, 4):
+        with pytest.raises(Stopped):
+            run_in(system, stopped, listener=stop_at(number), resume=number > 1)
+    run_in(system, stopped, resume=True)
+    assert tables(stopped) == tables(tmp_path / "whole")
+    found = Checkpoint.load(stopped)
+    assert found.version == wanted.version == 6
+    for parameter, values in wanted.weights.items():
+        np.testing.assert_array_equal(found.weights[parameter], values)
 
 
 def test_what_was_learned_is_not_learned_again(tmp_path, monkeypatch):
