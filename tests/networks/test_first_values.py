@@ -1,10 +1,6 @@
 """First values: drawn from the run's seed, or the network's own; and what then identifies a run."""
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,11 +15,10 @@ from cosim.clock.draws import Draws
 from cosim.configuration import ConfigurationError
 from cosim.engine.learning.learner import Learner
 from cosim.networks.first_values import initial_weights, reset
+from cosim.testing.second_process import same_elsewhere
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Attentive(nn.Module):
@@ -172,20 +167,10 @@ def test_such_a_network_trains_as_in_a_plain_loop(name):
         np.testing.assert_allclose(values, expected, rtol=2e-5, atol=2e-6, err_msg=name_of_tensor)
 
 
-def test_another_process_gives_the_same_tables(tmp_path):
+def test_another_process_gives_the_same_tables():
     """Whatever the hashes of its texts are."""
-    names = ("Encoder", "Scaled", "frozen_layer")
-    found = [cosim.run(system(name)).evaluations.to_dict("list") for name in names]
-    program = (
-        "import json, cosim, test_first_values as test\n"
-        f"print(json.dumps([cosim.run(test.system(name)).evaluations.to_dict('list') for name in {names}]))"
-    )
-    paths = os.pathsep.join(map(str, (ROOT, ROOT / "tests/fixtures", ROOT / "tests/networks")))
-    environment = os.environ | {"PYTHONPATH": paths, "PYTHONHASHSEED": "7"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
-    )
-    assert json.loads(done.stdout) == json.loads(json.dumps(found))
+    for name in ("Encoder", "Scaled", "frozen_layer"):
+        same_elsewhere(system(name), None, cosim.run(system(name)))
 
 
 def trained() -> nn.Module:

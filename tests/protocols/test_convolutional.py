@@ -115,13 +115,10 @@ def test_steps_cost_the_operations_where_the_user_asks_for_it():
         evolve(by_flops, protocol=sizes)
 
 
-@pytest.mark.parametrize("model", ["lenet5-10", "resnet18grey-2-8-10"])
-def test_with_a_deadline_late_clients_waste_what_they_spent(model):
+def test_with_a_deadline_late_clients_waste_what_they_spent():
     """One client in four is too slow; the others' models still learn."""
     system = evolve(
         RESNET,
-        model="resnet18grey-2-8-10" if model.startswith("resnet") else model,
-        data=RESNET.data if model.startswith("resnet") else FashionMnist(split=Iid()),
         devices=worlds.processors(1e9, 1e9, 1e9, 1e7),
         protocol=evolve(RESNET.protocol, training=evolve(TRAINING, waiting=Deadline(deadline_s=0.05))),
     )

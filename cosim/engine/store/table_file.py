@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)
 def _without_rows(schema: bytes) -> bytes:
-    """Content of a file without rows, which most runs have several of: a writer takes a millisecond for each."""
+    """Content of a file without rows; most runs have several, and a writer takes a millisecond for each."""
     import pyarrow as pa
     from pyarrow import parquet
 
