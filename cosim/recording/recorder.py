@@ -7,7 +7,8 @@ A simulation makes it, and passes it to all parts. Activities of one client or s
 
 from bisect import insort
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
@@ -29,18 +30,6 @@ Write = Callable[[Iterable[Span]], None]
 """Function that keeps spans that have ended, perhaps before others that are already kept."""
 
 
-class CellClients(NamedTuple):
-    """Clients of a cell.
-
-    Attributes:
-        edge: Its edge server.
-        which: Their numbers, as an index.
-    """
-
-    edge: str
-    which: slice
-
-
 @attrs.frozen(kw_only=True, eq=False)
 class Recording:
     """Options of a recorder.
@@ -48,13 +37,13 @@ class Recording:
     Attributes:
         rest: Makes the recorder of clients' rest between their activities; None if they take no power then.
         num_remembered: Number of clients whose history parts read; 0 if no part reads it.
-        tallied: Cells with a tally of each edge round on arrays, in place of rows of its clients: all, or
-            none.
+        tallied: Cells with a tally of each edge round on arrays, in place of rows of its clients, all or
+            none: edge server -> numbers of its clients.
     """
 
     rest: "Callable[[Clock, Write], Rest] | None" = None
     num_remembered: int = 0
-    tallied: tuple[CellClients, ...] = ()
+    tallied: Mapping[str, slice] = MappingProxyType({})
 
 
 NOTHING_ELSE = Recording()
@@ -82,7 +71,7 @@ class Recorder(KeptRows):
         self.at_end: list[Callable[[float], Row]] = []
         self._tallied = recording.tallied
         if self._tallied:
-            self.client_sums = ClientSums(self._tallied[-1].which.stop)
+            self.client_sums = ClientSums(max(which.stop for which in self._tallied.values()))
         self._tallies_rest = False  # until the first edge round with a tally
 
     # One client or server.
@@ -181,7 +170,7 @@ class Recorder(KeptRows):
         if self.client_sums is None or not self._tallies_rest:
             self.many.add_rest(self.rest.begin_many(slice(0, len(self.rest.names)), now_s))
             return
-        for edge, which in self._tallied:
+        for edge, which in self._tallied.items():
             rested = self.rest.begin_many(which, now_s)
             start_s = min(rested.since_s.min(), now_s)
             self.record(tally_of_rest(edge, start_s, now_s, rested.tally(self.client_sums)))

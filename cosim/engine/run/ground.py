@@ -4,6 +4,7 @@ The clock has the recorder, so what that keeps is known before: from the devices
 rest, from the parts whether one reads histories, from the size of the run whether rows are too many.
 """
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import accumulate
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.rest import Rest, rest_rows
 from cosim.engine.run.clock import BY_EVENTS, ClockChoice
 from cosim.names import edge_name
-from cosim.recording.recorder import CellClients, Recording
+from cosim.recording.recorder import Recording
 from cosim.system.needs import keeps_rows
 from cosim.system.system import System
 
@@ -25,13 +26,13 @@ class Ground(NamedTuple):
     Attributes:
         sim: Its clock.
         devices: Of all clients.
-        cells: The clients of each cell.
+        cells: Edge server -> numbers of its clients.
         how: Clock and records, as asked for.
     """
 
     sim: Simulation
     devices: DeviceArrays
-    cells: tuple[CellClients, ...]
+    cells: Mapping[str, slice]
     how: ClockChoice
 
 
@@ -49,17 +50,16 @@ def ground_of(system: System, how: ClockChoice = BY_EVENTS, shuffle_ties: int | 
     found = system.devices.of_clients(Simulation(system.seed), sizes)
     check_number(system.devices, "of_clients", "devices", len(found), "clients", system.num_clients)
     devices = DeviceArrays.of(found)
-    ends = accumulate(sizes)
-    cells = tuple(
-        CellClients(edge_name(cell), slice(end - size, end))
-        for cell, (size, end) in enumerate(zip(sizes, ends, strict=True))
-    )
+    cells = {
+        edge_name(cell): slice(end - size, end)
+        for cell, (size, end) in enumerate(zip(sizes, accumulate(sizes), strict=True))
+    }
     rows = rest_rows(devices)
     reads_history = any(part.reads_history for part in (*parts_of(system), *devices.parts))
     recording = Recording(
         rest=partial(Rest, devices, counts=system.evaluation.learns) if rows else None,
         num_remembered=len(devices) if reads_history else 0,
-        tallied=() if keeps_rows(how.records, system, rows) else cells,
+        tallied={} if keeps_rows(how.records, system, rows) else cells,
     )
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties, recording=recording)
     return Ground(sim, devices, cells, how)

@@ -181,10 +181,10 @@ def _fleet(system: System, ground: Ground, data: Callable[[], Dataset]) -> Fleet
 def _linked(system: System, ground: Ground, fleet: Fleet) -> Sequence[tuple[Route, Clients]]:
     """The links of each cell, and its clients."""
     sim = ground.sim
-    clients = [Clients(fleet, which) for _, which in ground.cells]
+    clients = [Clients(fleet, which) for which in ground.cells.values()]
     cells = [
         Cell(edge, own.names, fleet.distance_m[own.which], fleet.devices.tx_power_w[own.which])
-        for (edge, _), own in zip(ground.cells, clients, strict=True)
+        for edge, own in zip(ground.cells, clients, strict=True)
     ]
     try:
         uplinks, downlinks = ways_of(sim, system.uplink, cells, UP), [None] * len(cells)
