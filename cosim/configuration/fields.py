@@ -36,7 +36,7 @@ from cosim.configuration.json_form import (
     takes_number,
     type_name,
 )
-from cosim.configuration.kinds import is_configuration, register
+from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError, Rule, refuse, shown
 
 C = TypeVar("C")
@@ -163,5 +163,4 @@ def part(cls: type[C]) -> type[C]:
     made.__configuration__ = True  # type: ignore[attr-defined]
     made.__init__ = _by_known_names(made)  # type: ignore[method-assign]
     made.__setattr__ = _refuse_change  # type: ignore[method-assign,assignment]
-    register(made)
     return made

@@ -11,12 +11,13 @@ Scope and limitations: a class within a function, or of a notebook, is not found
 import difflib
 import inspect
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module, metadata
 from types import ModuleType
+from typing import Any
 
 from cosim.configuration.forms import is_base
 from cosim.configuration.functions import module_and_path, module_called, reads_a_file, script_name
-from cosim.configuration.offers import offers, taken
 from cosim.configuration.rules import ConfigurationError, shown
 from cosim.doors import everywhere
 
@@ -24,7 +25,6 @@ _ENGINE = __name__.partition(".")[0]
 _ABOVE = f"{_ENGINE}.engine.", f"{_ENGINE}.results.", f"{_ENGINE}.studies."
 """Above the parts, where no kinds are."""
 GROUP = "cosim.parts"
-_ours: dict[str, type] = {}
 
 
 def is_configuration(cls: object) -> bool:
@@ -32,18 +32,15 @@ def is_configuration(cls: object) -> bool:
     return isinstance(cls, type) and getattr(cls, "__configuration__", False) is True
 
 
-def register(cls: type) -> None:
-    """Let a class of ours be found by its bare name."""
-    if cls.__module__.partition(".")[0] == _ENGINE:
-        known = _ours.setdefault(cls.__name__, cls)
-        assert known.__module__ == cls.__module__, f"two configurations of ours are called {cls.__name__}"
-        _ours[cls.__name__] = cls
+def _is_ours(cls: type) -> bool:
+    """True of a class that a room of cosim names."""
+    return everywhere().get(cls.__name__) == cls.__module__
 
 
 def kind_of(cls: type) -> str:
     """The name of a configuration class in files."""
     name = cls.__name__
-    return name if _ours.get(name) is cls or _offered_class(name) is cls else name_of(cls)
+    return name if _is_ours(cls) or _offered_class(name) is cls else name_of(cls)
 
 
 def name_of(cls: type) -> str:
@@ -56,12 +53,12 @@ def name_of(cls: type) -> str:
 
 def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     """The classes with bare names that a field takes which names a port, in the order of their names."""
-    for home in {*everywhere().values()}:
-        if not home.startswith(_ABOVE):
-            import_module(home)  # registers its classes
     ports = set(port) if isinstance(port, tuple) else {port}  # `issubclass` asks all that is below a port
-    found = _ours | {name: _taken(offer) for name, offer in _offers().items()}
-    return [cls for _, cls in sorted(found.items()) if not ports.isdisjoint(cls.__mro__) and not is_base(cls)]
+    homes = {name: home for name, home in everywhere().items() if not home.startswith(_ABOVE)}
+    found = {name: getattr(import_module(home), name) for name, home in homes.items()}
+    found |= {name: _taken(offer) for name, offer in _offers().items()}
+    kinds = [cls for _, cls in sorted(found.items()) if is_configuration(cls) and not is_base(cls)]
+    return [cls for cls in kinds if not ports.isdisjoint(cls.__mro__)]
 
 
 def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
@@ -77,12 +74,38 @@ def known_kinds(options: tuple[type, ...], field: str = "") -> list[str]:
     return [kind for kind in known if _may_be(kind, field)] if field else known
 
 
-def _offers() -> Mapping[str, metadata.EntryPoint]:
-    """Bare name -> the offer of an installed package.
+@cache
+def offers(group: str) -> tuple[metadata.EntryPoint, ...]:
+    """Entry points of a group, by which installed packages offer what they have; some milliseconds.
+
+    An entry point is a line in the pyproject.toml of a package, such as `Fastest =
+    "my_package.rules:Fastest"`: in the group `GROUP` under the name of a class, as files have it; in that of
+    networks (`cosim.networks.named`) it stands for a function of a network's name. An installed package is
+    trusted, as every import of it is.
+    """
+    return tuple(metadata.entry_points(group=group))
+
+
+def taken(offer: metadata.EntryPoint, where: str) -> Any:
+    """The object of an entry point.
+
+    Args:
+        where: What asks for it, for the message.
 
     Raises:
-        ConfigurationError: Two packages offer one name, or one offers a name of ours.
+        ConfigurationError: It cannot be loaded.
     """
+    try:
+        return offer.load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigurationError(
+            f"{where}: {offer.value} cannot be loaded ({error}). Give another name to any file of "
+            f"yours that is called {offer.module.partition('.')[0]}.py."
+        ) from None
+
+
+def _offers() -> Mapping[str, metadata.EntryPoint]:
+    """Bare name -> the offer of an installed package, each with a name of its own."""
     found: dict[str, metadata.EntryPoint] = {}
     for offer in offers(GROUP):
         other = everywhere().get(offer.name) or (found[offer.name].value if offer.name in found else None)
@@ -102,11 +125,6 @@ def _offered_class(name: str) -> type | None:
 
 
 def _taken(offer: metadata.EntryPoint) -> type:
-    """The class of an offer.
-
-    Raises:
-        ConfigurationError: It cannot be loaded, or is no configuration class.
-    """
     cls = taken(offer, offer.name)
     if not is_configuration(cls) or cls.__name__ != offer.name:
         raise ConfigurationError(
@@ -139,7 +157,7 @@ def check_whole(kind: str, cls: type, options: tuple[type, ...]) -> None:
         ConfigurationError: Names what it lacks, and what to do instead.
     """
     lacks = sorted(getattr(cls, "__abstractmethods__", ()))
-    if not lacks or _ours.get(cls.__name__) is cls:
+    if not lacks or _is_ours(cls):
         return
     port = next(option.__name__ for option in options if issubclass(cls, option))
     own = [name for name in vars(cls) if name[0] != "_"]
@@ -167,9 +185,10 @@ def class_of(kind: str) -> type | None:
         ConfigurationError: Its module is not loaded, or cannot be.
     """
     if ":" not in kind:
-        if (home := everywhere().get(kind)) is not None:
-            import_module(home)  # registers it
-        return _ours.get(kind) or _offered_class(kind)
+        if (home := everywhere().get(kind)) is None:
+            return _offered_class(kind)
+        cls = getattr(import_module(home), kind)
+        return cls if is_configuration(cls) else None
     module, path = module_and_path(kind, f"kind = {shown(kind)}")
     found: object = module
     for part in path.split("."):  # classes within classes; no property is asked, and no metaclass

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from cosim.configuration import ConfigurationError, loaded
-from cosim.configuration.offers import offers, taken
+from cosim.configuration.kinds import offers, taken
 from cosim.configuration.rules import shown
 from cosim.own_code.global_generators import seeded
 
