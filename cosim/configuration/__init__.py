@@ -6,7 +6,6 @@ from cosim.configuration.claims import Claims, said_of
 from cosim.configuration.fields import knob, part
 from cosim.configuration.forms import Forms, for_each, form_of, one_of, optional
 from cosim.configuration.functions import (
-    check_named,
     loaded,
     module_called,
     names_of_a_file,
@@ -59,7 +58,6 @@ __all__ = [
     "at_least",
     "below",
     "between",
-    "check_named",
     "check_reloads",
     "checked_call",
     "class_of",

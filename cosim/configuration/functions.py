@@ -53,19 +53,6 @@ def own_function(text: str) -> Broken | None:
     return None if named is None or ":" not in text else _why_not(text, named)
 
 
-def check_named(text: str, where: str, modules: Iterable[str]) -> None:
-    """Refuse a function that a file names, unless it is defined in a named module.
-
-    Args:
-        where: What says so, for the message.
-
-    Raises:
-        ConfigurationError: It is not; says what to do instead.
-    """
-    if (broken := _why_not(text, frozenset({*modules, "__main__"}))) is not None:
-        raise _refused(where, broken)
-
-
 def _why_not(text: str, named: frozenset[str]) -> Broken | None:
     """Why a file may not name a function; None where it may."""
     module_name, _, path = text.partition(":")
@@ -134,7 +121,8 @@ def module_and_path(name: str, where: str) -> tuple[ModuleType, str]:
     module_name, _, path = name.partition(":")
     module = module_called(module_name)
     if module is None:
-        raise _refused(where, _not_loaded(module_name))
+        broken = _not_loaded(module_name)
+        raise ConfigurationError(f"{where}: {broken.rule}. {broken.fix}")
     return module, path
 
 
@@ -145,10 +133,6 @@ def _not_loaded(module: str) -> Broken:
         f"the module {short(module)} is not loaded, and reading a configuration imports nothing",
         f"Use --import {short(module)}, or import it where the configuration is read.",
     )
-
-
-def _refused(where: str, broken: Broken) -> ConfigurationError:
-    return ConfigurationError(f"{where}: {broken.rule}. {broken.fix}")
 
 
 def module_called(name: str) -> ModuleType | None:

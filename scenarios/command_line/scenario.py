@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cosim.configuration import ConfigurationError, check_named, did_you_mean
+from cosim.configuration import ConfigurationError, did_you_mean, names_of_a_file, own_function
 from cosim.files.on_disk import shown
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.command_line.console import console
@@ -131,5 +131,8 @@ def scenario_in(
     if ":" not in config:
         return scenario_of(config) if config in catalogue("run") else None
     module, _, function = config.partition(":")
-    check_named(config, f"{shown(file)}: scenario = {config!r}", modules)
+    with names_of_a_file(modules):
+        broken = own_function(config)
+    if broken is not None:
+        raise ConfigurationError(f"{shown(file)}: scenario = {config!r}: {broken.rule}. {broken.fix}")
     return Scenario(config, module_of(module, config), function)
