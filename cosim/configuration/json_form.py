@@ -180,16 +180,6 @@ def chosen(kind: Any, options: tuple[type, ...]) -> Any:
     return cls
 
 
-def _no_kind(kind: Any, options: tuple[type, ...], field: str = "") -> str:
-    known = known_kinds(options, field)
-    ours = f"one of {', '.join(known)}, or " if known else ""
-    rule = f"its 'kind' must be {ours}module:Class of your own"
-    cls = (class_of(kind) if isinstance(kind, str) and kind.isidentifier() else None) or type(kind)
-    port = _port_of(cls) if is_configuration(cls) and not issubclass(cls, options) else None
-    hint = did_you_mean(kind, known) if port is None else f" {cls.__name__} is a kind of {port.__name__}."
-    return f"{rule}.{hint}".removesuffix(".")
-
-
 def _structure_fields(values: dict[str, Any], cls: Any) -> Any:
     check_names(cls, values)  # before, because a name of a file may be no name of Python's
     return cls(**values)
@@ -291,15 +281,22 @@ class Mismatch(ValueError):
 
 
 class NoKind(Mismatch):
-    """A kind that a field does not take which names these options."""
-
-    def __init__(self, kind: Any, options: tuple[type, ...]) -> None:
-        super().__init__(_no_kind(kind, options))
-        self._kind, self._options = kind, options
+    """A kind, and the options of a field that does not take it."""
 
     @override
     def of_field(self, field: str) -> str:
-        return _no_kind(self._kind, self._options, field)
+        kind, options = self.args
+        known = known_kinds(options, field)
+        ours = f"one of {', '.join(known)}, or " if known else ""
+        rule = f"its 'kind' must be {ours}module:Class of your own"
+        cls = (class_of(kind) if isinstance(kind, str) and kind.isidentifier() else None) or type(kind)
+        port = _port_of(cls) if is_configuration(cls) and not issubclass(cls, options) else None
+        hint = did_you_mean(kind, known) if port is None else f" {cls.__name__} is a kind of {port.__name__}."
+        return f"{rule}.{hint}".removesuffix(".")
+
+    @override
+    def __str__(self) -> str:
+        return self.of_field("")
 
 
 def plain(value: Any) -> Any:
@@ -333,13 +330,6 @@ def _structure_exactly(value: Any, cls: type) -> Any:
     return value
 
 
-def _structure_optional(value: Any, annotation: Any) -> Any:
-    if value is None:
-        return None
-    (rest,) = (o for o in typing.get_args(annotation) if o is not types.NoneType)
-    return strict.structure(value, rest)
-
-
 def _structure_tuple(value: Any, annotation: Any) -> Any:
     value = plain(value)
     if not isinstance(value, (list, tuple)):
@@ -357,10 +347,6 @@ def _structure_literal(value: Any, annotation: Any) -> Any:
     if not isinstance(value, str) or value not in choices:
         raise Mismatch(f"no such choice.{did_you_mean(value, choices)}".removesuffix("."))
     return value
-
-
-def _is_optional(annotation: Any) -> bool:
-    return types.NoneType in typing.get_args(annotation) and not options_of(annotation)
 
 
 def type_name(annotation: Any) -> str:
@@ -390,7 +376,6 @@ def _converter_with_strict_types() -> cattrs.Converter:
         converter.register_structure_hook(exact, _structure_exactly)
     converter.register_structure_hook_func(lambda t: typing.get_origin(t) is tuple, _structure_tuple)
     converter.register_structure_hook_func(lambda t: typing.get_origin(t) is Literal, _structure_literal)
-    converter.register_structure_hook_func(_is_optional, _structure_optional)
     converter.register_structure_hook_func(lambda t: bool(options_of(t)), _structure_configuration)
     return converter
 
