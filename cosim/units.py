@@ -6,7 +6,7 @@ a ratio says how many of one thing another holds, `most_whole` or `least_whole` 
 """
 
 import math
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,19 +51,12 @@ ROUNDING = 2.0**-49
 """Relative error that a ratio of products of a few decimals may have; 1.8 ns in 1e6 s."""
 
 
-@overload
-def most_whole(ratio: float) -> int: ...
-@overload
-def most_whole(ratio: "NDArray[np.float64]") -> "NDArray[np.int64]": ...
-def most_whole(ratio: "float | NDArray[np.float64]") -> "int | NDArray[np.int64]":
+def most_whole(ratio: "float | NDArray[np.float64]") -> "NDArray[np.int64]":
     """The most whole ones in a ratio of decimals, 0 or above: 3 for 0.3 / 0.1, as for 3.9.
 
-    A ratio that lacks no more than `ROUNDING` of a whole number is that number, alike for a float and in an
-    array.
+    A ratio that lacks no more than `ROUNDING` of a whole number is that number. Of an array, each.
     """
-    if isinstance(ratio, (int, float)):
-        return math.floor(ratio * (1.0 + ROUNDING))
-    import numpy as np  # not before there is an array
+    import numpy as np  # not before it is asked for
 
     return np.floor(ratio * (1.0 + ROUNDING)).astype(np.int64)
 
