@@ -6,18 +6,16 @@ used.
 
 import math
 import sys
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heappush
 from itertools import count
-from typing import Any
 
 import numpy as np
 import simpy
 from simpy.events import NORMAL, URGENT
 from typing_extensions import override
 
-from cosim.clock.instants import DECADES, LATEST_S, UNITS_PER_S, WHOLE, deadline_after, instant_after
+from cosim.clock.instants import LATEST_S, deadline_after, instant_after
 from cosim.configuration import ConfigurationError
 
 STUCK = "deadlock: every process is waiting and no event is scheduled, but the run is not over."
@@ -34,15 +32,6 @@ class Clock(simpy.Environment):
         super().__init__(0.0)
         self._num_in_background = 0
         self.at(LATEST_S, priority=sys.maxsize + 8).callbacks.append(self._end)  # type: ignore[union-attr]
-
-    @override
-    def schedule(self, event: simpy.Event, priority: Any = NORMAL, delay: float = 0) -> None:
-        time_s = self._now
-        if delay:  # as instant_after, but without a call for every event
-            time_s += delay
-            per_s = UNITS_PER_S[bisect_right(DECADES, time_s)]
-            time_s = ((time_s * per_s + WHOLE) - WHOLE) / per_s
-        heappush(self._queue, (time_s, priority, next(self._eid), event))
 
     def begin(self, processes: Iterable[simpy.Process]) -> None:
         """Let processes take their first steps, one after the other, before other events of this instant."""
