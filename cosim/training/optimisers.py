@@ -116,7 +116,7 @@ class Adam(LocalTraining):
 
     @override
     def program(self) -> "Program":
-        from cosim.training.programs.descents import AdamStep
+        from cosim.training.programs.adam import AdamStep
         from cosim.training.programs.sgd import SgdProgram
 
         return SgdProgram(

@@ -100,6 +100,8 @@ NO_UNIT = {
     "LocalTraining": {"learning_rate"},
     "LogNormalTime": {"spread"},
     "Momentum": {"momentum"},
+    "Move": {"factor", "kept"},
+    "CompiledStep": {"numbers"},
     "Criterion": {"level", "margin"},
     "Options": {"fast_weights", "margin", "size", "success_rates", "target"},
     "PaperTable": {"multiple"},

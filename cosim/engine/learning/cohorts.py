@@ -6,7 +6,7 @@ else is in it.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -23,22 +23,25 @@ class WorkingSet(NamedTuple):
             training holds of it.
         num_clients: Members.
         num_cohorts: Least number of cohorts, so that workers share a small level.
-        joined_bytes: Most bytes, counted likewise, of cohorts that one call trains (`joined`).
+        least_call, most_call: Bytes, counted likewise, of cohorts that one call trains (`joined`): at least,
+            though there are more workers, and at most.
     """
 
     num_bytes: int
     num_clients: int
     num_cohorts: int
-    joined_bytes: int = 0
+    least_call: int = 0
+    most_call: int = 0
 
 
 WORKING_SETS = {
-    "cpu": WorkingSet(num_bytes=4 * 2**20, num_clients=16, num_cohorts=2, joined_bytes=256 * 2**10),
+    "cpu": WorkingSet(4 * 2**20, num_clients=16, num_cohorts=2, least_call=2**17, most_call=2**20),
     "cuda": WorkingSet(num_bytes=8 * 2**30, num_clients=1024, num_cohorts=1),
 }
 """Device to working set. CPU: the fastest in `benchmarks/learner.py` with 1 MiB of L2 cache per core, 3
 clients of 784-300-10 and 10 of its quarter; a larger one leaves the cache, a smaller one makes more calls.
-Joined are what takes longer to call than to compute: 20 clients of 64-32-10 (`benchmarks/asynchronous.py`).
+Joined is what takes longer to call than to compute, 10 clients of 64-32-10 with batches of 10, and, if
+workers are few, what still fits the cache.
 CUDA: by `benchmarks/gpu.py`, where more clients make none of its networks more than a fifth faster."""
 
 SHARE_OF_GPU = 0.25
@@ -53,7 +56,7 @@ def working_set(together: bool, device: str) -> WorkingSet:
 
         memory_bytes = torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
         found = found._replace(num_bytes=min(found.num_bytes, int(SHARE_OF_GPU * memory_bytes)))
-    return found if together else found._replace(num_clients=1, joined_bytes=0)
+    return found if together else found._replace(num_clients=1, least_call=0, most_call=0)
 
 
 def cohorts(
@@ -86,27 +89,31 @@ def cohorts(
 
 
 def joined(
-    found: Iterable[list[PendingUpdate]],
+    found: Sequence[list[PendingUpdate]],
     sample_floats: int,
     working_set: WorkingSet,
+    num_workers: int,
     shared: Callable[[PendingUpdate], Hashable],
     joins: Callable[[PendingUpdate], bool],
 ) -> Iterator[list[list[PendingUpdate]]]:
-    """Cohorts in calls: neighbours of one program in one call, where they are small.
+    """Cohorts in calls: neighbours of one program in one call, where they are small, and workers are few.
 
     Args:
         found: From `cohorts`, with the same arguments.
+        num_workers: Threads that calls are for.
         joins: True if an update gets the same bits, whatever is trained beside it.
     """
+    sizes = [len(cohort) * bytes_of(cohort[0], sample_floats) for cohort in found]
+    share = math.ceil(len(sizes) / num_workers) * max(sizes, default=0)
+    most = min(max(share, working_set.least_call), working_set.most_call)
     call: list[list[PendingUpdate]] = []
     program: Any = None
     num_bytes = 0
-    for cohort in found:
+    for cohort, more_bytes in zip(found, sizes, strict=True):
         first, before = cohort[0], program
         program = shapes_of(first), first.training, shared(first)
-        more_bytes = len(cohort) * bytes_of(first, sample_floats)
         num_bytes += more_bytes
-        if call and (program != before or num_bytes > working_set.joined_bytes or not joins(first)):
+        if call and (program != before or num_bytes > most or not joins(first)):
             yield call
             call, num_bytes = [], more_bytes
         call.append(cohort)

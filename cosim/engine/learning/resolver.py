@@ -116,8 +116,9 @@ class Resolver:
             return program_of(update.training).keeps_bits(network, update, data)
 
         data = self._training_set
-        of = self._sample_floats, self.working_set, shared
-        calls = joined(cohorts(level.needs, *of, order), *of, joins)
+        of = self._sample_floats, self.working_set
+        found = list(cohorts(level.needs, *of, shared, order))
+        calls = joined(found, *of, self._workers.num_workers, shared, joins)
         planned = deque(sorted(calls, key=lambda call: level.needs[call[0][0]].place))
         while planned:
             call = planned.popleft()

@@ -11,14 +11,15 @@ O outputs of a layer, K classes, N training samples.
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from cosim.training.programs.softmax import Softmax
-from cosim.training.programs.steps import Gradient, Product, Step
+from cosim.training.programs.compiled import compiled
+from cosim.training.programs.softmax import Softmax, softmax_into
+from cosim.training.programs.steps import CompiledStep, Gradient, Product, Step
 from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 
@@ -72,6 +73,103 @@ def starts_evenly(update: PendingUpdate) -> bool:
     return all(num % EVEN == 0 for num in of_client)
 
 
+def forward(
+    inputs: list[Tensor],
+    weights: list[Tensor],
+    biases: list[Tensor],
+    scores_RK: Tensor,
+    error_RK: Tensor,
+    memory: list[Tensor],
+) -> None:
+    """Compute the outputs of each layer, and the softmax of the last."""
+    for depth in range(len(weights)):
+        if biases[depth].numel() > 0:
+            torch.baddbmm(biases[depth], inputs[depth], weights[depth], out=inputs[depth + 1])
+        else:
+            torch.bmm(inputs[depth], weights[depth], out=inputs[depth + 1])
+        if depth + 1 < len(weights):
+            inputs[depth + 1].relu_()
+    softmax_into(error_RK, scores_RK, memory)
+
+
+def backward(
+    inputs: list[Tensor], weights: list[Tensor], errors: list[Tensor], bias_totals: list[Tensor]
+) -> None:
+    """Compute the errors of each layer from the last one's, and the gradients of the biases."""
+    for depth in range(len(weights) - 1, 0, -1):
+        torch.bmm(errors[depth], weights[depth], out=errors[depth - 1])
+        torch.ops.aten.threshold_backward(errors[depth - 1], inputs[depth], 0, grad_input=errors[depth - 1])
+    for depth in range(len(weights)):
+        if bias_totals[depth].numel() > 0:
+            torch.sum(errors[depth], [1], out=bias_totals[depth])
+
+
+PASSES = softmax_into, forward, backward
+"""Functions of a forward and a backward pass."""
+
+
+def gradients(
+    x_ND: Tensor,
+    samples_R: Tensor,
+    truth_CBK: Tensor,
+    x_RD: Tensor,
+    inputs: list[Tensor],
+    forward_weights: list[Tensor],
+    biases: list[Tensor],
+    scores_RK: Tensor,
+    error_RK: Tensor,
+    memory: list[Tensor],
+    weights: list[Tensor],
+    errors: list[Tensor],
+    bias_totals: list[Tensor],
+) -> None:
+    """Compute all that gradients of the loss on some samples are products of."""
+    torch.index_select(x_ND, 0, samples_R, out=x_RD)
+    forward(inputs, forward_weights, biases, scores_RK, error_RK, memory)
+    errors[-1].sub_(truth_CBK)
+    backward(inputs, weights, errors, bias_totals)
+
+
+def take_steps(
+    x_ND: Tensor,
+    samples_SR: Tensor,
+    truth_SCBK: Tensor,
+    x_RD: Tensor,
+    inputs: list[Tensor],
+    forward_weights: list[Tensor],
+    biases: list[Tensor],
+    scores_RK: Tensor,
+    error_RK: Tensor,
+    memory: list[Tensor],
+    weights: list[Tensor],
+    errors: list[Tensor],
+    bias_totals: list[Tensor],
+    places: list[list[Tensor]],
+    lefts: list[Tensor],
+    rights: list[Tensor],
+    wholes: list[Tensor],
+    numbers: list[list[float]],
+) -> None:
+    """Take all steps of a `CompiledStep`."""
+    for step in range(samples_SR.size(0)):
+        gradients(
+            x_ND,
+            samples_SR[step],
+            truth_SCBK[step],
+            x_RD,
+            inputs,
+            forward_weights,
+            biases,
+            scores_RK,
+            error_RK,
+            memory,
+            weights,
+            errors,
+            bias_totals,
+        )
+        move(places, lefts, rights, wholes, numbers)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+
 class ReluPasses:
     """Forward and backward passes of all clients, in memory of their own.
 
@@ -88,46 +186,65 @@ class ReluPasses:
 
     def __init__(self, layers: Sequence[ReluLayer], x_CBD: Tensor, batch_size: int) -> None:
         outputs = [x_CBD.new_empty((*x_CBD.shape[:2], layer.weight_COI.shape[1])) for layer in layers]
-        *hidden, self.scores_CBK = outputs
-        errors = [torch.empty_like(outputs_CBO) for outputs_CBO in outputs]
-        self.error_CBK = errors[-1]
-        self._layers, self._values = [*zip(layers, (x_CBD, *hidden), outputs, strict=True)], {}
-        self._gradients, self._sums = {}, []
-        self._softmax = Softmax(self.scores_CBK.flatten(0, 1))
-        for (layer, x_CBI, _), error_CBO in zip(self._layers, errors, strict=True):
+        inputs, errors = [x_CBD, *outputs], [torch.empty_like(outputs_CBO) for outputs_CBO in outputs]
+        self.scores_CBK, self.error_CBK = outputs[-1], errors[-1]
+        self._batch_size, self._none = batch_size, x_CBD.new_empty(0)
+        biases = [self._none if of.bias_CO is None else of.bias_CO.unsqueeze(1) for of in layers]
+        totals = [self._none if of.bias_CO is None else torch.empty_like(of.bias_CO) for of in layers]
+        weights = [layer.weight_COI for layer in layers]
+        scores_RK = self.scores_CBK.flatten(0, 1)
+        out = scores_RK, self.error_CBK.flatten(0, 1), Softmax(scores_RK).memory
+        self._forward = inputs, [weight_COI.mT for weight_COI in weights], biases, *out
+        self._backward = weights, errors, totals
+        self._values: Weights = {}
+        self._factors: dict[str, tuple[Tensor, Tensor]] = {}
+        """Parameter -> two matrices of which its gradient is the product, or none and a gradient."""
+        for layer, x_CBI, error_CBO, total_CO in zip(layers, inputs, errors, totals, strict=False):
             self._values[layer.weight] = layer.weight_COI
-            self._gradients[layer.weight] = Product(error_CBO.mT, x_CBI, batch_size)
+            self._factors[layer.weight] = error_CBO.mT, x_CBI
             if layer.bias is not None and layer.bias_CO is not None:
-                self._values[layer.bias], total_CO = layer.bias_CO, torch.empty_like(layer.bias_CO)
-                self._gradients[layer.bias] = Gradient(total_CO, batch_size)
-                self._sums.append((error_CBO, total_CO))
-        self._back = [
-            (error_CBO, layer.weight_COI, hidden_CBI, error_CBI)
-            for layer, hidden_CBI, (error_CBI, error_CBO) in zip(
-                layers[1:], hidden, pairwise(errors), strict=True
-            )
-        ][::-1]
+                self._values[layer.bias] = layer.bias_CO
+                self._factors[layer.bias] = self._none, total_CO
+
+    @cached_property
+    def _gradients(self) -> dict[str, Gradient]:
+        return {
+            name: Gradient(right, self._batch_size)
+            if left is self._none
+            else Product(left, right, self._batch_size)
+            for name, (left, right) in self._factors.items()
+        }
 
     def forward(self) -> Tensor:
         """Compute the scores, then the probabilities; returns these, to be changed into the error."""
-        for layer, x_CBI, outputs_CBO in self._layers:
-            layer.into(outputs_CBO, x_CBI)
-            if outputs_CBO is not self.scores_CBK:
-                outputs_CBO.relu_()
-        self._softmax.into(self.error_CBK.flatten(0, 1), self.scores_CBK.flatten(0, 1))
+        compiled(softmax_into, forward)(*self._forward)
         return self.error_CBK
 
     def descend(self, step: Step) -> None:
         """Take one step, in place on the layers of all clients, once the error is there."""
-        for error_CBO, weight_COI, hidden_CBI, error_CBI in self._back:
-            torch.bmm(error_CBO, weight_COI, out=error_CBI)
-            _pass_back(error_CBI, hidden_CBI, 0, grad_input=error_CBI)
-        for error_CBO, total_CO in self._sums:
-            torch.sum(error_CBO, 1, out=total_CO)
+        compiled(backward)(self._forward[0], *self._backward)
         step.by_gradients(self._values, self._gradients)
 
+    def take_steps(self, x_ND: Tensor, samples_SR: Tensor, truth_SCBK: Tensor, step: Step) -> None:
+        """Take a step on each row of samples, whose classes are given as probabilities."""
+        x_RD, passes = self._forward[0][0].view(-1, *x_ND.shape[1:]), (*self._forward, *self._backward)
+        whole_step = step.compiled_step(self._values, self._batch_size)
+        if whole_step is not None:
+            take = compiled(*PASSES, gradients, *whole_step.functions, take_steps)
+            take(x_ND, samples_SR, truth_SCBK, x_RD, *passes, *self._arguments(whole_step))
+            return
+        for samples_R, truth_CBK in zip(samples_SR, truth_SCBK, strict=True):
+            compiled(*PASSES, gradients)(x_ND, samples_R, truth_CBK, x_RD, *passes)
+            step.by_gradients(self._values, self._gradients)
 
-_pass_back = torch.ops.aten.threshold_backward.grad_input
+    def _arguments(self, step: CompiledStep) -> tuple[Any, ...]:
+        """Arguments of its function."""
+        lefts, rights = zip(*self._factors.values(), strict=True)
+        wholes = [
+            torch.empty_like(values_C) if step.needs_wholes and left is not self._none else self._none
+            for values_C, left in zip(self._values.values(), lefts, strict=True)
+        ]
+        return step.places, [*lefts, self._none], [*rights], wholes, step.numbers
 
 
 def train_relu_layers(
@@ -144,12 +261,9 @@ def train_relu_layers(
     """
     num_clients, num_steps, batch_size = batches_CSB.shape
     samples_SR = batches_CSB.transpose(0, 1).reshape(num_steps, num_clients * batch_size)
-    x_RD = x_ND.new_empty((num_clients * batch_size, *x_ND.shape[1:]))
-    passes = ReluPasses(layers, x_RD.view(num_clients, batch_size, -1), batch_size)
+    x_CBD = x_ND.new_empty((num_clients, batch_size, math.prod(x_ND.shape[1:])))
+    passes = ReluPasses(layers, x_CBD, batch_size)
     num_classes = layers[-1].weight_COI.shape[1]
     ones_KK = torch.eye(num_classes, dtype=x_ND.dtype, device=x_ND.device)
     truth_SCBK = ones_KK.index_select(0, y_N[samples_SR].flatten()).view(num_steps, *passes.error_CBK.shape)
-    for samples_R, truth_CBK in zip(samples_SR, truth_SCBK, strict=True):
-        torch.index_select(x_ND, 0, samples_R, out=x_RD)
-        passes.forward().sub_(truth_CBK)
-        passes.descend(step)
+    passes.take_steps(x_ND, samples_SR, truth_SCBK, step)

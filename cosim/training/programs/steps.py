@@ -13,7 +13,7 @@ import copy
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -93,6 +93,24 @@ class Product(Gradient):
         values_C.baddbmm_(self._left_C, self._right_C, beta=kept, alpha=factor / self._divisor)
 
 
+class CompiledStep(NamedTuple):
+    """Steps as a function for `compiled`.
+
+    Attributes:
+        functions: Functions to be compiled, the last of the name `move`: (places, lefts, rights, wholes,
+            numbers). By parameter, the gradient of the sum is the product of left and right, or right where
+            left is empty; `wholes` is memory for products, and one more left is empty.
+        places: Tensors that it changes or adds.
+        numbers: Numbers that it uses.
+        needs_wholes: True if it multiplies products out; else `wholes` is empty tensors.
+    """
+
+    functions: tuple[Callable[..., None], ...]
+    places: list[list[Tensor]]
+    numbers: list[list[float]]
+    needs_wholes: bool
+
+
 class Step(ABC):
     """Use of gradients by a rule.
 
@@ -117,6 +135,15 @@ class Step(ABC):
             values_C: Parameter -> values, shape (clients, ...).
             gradients: Parameter -> gradient.
         """
+
+    def compiled_step(self, values_C: Weights, divisor: float) -> "CompiledStep | None":
+        """The same steps as a function of torch calls; None if there is none.
+
+        Args:
+            values_C: Parameter -> values, shape (clients, ...).
+            divisor: Number that makes the gradient of a sum the gradient of the mean.
+        """
+        return None
 
     def of_first(self, num_clients: int) -> Self:
         """The step of the first `num_clients` clients, in the same memory."""

@@ -8,11 +8,11 @@ Shape suffix: C clients of the cohort.
 
 from collections.abc import Sequence
 
-from torch import Tensor
 from typing_extensions import override
 
 from cosim.training.programs.descents import SgdStep
-from cosim.training.programs.steps import Gradient, kept, kept_name
+from cosim.training.programs.moves import VALUES, Move
+from cosim.training.programs.steps import kept, kept_name
 from cosim.values.pending import PendingUpdate
 from cosim.values.weights import Weights
 
@@ -44,14 +44,9 @@ class VariateStep(SgdStep):
             "variate": own_C,
             "drift": {n: (of - companions_C[kept_name("variate", n)]) * rate for n, of in own_C.items()},
         }
+        self.moves = [*self.moves, Move(VALUES, "drift", 1.0)]  # personal tensors have no variate
         self._starts_C = {name: values_C.clone() for name, values_C in sent_C.items()}
         self._server_C = companions_C
-
-    @override
-    def by_gradient(self, name: str, values_C: Tensor, gradient: Gradient) -> None:
-        super().by_gradient(name, values_C, gradient)
-        if name in self.beside_C["drift"]:  # personal tensors have no variate
-            values_C.add_(self.beside_C["drift"][name])
 
     @override
     def end(self, parameters_C: Weights, cohort: Sequence[PendingUpdate]) -> Sequence[Weights]:

@@ -280,7 +280,7 @@ def test_cells_of_one_round_share_a_level_even_where_one_aggregates_more():
 
 
 def test_memory_is_bounded_by_cohorts_not_by_clients(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(WORKING_SETS, "cpu", WORKING_SETS["cpu"]._replace(joined_bytes=0))
+    monkeypatch.setitem(WORKING_SETS, "cpu", WORKING_SETS["cpu"]._replace(least_call=0, most_call=0))
     alive, most, lock = 0, 0, threading.Lock()
     measured = resolver_module.WeightedSum
 

@@ -347,7 +347,7 @@ def test_nothing_is_kept_for_models_that_are_read_once(monkeypatch: pytest.Monke
 @pytest.fixture
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call for every cohort."""
-    monkeypatch.setitem(WORKING_SETS, "cpu", WORKING_SETS["cpu"]._replace(joined_bytes=0))
+    monkeypatch.setitem(WORKING_SETS, "cpu", WORKING_SETS["cpu"]._replace(least_call=0, most_call=0))
 
 
 @pytest.mark.usefixtures("apart")
