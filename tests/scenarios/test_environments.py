@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,19 +44,28 @@ def call(*arguments: str) -> int:
     return ended.value.code
 
 
-@pytest.fixture
-def latin(tmp_path, monkeypatch) -> Path:
-    """A folder with a run, and a study whose designs and values are called alike, with one thread."""
-    folder = tmp_path / LATIN
-    folder.mkdir()
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("COLUMNS", "200")
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """A folder with a run, and a study whose designs and values are called alike."""
+    folder = tmp_path_factory.mktemp("made")
     with ThreadPoolExecutor(1) as executor:
-        monkeypatch.setattr("cosim.studies.study.pool", lambda given, workers: nullcontext(lambda: executor))
-        cosim.run(SYSTEM, out=LATIN)
+        cosim.run(SYSTEM, out=folder / LATIN)
         systems = {LATIN: SYSTEM, "other": SYSTEM.but(num_clients=6)}
-        Study(systems, {"protocol.kind": ("Hist", "HFedAvg")}, seeds=1).run("study")
+        study = Study(systems, {"protocol.kind": ("Hist", "HFedAvg")}, seeds=1)
+        study.run(folder / "study", executor=executor)
     return folder
+
+
+@pytest.fixture
+def latin(made, tmp_path, monkeypatch) -> Path:
+    """A copy of that folder, whose own name is no UTF-8, in which nothing is run again."""
+    shutil.copytree(made, tmp_path / LATIN)
+    monkeypatch.chdir(tmp_path / LATIN)
+    monkeypatch.setenv("COLUMNS", "200")
+    closed = ThreadPoolExecutor(1)
+    closed.shutdown()
+    monkeypatch.setattr("cosim.studies.study.pool", lambda given, workers: nullcontext(lambda: closed))
+    return tmp_path / LATIN
 
 
 @pytest.mark.quick

@@ -67,10 +67,13 @@ def test_noise_and_closed_forms_agree(capsys: pytest.CaptureFixture[str]) -> Non
 def test_another_variance_turns_it_red(
     factor: float, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(noise, "POINTS", noise.POINTS[1:2])
     real = OverTheAir.noise_factor
     monkeypatch.setattr(OverTheAir, "noise_factor", lambda self, number: factor * real(self, number))
     assert noise.main(FEW) == 1
-    assert "disagrees" in capsys.readouterr().out
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if "dB" in line)
+    assert row.split("│")[-3].strip() == "disagrees"
 
 
 def test_too_few_rounds_are_too_noisy(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,8 +32,12 @@ def test_another_theory_fails(monkeypatch):
     assert main(SMALL) == 1
 
 
-def test_another_clock_fails(monkeypatch):
+def test_another_clock_fails(monkeypatch, capsys):
     """One in which channels are drawn by the client, for ever."""
-    monkeypatch.setattr(slotted_aloha, "SIZES", ((12, 4),))
+    law = SlottedAlohaLaw(num_clients=12, num_channels=4, transmit_probability=1 / 3)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(slotted_aloha, "laws", lambda: iter([law]))
     monkeypatch.setattr(AlohaBand, "_channel_of", lambda band, upload: int(upload.client[-1]) % 2)
     assert main(SMALL) == 1
+    rows = [line.split("│") for line in capsys.readouterr().out.splitlines() if line.startswith("│ 12")]
+    assert [cells[-2].strip() for cells in rows] == ["disagrees"] * 2
