@@ -1,6 +1,7 @@
 """Docstrings and comments name files, modules and functions that are there."""
 
 import ast
+import io
 import pkgutil
 import re
 import tokenize
@@ -19,18 +20,22 @@ READERS = "mine.py"
 A_NAME = re.compile(r"(?<![\w/.])(?:analysis|cosim|models|scenarios)(?:\.\w+)+")
 
 
+A_COMMENT = re.compile(rf"#.*?(?:{A_PATH.pattern}|{A_PROGRAM.pattern}|{A_NAME.pattern})")
+"""Comments are read only in files with such a line, since reading them takes most of the time."""
+
+
 def said(path: Path) -> str:
     """The docstrings, of modules, classes, functions and attributes, and the comments of a file."""
+    text = path.read_text(encoding="utf-8")
     docstrings = [
         node.value.value
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     ]
-    with tokenize.open(path) as file:
-        tokens = tokenize.generate_tokens(file.readline)
-        comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline) if A_COMMENT.search(text) else ()
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     return "\n".join([*docstrings, *comments])
 
 

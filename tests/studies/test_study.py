@@ -56,6 +56,14 @@ TAKEN = (("time", "_s"), ("energy", "_j"), ("bits_per_client", ""), ("versions",
 GRID = {"uplink.sharing.bandwidth_hz": (1e6, 2e6), "num_cells": (1, 2)}
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Folder of the study of two seeds that nothing has stopped."""
+    folder = tmp_path_factory.mktemp("study") / "whole"
+    Study(BASE, GRID, 2).run(folder, executor=Here())
+    return folder
+
+
 def bytes_of(folder: Path) -> bytes:
     return (folder / "runs.parquet").read_bytes()
 
@@ -144,12 +152,10 @@ def test_rows_are_those_of_the_runs_on_their_own(tmp_path):
     assert set(runs["status"]) == {"complete"}
 
 
-def test_the_table_is_the_same_on_any_executor(tmp_path):
+def test_the_table_is_the_same_on_any_executor(whole, tmp_path):
     """In this process and in two others; to the last bit."""
-    study = Study(BASE, GRID, 2)
-    study.run(tmp_path / "here", executor=Here())
-    study.run(tmp_path / "two others", num_workers=2)
-    assert bytes_of(tmp_path / "two others") == bytes_of(tmp_path / "here")
+    Study(BASE, GRID, 2).run(tmp_path / "two others", num_workers=2)
+    assert bytes_of(tmp_path / "two others") == bytes_of(whole)
 
 
 def test_a_design_that_fails_is_a_row_and_does_not_stop_the_others(tmp_path):
@@ -188,9 +194,8 @@ def stops_after(number: int, runs: pd.DataFrame, num_wanted: int) -> None:
 
 
 @pytest.mark.parametrize("number", [0, 1, 5])
-def test_a_stopped_study_goes_on_with_what_is_missing(number, tmp_path, monkeypatch):
+def test_a_stopped_study_goes_on_with_what_is_missing(number, whole, tmp_path, monkeypatch):
     study = Study(BASE, GRID, 2)
-    study.run(tmp_path / "whole", executor=Here())
     with pytest.raises(KeyboardInterrupt):
         study.run(tmp_path / "s", executor=Here(), listener=partial(stops_after, number))
     finished = [path.name for path in (tmp_path / "s" / "runs").iterdir()]
@@ -198,7 +203,7 @@ def test_a_stopped_study_goes_on_with_what_is_missing(number, tmp_path, monkeypa
     monkeypatch.setattr(Simulation, "run", lambda self, *a: clocks.append(self) or real(self, *a))
     study.run(tmp_path / "s", executor=Here())
     assert len(clocks) == 8 - len(finished)
-    assert bytes_of(tmp_path / "s") == bytes_of(tmp_path / "whole")
+    assert bytes_of(tmp_path / "s") == bytes_of(whole)
 
 
 def own():

@@ -399,7 +399,7 @@ def test_below_the_minimum_it_says_too_noisy():
 def test_families_of_points_err_at_most_five_percent():
     """Ten success rates from one run, and each from a run of its own; 95 % for each alone must be caught."""
     queue, success_rates = Queue(2.0, 0.7), [0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.83, 0.86, 0.88]
-    num_families, num_points = 300, len(success_rates)
+    num_families, num_points = 150, len(success_rates)
     sums, lengths = queue.runs(14, num_families * num_points, MIN_CYCLES, success_rates)
 
     def share_with_a_miss(level: float, own_runs: bool) -> Interval:
