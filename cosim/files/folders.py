@@ -10,13 +10,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from filelock import FileLock, Timeout
 
 from cosim.configuration import ConfigurationError
-from cosim.files.on_disk import machine, partial_of, shown, sweep
+from cosim.files.on_disk import cannot_be_written, machine, partial_of, shown, sweep
 
 LOCK = ".lock"
 """The file of a folder that its process locks. It stays; the system frees the lock when the process ends."""
@@ -44,30 +43,10 @@ def create_folder(folder: Path, fill: Callable[[Path], Any]) -> None:
     except OSError as error:
         if error.errno in _EXISTS and folder.exists():
             raise FileExistsError(str(folder)) from None
-        raise _cannot_be_written(folder, error) from None
+        raise cannot_be_written(folder, error) from None
     finally:
         with suppress(OSError):
             shutil.rmtree(staging)
-
-
-def check_writable(folder: Path) -> None:
-    """Refuse a folder that is, or is to be, where nothing can be written.
-
-    Raises:
-        ConfigurationError: It cannot be written.
-    """
-    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
-    try:
-        with TemporaryDirectory(dir=there, prefix=".", suffix=".partial"):
-            pass
-    except OSError as error:
-        raise _cannot_be_written(folder, error) from None
-
-
-def _cannot_be_written(folder: Path, error: OSError) -> ConfigurationError:
-    return ConfigurationError(
-        f"{shown(folder)}: cannot be written ({error.strerror}). Use a folder of yours."
-    )
 
 
 def remove_folder(folder: Path, what: str) -> None:

@@ -143,15 +143,20 @@ def told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        full = any(error.errno == number or f"errno {number}]" in str(error) for number in _FULL)
-        fix = "Make room on the disk" if full else "Use a folder that is there and that you may write to"
-        saved, again = "", ""
-        if any((folder / "config.json").is_file() for folder in list(path.parents)[:2]):  # a run, or a study
-            saved, again = " What was saved before is whole.", ", for a run cosim run --resume"
-        raise ConfigurationError(
-            f"{shown(path)}: cannot be written ({_why(error)}).{saved} {fix}, then give the same command "
-            f"again{again}."
-        ) from None
+        raise cannot_be_written(path, error) from None
+
+
+def cannot_be_written(path: Path, error: OSError) -> ConfigurationError:
+    """The error for a file or a folder that the system does not write."""
+    full = any(error.errno == number or f"errno {number}]" in str(error) for number in _FULL)
+    fix = "Make room on the disk" if full else "Use a folder of yours"
+    saved, again = "", ""
+    if any((folder / "config.json").is_file() for folder in list(path.parents)[:2]):  # a run, or a study
+        saved, again = " What was saved before is whole.", ", for a run cosim run --resume"
+    return ConfigurationError(
+        f"{shown(path)}: cannot be written ({_why(error)}).{saved} {fix}, then give the same command "
+        f"again{again}."
+    )
 
 
 def checksum(path: Path) -> str:

@@ -7,11 +7,11 @@ the network (`cosim.networks.slices`).
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal, NamedTuple
 
 from cosim.configuration import ConfigurationError, parts_of
-from cosim.files.folders import check_writable
-from cosim.files.on_disk import shown
+from cosim.files.on_disk import cannot_be_written, shown
 from cosim.tables.room import GIB, free_disk_gib, free_memory_gib, size_in_words
 
 RecordsKind = Literal["auto", "all", "rounds"]
@@ -197,9 +197,19 @@ def check_room(needs: Needs, folder: Path | None, *, keeps_rows: bool) -> None:
         if free is not None and need > free:
             where = ""
             if what == "disk" and folder is not None:
-                check_writable(folder)  # a folder that is none, as in /proc, has no room either
+                _check_writable(folder)  # a folder that is none, as in /proc, has no room either
                 where = f" at {shown(folder)}"
             raise ConfigurationError(
                 f"the run takes {needs.words}, but only {size_in_words(free)} of {what} are "
                 f"free{where}. Use {', or '.join(fixes)}."
             )
+
+
+def _check_writable(folder: Path) -> None:
+    """Refuse a folder that is, or is to be, where nothing can be written."""
+    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
+    try:
+        with TemporaryDirectory(dir=there, prefix=".", suffix=".partial"):
+            pass
+    except OSError as error:
+        raise cannot_be_written(folder, error) from None

@@ -11,8 +11,7 @@ import rich.console
 from rich.table import Table
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError
-from cosim.files.on_disk import place, replace, shown
+from cosim.files.on_disk import place, replace, told
 from scenarios.command_line.narrow import folded
 
 if TYPE_CHECKING:
@@ -74,12 +73,8 @@ def made(folder: Path) -> Path:
     Raises:
         ConfigurationError: It cannot be made.
     """
-    try:
+    with told(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{shown(folder)}: cannot be written ({error.strerror}). Use a folder of yours."
-        ) from None
     return folder
 
 

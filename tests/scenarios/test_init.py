@@ -100,7 +100,11 @@ def test_what_it_prints_is_what_its_readme_says_to_type(capsys, tmp_path, monkey
     [
         (("full",), "Error: full: exists already. Use another name."),
         (("file",), "Error: file: exists already. Use another name."),
-        (("file/x",), "Error: file/x: cannot be written (File exists). Use a folder of yours."),
+        (
+            ("file/x",),
+            "Error: file/x: cannot be written (File exists). Use a folder of yours, then "
+            "give the same command again.",
+        ),
         ((".",), "Error: .: is the folder that you are in. Use the name of a new one."),
         (("x", "--quick"), "Error: no option --quick. See --help."),
     ],
