@@ -4,12 +4,13 @@ import importlib
 import itertools
 import json
 import math
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from run_here import NO, YES, Captured, claimed, exit_code_of, run_here
+from run_here import NO, YES, Captured, claimed, each_seed, exit_code_of
 
 import cosim
 from cosim.configuration import to_dict
@@ -53,11 +54,21 @@ def tiny(algorithm, seed, num_global_rounds, **settings):
     )
 
 
+@cache
+def once(made):
+    """The run of a system, which figures have in common."""
+    return cosim.run(made, num_workers=1)
+
+
+sending_once = cache(FIGURES["fig9c"].sending_of_clients_s)
+
+
 def shrink(monkeypatch, make=tiny):
     for module in FIGURES.values():
         if hasattr(module, "system"):
             monkeypatch.setattr(module, "system", make)
-    monkeypatch.setattr(time_figures, "run_all", run_here())
+    monkeypatch.setattr(time_figures, "run_all", each_seed(lambda label, made: once(made)))
+    monkeypatch.setattr(FIGURES["fig9c"], "sending_of_clients_s", sending_once)
 
 
 # --- Systems ------------------------------------------------------------------------------------------------
@@ -217,12 +228,12 @@ def test_sizes_that_make_rounds_longer_are_caught(monkeypatch):
 
 def test_airtime_that_grows_with_the_clients_is_caught():
     """OMA taken for AirComp, and the other way round: the statements of Fig. 9c about n_j fail."""
-    fig9c = FIGURES["fig9c"]
+    fig9c, as_in_fig9c = FIGURES["fig9c"], {"sizes": OPTIMAL, "grey_levels": "positive"}
     sending_ns = {
         name: {
             per_cell: np.array(
                 [
-                    1e9 * fig9c.sending_of_clients_s(tiny(name, seed, 2, num_clients=4 * per_cell))
+                    1e9 * sending_once(tiny(name, seed, 2, num_clients=4 * per_cell, **as_in_fig9c))
                     for seed in (1, 2, 3)
                 ]
             )

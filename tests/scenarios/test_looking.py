@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
@@ -42,12 +43,20 @@ class Text(HTMLParser):
         self.words += data.split()
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run."""
+    folder = tmp_path_factory.mktemp("made") / "a"
+    cosim.run(SYSTEM, out=folder)
+    return folder
+
+
 @pytest.fixture(autouse=True)
-def folders(monkeypatch, tmp_path):
-    """A run and a study of two runs."""
+def folders(made, monkeypatch, tmp_path):
+    """A copy of the run in an empty folder."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tmp_path)
-    cosim.run(SYSTEM, out="runs/a")
+    shutil.copytree(made, "runs/a")
 
 
 def call(*arguments):

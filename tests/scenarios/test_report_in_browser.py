@@ -15,6 +15,7 @@ import re
 import select
 import shutil
 import signal
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -209,9 +210,15 @@ def page(request):
     return request.param
 
 
+@pytest.fixture(scope="module")
+def opened(browser, files):
+    """View of a page in a window of a width, with a colour scheme; the same one is opened once."""
+    return cache(lambda page, width, scheme: browser.view(files / f"{page}.html", width, scheme))
+
+
 @pytest.fixture(scope="module", params=[(DESK, "light"), (DESK, "dark"), (PHONE, "light"), (PHONE, "dark")])
-def view(request, browser, files, page):
-    return browser.view(files / f"{page}.html", *request.param)
+def view(request, opened, page):
+    return opened(page, *request.param)
 
 
 def says(word, value):
@@ -266,9 +273,8 @@ def test_the_file_is_enough_and_the_console_silent(view, files, page):
 
 
 @pytest.mark.parametrize("width", [DESK, PHONE])
-def test_the_page_is_as_light_as_the_system_asks(browser, files, width):
-    light = browser.view(files / "run.html", width, "light")
-    dark = browser.view(files / "run.html", width, "dark")
+def test_the_page_is_as_light_as_the_system_asks(opened, width):
+    light, dark = opened("run", width, "light"), opened("run", width, "dark")
     assert np.median(light.shot) > 0.95
     assert np.median(dark.shot) < 0.15
     assert np.quantile(light.shot, 0.005) < 0.3
