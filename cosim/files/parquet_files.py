@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
 
@@ -30,14 +29,3 @@ def parquet_file(path: Path, folded: Sequence[str] = ()) -> "Iterator[ParquetFil
         parquet.ParquetFile(source, read_dictionary=list(folded), page_checksum_verification=True) as file,
     ):
         yield file
-
-
-def to_write(path: Path) -> "pa.NativeFile":
-    """A file for Arrow to write to.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
-    import pyarrow as pa
-
-    return pa.OSFile(os.fsencode(path), "wb")

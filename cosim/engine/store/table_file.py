@@ -4,13 +4,14 @@ Groups are written beside the place (`cosim.files.on_disk`). A file that was sav
 grow: the next group goes into another, into which its groups are copied.
 """
 
+import os
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cosim.files.on_disk import checksum, partial_of, replace, told
-from cosim.files.parquet_files import parquet_file, to_write
+from cosim.files.parquet_files import parquet_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,9 +93,10 @@ class TableFile:
 
     def _begin(self, schema: Any) -> None:
         """Begin another file, with the groups of the one that was saved."""
+        import pyarrow as pa
         from pyarrow import parquet
 
-        self._opened = to_write(partial_of(self._path))
+        self._opened = pa.OSFile(os.fsencode(partial_of(self._path)), "wb")
         self._writer = parquet.ParquetWriter(self._opened, schema)
         if self._num_groups:
             with parquet_file(self._path) as saved:
