@@ -1,12 +1,14 @@
 """Parts that an installed package offers by an entry point go by their bare names, as ours do."""
 
 import json
+from collections import defaultdict
 from importlib.metadata import EntryPoint
 
 import own_parts
 import pytest
 
 import cosim
+from cosim import doors
 from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds, kinds_of, known_kinds, to_dict
 from cosim.selection import Selection
 
@@ -78,3 +80,12 @@ def test_an_offer_that_cannot_be_taken_is_refused_in_one_sentence(offered, kind,
     offered(*pairs)
     with pytest.raises(ConfigurationError, match=words):
         from_dict(cosim.EdgeTraining, {"selection": {"kind": kind}})
+
+
+def test_a_name_of_ours_stands_for_one_class():
+    homes = defaultdict(set)
+    for stub in doors.FOLDER.glob(f"*/{doors.STUB}"):
+        for name, home in doors.homes(f"cosim.{stub.parent.name}").items():
+            homes[name].add(home)
+    assert len(homes) > 200
+    assert {name: of for name, of in homes.items() if len(of) > 1} == {}
