@@ -15,7 +15,7 @@ mean cost; learner/loop says what batching gains. Where matrices are small the c
 arithmetic.
 
     python benchmarks/learner.py
-    python benchmarks/learner.py --repetitions 15 --networks relu-64-32-10
+    python benchmarks/learner.py --repetitions 15 --networks relu-64-32-10 --num-workers 1 2
 """
 
 import argparse
@@ -23,7 +23,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import torch
@@ -33,6 +33,7 @@ import models
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.cohorts import WORKING_SETS, cohorts
 from cosim.engine.learning.learner import Learner
+from cosim.engine.learning.workers import num_cores
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
@@ -136,7 +137,7 @@ def duration_s(work: Callable[[], object], num_rounds: int) -> float:
     return (time.perf_counter() - begin_s) / num_rounds
 
 
-def measure(name: str, repetitions: int, num_workers: int | None) -> dict[str, float]:
+def measure(name: str, repetitions: int, num_workers: int) -> dict[str, float]:
     """Client-steps per second of each way, medians over the repetitions."""
     sizes = [int(size) for size in name.split("-")[1:]]
     dataset = synthetic_dataset(sizes[0], sizes[-1])
@@ -175,13 +176,20 @@ def main() -> None:
         "--networks", nargs="+", default=NETWORKS, metavar="NAME", help="ReLU networks by name"
     )
     parser.add_argument("--repetitions", type=int, default=5, help="timings of each way (default: 5)")
-    parser.add_argument("--num-workers", type=int, help="the learner's threads (default: one per core)")
+    parser.add_argument(
+        "--num-workers",
+        type=int,
+        nargs="+",
+        default=[num_cores()],
+        metavar="NUM",
+        help="the learner's threads, one or several numbers (default: one per core)",
+    )
     options = parser.parse_args()
     print(f"torch {torch.__version__}, client-steps per second, medians of {options.repetitions}")
     columns = ("loop", "autograd", "learner", "ceiling", "GFLOP/s", "learner/ceiling", "learner/loop")
-    print(f"{'network':18}" + "".join(f"{c:>{max(10, len(c) + 2)}}" for c in columns))
-    for name in options.networks:
-        rates = measure(name, options.repetitions, options.num_workers)
+    print(f"{'network':16}{'threads':>8}" + "".join(f"{c:>{max(10, len(c) + 2)}}" for c in columns))
+    for name, num_workers in product(options.networks, options.num_workers):
+        rates = measure(name, options.repetitions, num_workers)
         sizes = [int(size) for size in name.split("-")[1:]]
         matrices = [i * o for i, o in pairwise(sizes)]
         flops_per_step = 2 * BATCH_SIZE * (3 * sum(matrices) - matrices[0])
@@ -197,7 +205,7 @@ def main() -> None:
             f"{rates['learner'] / loop:.1f}",
         )
         row = "".join(f"{v:>{max(10, len(c) + 2)}}" for c, v in zip(columns, cells, strict=True))
-        print(f"{name:18}{row}", flush=True)
+        print(f"{name:16}{num_workers:8}{row}", flush=True)
 
 
 if __name__ == "__main__":
