@@ -29,7 +29,12 @@ GROUP = "cosim.parts"
 
 def is_configuration(cls: object) -> bool:
     """True if a class was made by `part`, or is a subclass of one."""
-    return isinstance(cls, type) and getattr(cls, "__configuration__", False) is True
+    if not isinstance(cls, type):
+        return False
+    for base in cls.__mro__:  # noqa: SIM110 (not by getattr, which a stranger's metaclass answers)
+        if "__configuration__" in vars(base):
+            return True
+    return False
 
 
 def _is_ours(cls: type) -> bool:

@@ -104,7 +104,7 @@ from cosim.engine.store import row_groups
 def save(*what):
     builtins.print("saving", flush=True)
     time.sleep(60.0)
-row_groups.RowGroups.save = save
+row_groups.RowGroups.result = save
 """
 
 
