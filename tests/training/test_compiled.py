@@ -84,6 +84,20 @@ def test_a_step_that_overrides_how_a_parameter_moves_is_not_compiled():
     assert weights_C["weight"].eq(1.0).all()
 
 
+def test_a_step_of_adam_that_overrides_how_parameters_move_is_not_compiled():
+    class Still(AdamStep):
+        @override
+        def by_gradients(self, values_C: Any, gradients: Any) -> None:
+            pass
+
+    weights_C = {"weight": torch.ones(1, 4, 12), "bias": torch.zeros(1, 4)}
+    batches_CSB, y_N = torch.arange(16).view(1, 2, 8), torch.zeros(16, dtype=torch.int64)
+    numbers = {"rate": 0.1, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8, "decay": 0.0}
+    layers = relu_layers_of([("weight", "bias")], weights_C)
+    train_relu_layers(layers, torch.ones(16, 12), y_N, batches_CSB, Still(weights_C, {}, (), **numbers))
+    assert weights_C["weight"].eq(1.0).all()
+
+
 def test_steps_are_taken_while_another_thread_holds_pythons_lock(monkeypatch):
     weights_C = {"weight": torch.zeros(1, 4, 12), "bias": torch.zeros(1, 4)}
     batches_CSB = torch.arange(160).view(1, 20, 8)

@@ -68,6 +68,9 @@ class AdamStep(Step):
 
     @override
     def compiled_step(self, values_C: Weights, divisor: float) -> CompiledStep | None:
+        """None if a subclass moves parameters in another way."""
+        if type(self).by_gradients is not AdamStep.by_gradients:
+            return None
         numbers = [[*self._numbers, divisor]]
         return CompiledStep((along_moments, move), self._places(values_C), numbers, needs_wholes=True)
 
