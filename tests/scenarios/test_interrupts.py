@@ -131,7 +131,7 @@ def test_sigterm_ends_a_run_with_what_was_finished_and_says_how_it_goes_on(tmp_p
     process = processes.start(
         warm.COMMAND, ["run", "quickstart", "--num-global-rounds", "5000", "--out", out], ROOT
     )
-    until(out.exists)
+    until(lambda: " of 5000 rounds" in process.err.read_text())  # the folder is older than the first save
     os.kill(process.pid, signal.SIGTERM)
     os.kill(process.pid, signal.SIGTERM)
     assert process.wait() == 128 + signal.SIGTERM
