@@ -47,29 +47,15 @@ from cosim.clock.instants import instant_after
 from cosim.clock.side_by_side import (
     Barrier,
     Branch,
-    Dropped,
     Event,
     Process,
     SideBySide,
-    outcome_of,
     reason_of,
     watched,
 )
 from cosim.configuration import ConfigurationError
 from cosim.recording.recorder import NOTHING_ELSE, Recorder, Recording
 from cosim.records.rows import DONE, END_OF_RUN, NO_JOB
-
-__all__ = [
-    "Barrier",
-    "Dropped",
-    "Event",
-    "Interrupt",
-    "Process",
-    "SideBySide",
-    "Simulation",
-    "outcome_of",
-    "reason_of",
-]
 
 Interrupt = simpy.Interrupt
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from cosim import ConfigurationError
 from cosim.clock.instants import LATEST_S, deadline_after, duration_between, instant_after, num_periods
-from cosim.clock.simulation import Dropped, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Simulation
 
 pytestmark = pytest.mark.quick
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import cosim
 from cosim.clock.draws import KeptRows, Numbers, draws_of_block, normals
 from cosim.clock.instants import deadline_after, instant_after
-from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.files.interrupts import Terminated, interrupts_heard
 from cosim.names import ClientNames

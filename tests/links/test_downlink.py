@@ -8,7 +8,7 @@ from both_clocks import assert_same, both
 
 import cosim
 from cosim import ConfigurationError, DrawnDevices, Never, Simulation, run
-from cosim.clock.simulation import Dropped
+from cosim.clock.side_by_side import Dropped
 from cosim.devices.cycles import CyclesPerOperation
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.fleet import Fleet

@@ -7,7 +7,8 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim.clock.simulation import Dropped, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, from_dict, to_dict
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosim.clock.instants import instant_after
-from cosim.clock.simulation import Dropped, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.queues.arrivals import PoissonArrivals
 from cosim.queues.initial_work import NoWork, StationaryWork

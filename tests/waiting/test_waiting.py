@@ -23,7 +23,8 @@ from cosim import (
     WaitForAll,
     evolve,
 )
-from cosim.clock.simulation import Dropped, SideBySide, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import SideBySide, Simulation
 from cosim.configuration import knob, part, positive
 from cosim.engine.servers.edge import EdgeServer
 from cosim.records.rows import DONE

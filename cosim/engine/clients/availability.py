@@ -23,7 +23,8 @@ from typing_extensions import override
 
 from cosim.clock.event_clock import STUCK, Deadlock
 from cosim.clock.instants import LATEST_S, deadline_after
-from cosim.clock.simulation import Dropped, Event, Process, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Event, Process, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.devices.presence import Window
 from cosim.names import client_name

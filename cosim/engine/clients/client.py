@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.clock.instants import NEVER_SHORT_S, duration_between, is_short
-from cosim.clock.simulation import Barrier, Dropped, Interrupt, Process, Simulation, reason_of, too_short
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Barrier, Interrupt, Process, Simulation, reason_of, too_short
 from cosim.configuration import ConfigurationError
 from cosim.engine.clients.efforts import effort_of_one, sending_w_of_one
 from cosim.jobs.payload import Payload

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cosim.clock.instants import deadline_after
-from cosim.clock.simulation import Barrier, Dropped, Process, SideBySide, Simulation, process_of
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Barrier, Process, SideBySide, Simulation, process_of
 from cosim.configuration import ConfigurationError
 from cosim.engine.rounds.edge_round import EdgeRound, at_least
 

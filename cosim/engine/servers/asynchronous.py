@@ -15,7 +15,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from cosim.clock.instants import instant_after
-from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.engine.servers.flights import Flights
 from cosim.jobs.cell import Availability

@@ -9,7 +9,8 @@ from collections.abc import KeysView, Mapping
 
 import attrs
 
-from cosim.clock.simulation import Dropped, Process, Simulation, outcome_of
+from cosim.clock.side_by_side import Dropped, outcome_of
+from cosim.clock.simulation import Process, Simulation
 from cosim.names import by_number
 from cosim.protocols.asynchronous.trainee import Flight, Trainee
 from cosim.records.rows import END_OF_RUN

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import attrs
 
-from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Process, Simulation
 from cosim.jobs.cell import Availability
 from cosim.values.pending import PendingModel, PendingUpdate
 

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing_extensions import override
 
 from cosim.clock.instants import instant_after
-from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import Lack, Port, at_least, knob, lasting, optional, part
 from cosim.configuration.going_together import COMMON_ROUNDS, EDGE_ROUNDS, MEANS
 from cosim.jobs.cell import Client

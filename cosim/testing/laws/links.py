@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import lacks_in
 from cosim.configuration.going_together import EVERY_UPDATE
 from cosim.engine.ways.of_link import ways_of

@@ -13,7 +13,8 @@ from analysis.closed_forms.delays.faded_upload import FadedUpload
 from analysis.closed_forms.delays.success_counts import SuccessCounts
 from analysis.laws.port import Clock, Law, Numbers
 from analysis.laws.samples import Independent, Sample, Trials
-from cosim.clock.simulation import Dropped, Process, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Process, Simulation
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
 from cosim.names import client_name

@@ -5,7 +5,8 @@ import math
 import channels
 import pytest
 
-from cosim.clock.simulation import Dropped, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Simulation
 from cosim.jobs.payload import Payload
 from cosim.radio.channel import Channel
 from cosim.radio.fading import NoFading

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cosim.clock.simulation import Dropped, Simulation
+from cosim.clock.side_by_side import Dropped
+from cosim.clock.simulation import Simulation
 from cosim.jobs.job import Job as Round
 from cosim.jobs.payload import Payload
 from cosim.radio.channel import Channel
