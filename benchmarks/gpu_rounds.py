@@ -13,18 +13,12 @@ from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
 from cosim.data.dataset import Dataset
 from cosim.protocols.asynchronous.changes import Change, mixed, moved_along
+from cosim.protocols.combinations import AssembledModel, Submodel, mean_of_models
 from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.server_updates.port import ServerUpdate
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import (
-    AssembledModel,
-    NoisyMean,
-    ReceivedModel,
-    Submodel,
-    mean,
-    mean_of_models,
-)
+from cosim.values.combinations import NoisyMean, ReceivedModel, mean
 from cosim.values.pending import PendingModel, PendingState, PendingUpdate
 from cosim.values.submodels import NetworkShape
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows

@@ -17,11 +17,11 @@ from typing_extensions import override
 from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import asks_in, part, refuse
 from cosim.configuration.going_together import ONE_BY_ONE
+from cosim.protocols.combinations import mean_of_models
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.servers import Cloud
 from cosim.server_updates.means import Mean
 from cosim.server_updates.port import ServerUpdate
-from cosim.values.combinations import mean_of_models
 from cosim.values.pending import PendingModel
 
 

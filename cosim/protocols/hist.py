@@ -18,12 +18,12 @@ from typing_extensions import override
 from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError, part, refuse
 from cosim.devices.load import Load
+from cosim.protocols.combinations import AssembledModel, Submodel
 from cosim.protocols.drawn_parts import draw_parts
 from cosim.protocols.edge_training import EdgeTraining
 from cosim.protocols.hierarchical import Hierarchical
 from cosim.protocols.servers import Cloud
 from cosim.protocols.submodel_sizes import EqualSizes, SubmodelSizes
-from cosim.values.combinations import AssembledModel, Submodel
 from cosim.values.pending import PendingModel
 from cosim.values.submodels import Part
 

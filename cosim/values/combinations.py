@@ -1,8 +1,7 @@
-"""Combinations: means and sums of pending updates and models, pending too.
+"""Combinations: means of pending updates, with noise or without, and received models, pending too.
 
-Means of updates, with noise or without, linear combinations, means of models, submodels, and models made of
-submodels; each is computed when a learner reads it. To add a combination, write a subclass; the learner does
-not change.
+Each is computed when a learner reads it. To add a combination, write a subclass of `PendingModel` where it is
+made; the learner does not change (`cosim.protocols.combinations` has the ones of protocols).
 """
 
 from collections.abc import Callable, Sequence
@@ -13,65 +12,11 @@ from typing_extensions import override
 
 from cosim.configuration import ConfigurationError
 from cosim.values.pending import PendingModel, PendingUpdate
-from cosim.values.submodels import NetworkShape, Part
+from cosim.values.submodels import NetworkShape
 
 if TYPE_CHECKING:
     from cosim.codecs.model_codec import ModelCodec
     from cosim.values.weights import Weights
-
-
-class LinearCombination(PendingModel):
-    """Sum of coefficient times updated weights over updates, then of factor times weights over models.
-
-    A model with factor 0 is left out: nothing waits for it, and 0 times infinity does not occur.
-
-    Parameters are moved along changes, and running statistics and state are averaged: a change that counts
-    more than once, or is added to another model than it is of, would take a variance below 0. They are the
-    mean of the results, by their coefficients, as far as these make up the whole, and for the rest what the
-    model had.
-
-    Args:
-        scale: Scale of the coefficients, for running statistics and state.
-        factors_of_moving: Factors of the models for these. None means the same factors as for all other
-            tensors.
-    """
-
-    __slots__ = ("factors", "factors_of_moving", "scale")
-
-    def __init__(
-        self,
-        models: Sequence[PendingModel],
-        factors: Sequence[float],
-        updates: Sequence[PendingUpdate] = (),
-        coefficients: Sequence[float] = (),
-        *,
-        scale: float = 1.0,
-        factors_of_moving: Sequence[float] | None = None,
-    ) -> None:
-        own = factors if factors_of_moving is None else factors_of_moving
-        used = [of for of in zip(models, factors, own, strict=True) if any(of[1:])]
-        super().__init__([model for model, *_ in used], updates, coefficients)
-        self.factors, self.scale = tuple(factor for _, factor, _ in used), scale
-        self.factors_of_moving = tuple(factor for *_, factor in used)
-
-    @override
-    def combine(
-        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
-    ) -> "Weights":
-        from cosim.values.weights import WeightedSum
-
-        running, moving = WeightedSum(update_sum), shape.moving
-        if self.scale != 1.0:
-            for name in moving.keys() & running.total.keys():
-                running.total[name] *= self.scale
-        for factor, own, weights in zip(self.factors, self.factors_of_moving, models, strict=True):
-            if own == factor:
-                running.add(factor, weights)
-                continue
-            for of, is_moving in ((factor, False), (own, True)):
-                if of:
-                    running.add(of, {n: v for n, v in weights.items() if (n in moving) == is_moving})
-        return {name: running.total[name] for name in shape.tensors if name in running.total} | running.total
 
 
 class NoisyMean(PendingModel):
@@ -89,7 +34,7 @@ class NoisyMean(PendingModel):
     __slots__ = ("deviation", "key")
 
     def __init__(self, updates: Sequence[PendingUpdate], deviation: Callable[[], float], key: int) -> None:
-        super().__init__((), updates, _shares(len(updates), None))
+        super().__init__((), updates, shares(len(updates), None))
         self.deviation, self.key = deviation, key
 
     @override
@@ -106,24 +51,6 @@ class NoisyMean(PendingModel):
             noise = torch.randn(total.shape, generator=generator, dtype=torch.float64)
             noisy[name] = total + deviation * noise.to(total.device)
         return noisy
-
-
-class Submodel(PendingModel):
-    """The part of a full model that one cell trains. [HIST journal, equation 4]"""
-
-    __slots__ = ("part",)
-
-    def __init__(self, model: PendingModel, part: Part) -> None:
-        super().__init__((model,))
-        self.part = part
-
-    @override
-    def combine(
-        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
-    ) -> "Weights":
-        from cosim.values.weights import cut
-
-        return cut(models[0], shape, self.part)
 
 
 class ReceivedModel(PendingModel):
@@ -146,40 +73,6 @@ class ReceivedModel(PendingModel):
         }
 
 
-class AssembledModel(PendingModel):
-    """The full model from the models of disjoint parts. [HIST journal, equation 7]
-
-    Args:
-        parts: Disjoint parts.
-        models: The model of each part.
-        base: The full model that holds where no part does (a cell that sent nothing). None means that the
-            parts cover everything.
-    """
-
-    __slots__ = ("parts",)
-
-    def __init__(
-        self, parts: Sequence[Part], models: Sequence[PendingModel], base: PendingModel | None = None
-    ) -> None:
-        if len(parts) != len(models) or not parts:
-            raise ConfigurationError(
-                f"{len(parts)} parts and {len(models)} models: must be as many, and at least one. Give a "
-                "model for each part."
-            )
-        super().__init__((*models, *(() if base is None else (base,))))
-        self.parts = tuple(parts)
-
-    @override
-    def combine(
-        self, shape: NetworkShape, models: "Sequence[Weights]", update_sum: "Weights | None"
-    ) -> "Weights":
-        from cosim.values.weights import assembled
-
-        num_parts = len(self.parts)
-        base = models[num_parts] if len(models) > num_parts else None
-        return assembled(shape, self.parts, models[:num_parts], base)
-
-
 def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = None) -> PendingModel:
     """Mean of updated models. [HIST journal, equation 6]
 
@@ -188,20 +81,15 @@ def mean(updates: Sequence[PendingUpdate], weights: Sequence[float] | None = Non
         weights: Relative weight of each, for example its number of samples, divided by their sum; None:
             equal.
     """
-    return PendingModel(updates=updates, coefficients=_shares(len(updates), weights))
+    return PendingModel(updates=updates, coefficients=shares(len(updates), weights))
 
 
-def mean_of_models(models: Sequence[PendingModel], weights: Sequence[float] | None = None) -> PendingModel:
-    """Mean of models, as a cloud averages its edges' models.
+def shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
+    """Weights divided by their sum; equal ones for None.
 
-    Args:
-        models: At least one.
-        weights: Relative weight of each, divided by their sum. None means equal weights.
+    Raises:
+        ConfigurationError: There are none, or they are no weights.
     """
-    return LinearCombination(models, _shares(len(models), weights))
-
-
-def _shares(count: int, weights: Sequence[float] | None) -> tuple[float, ...]:
     if count == 0:
         raise ConfigurationError(
             "there are no models to take the mean of. Keep the old model when no update arrives."

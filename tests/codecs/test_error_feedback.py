@@ -11,8 +11,9 @@ import models
 from cosim.configuration import ConfigurationError
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
+from cosim.protocols.combinations import mean_of_models
 from cosim.testing import check_system, small_system
-from cosim.values.combinations import mean, mean_of_models
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 
 DATA = loaded(Synthetic())

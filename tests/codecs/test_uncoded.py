@@ -10,7 +10,8 @@ import cosim
 from cosim import Never
 from cosim.engine.learning.learner import Learner
 from cosim.protocols.asynchronous.changes import Change, mixed, moved_along
-from cosim.values.combinations import ReceivedModel, mean, mean_of_models
+from cosim.protocols.combinations import mean_of_models
+from cosim.values.combinations import ReceivedModel, mean
 from cosim.values.pending import PendingUpdate
 from scenarios.papers.rawhfl.accumulated import accumulate
 

@@ -19,10 +19,11 @@ from cosim.data.dataset import Dataset
 from cosim.engine.learning.learner import Learner
 from cosim.networks.probe.manner import manner_of
 from cosim.own_code.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
+from cosim.protocols.combinations import Submodel, mean_of_models
 from cosim.protocols.drawn_parts import draw_parts
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import Submodel, mean, mean_of_models
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import NetworkShape
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows

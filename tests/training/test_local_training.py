@@ -14,11 +14,12 @@ from cosim.configuration import ConfigurationError, knob, not_negative, part
 from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import one_torch_thread
+from cosim.protocols.combinations import AssembledModel, Submodel
 from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.port import LocalTraining
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import AssembledModel, Submodel, mean
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 
 DATA = loaded(Synthetic())

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from cosim.configuration import ConfigurationError
+from cosim.protocols.combinations import AssembledModel, mean_of_models
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import AssembledModel, mean, mean_of_models
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 from cosim.values.submodels import Part
 from scenarios.papers.rawhfl.accumulated import accumulate

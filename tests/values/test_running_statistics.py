@@ -15,9 +15,10 @@ from cosim import ConfigurationError, Sgd
 from cosim.data import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.networks.first_values import initial_weights
+from cosim.protocols.combinations import Submodel
 from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs.sgd_steps import mini_batches
-from cosim.values.combinations import NoisyMean, Submodel, mean
+from cosim.values.combinations import NoisyMean, mean
 from cosim.values.pending import PendingUpdate
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import assembled, cut

@@ -11,8 +11,9 @@ from torch.nn.functional import conv2d
 import models
 from cosim import ConfigurationError, Digits, Sgd
 from cosim.engine.learning.learner import Learner
+from cosim.protocols.combinations import AssembledModel, Submodel
 from cosim.protocols.drawn_parts import draw_parts, even_counts
-from cosim.values.combinations import AssembledModel, Submodel, mean
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
 from cosim.values.submodels import NetworkShape
 from cosim.values.weights import assembled, cut

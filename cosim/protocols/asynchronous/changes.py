@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cosim.values.combinations import LinearCombination
+from cosim.protocols.combinations import LinearCombination
 from cosim.values.pending import PendingModel, PendingUpdate
 
 
@@ -27,7 +27,7 @@ def moved_along(
 
     Where all start from the model itself and the weights add up to the divisor, nothing of it remains, and
     this is the mean of the results to the last bit. Running statistics and state are averaged
-    (`cosim.values.combinations`).
+    (`cosim.protocols.combinations`).
 
     Args:
         changes: At least one.

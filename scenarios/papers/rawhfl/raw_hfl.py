@@ -41,11 +41,11 @@ from cosim.configuration.port import Picture
 from cosim.devices.load import Load
 from cosim.jobs.job import Job
 from cosim.protocols.assignment import Assignment
+from cosim.protocols.combinations import mean_of_models
 from cosim.protocols.port import EVERY_UPDATE_ASKED, ONE_BY_ONE_ASKED, PLANS, Protocol
 from cosim.protocols.servers import Cloud, EdgeServer
 from cosim.training.port import LocalTraining
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import mean_of_models
 from cosim.values.pending import PendingModel
 from cosim.waiting.counts import AtLeast
 from cosim.waiting.deadlines import Deadline

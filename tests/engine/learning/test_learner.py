@@ -18,11 +18,12 @@ from cosim.engine.learning import resolver as resolver_module
 from cosim.engine.learning.cohorts import WORKING_SETS, WorkingSet, cohorts
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.levels import levels
+from cosim.protocols.combinations import AssembledModel, Submodel, mean_of_models
 from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs import sgd
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
-from cosim.values.combinations import AssembledModel, Submodel, mean, mean_of_models
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
 from scenarios.papers.rawhfl.accumulated import accumulate
 

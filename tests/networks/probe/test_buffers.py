@@ -16,8 +16,9 @@ from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
 from cosim.networks.initial_model import InitialModel
 from cosim.networks.probe.buffers import shape_of
+from cosim.protocols.combinations import AssembledModel, Submodel
 from cosim.training.programs.sgd_steps import mini_batches
-from cosim.values.combinations import AssembledModel, Submodel, mean
+from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
 from cosim.values.submodels import Part
 
