@@ -97,7 +97,7 @@ class Branch(simpy.Process):
 def _no_event(found: Any, process: Process) -> ConfigurationError:
     return ConfigurationError(
         f"{name_of(process) or 'a process'} yielded {found!r:.80}: must be an event of the "
-        "clock. Use yield from, as in yield from sim.spend(...)."
+        "clock. Use yield from to wait, as in yield from sim.spend(...), and return to give a result."
     )
 
 

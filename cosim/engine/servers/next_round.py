@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.simulation import Event, Process, Simulation
+from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError
 from cosim.engine.clients.fleet import Clients
 from cosim.engine.servers.edge import EdgeServer
@@ -73,11 +73,10 @@ class NextRound:
         return link.upload_s(own.places_in(self.edge.clients), self.payload, num, self.job)
 
     def chosen(self, sim: Simulation, selection: "Selection") -> Process:
-        choice, rule = selection.participants(sim, self.edge, self), type(selection).__name__
-        asked_s, edge = sim.now_s, self.edge
-        clients: Any = choice
-        if isinstance(choice, GeneratorType) and choice.gi_code.co_name != "<genexpr>":
-            clients = yield from _events_of(choice, rule)
+        rule, asked_s, edge = type(selection).__name__, sim.now_s, self.edge
+        clients: Any = selection.participants(sim, edge, self)
+        if isinstance(clients, GeneratorType) and clients.gi_code.co_name != "<genexpr>":
+            clients = yield from clients
         if isinstance(clients, Clients) and len(clients) and clients.are_among(edge.clients):
             return self._there(clients, rule, waited=sim.now_s > asked_s)
         if isinstance(clients, str) or not isinstance(clients, Iterable):
@@ -111,22 +110,3 @@ class NextRound:
                 "away. Choose among coming.clients."
             )
         return present
-
-
-def _events_of(process: Any, rule: str) -> Process:
-    step, given = process.send, None
-    while True:
-        try:
-            event = step(given)
-        except StopIteration as ended:
-            return ended.value
-        if not isinstance(event, Event):
-            raise ConfigurationError(
-                f"{rule}.participants yielded {getattr(event, 'name', event)!r:.80}: a rule that waits "
-                "must yield events of the clock. Use yield from sim.spend(edge.name, 'idle', 1.0), "
-                "then return clients."
-            )
-        try:
-            step, given = process.send, (yield event)
-        except BaseException as cut:  # a deadline around the rule
-            step, given = process.throw, cut
