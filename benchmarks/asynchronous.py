@@ -26,7 +26,6 @@ from typing_extensions import override
 import cosim
 import models
 from cosim.engine.learning.learner import Learner
-from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.protocols.port import Protocol
@@ -92,14 +91,14 @@ def timed(
         end=cosim.ends.AfterUpdates(num_updates=num_updates),
         evaluation=cosim.ends.EveryVersions(num_versions=num_updates + 1),
     )
-    how = ClockChoice("auto")
-    ground, learner = ground_of(system, how), Timed(models.build(network), data())
+    ground, learner = ground_of(system, "auto"), Timed(models.build(network), data())
 
     def hear(report: Any) -> None:
         if way == "loop":
             learner.compute(report.model)
 
-    cloud = nodes_of(system, ground, learner, data, hear)
+    cloud = nodes_of(system, ground, learner, data)
+    cloud.listener = hear
     begin_s = time.perf_counter()
     ground.sim.run(system.protocol.run(ground.sim, cloud))
     assert learner.num_local_steps == NUM_STEPS * num_updates

@@ -80,7 +80,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, cosim.Result]:
     """The network, and what it did."""
     ground, dataset = ground_of(system), blank_dataset(system.num_clients)
     learner, sim = Learner(network_of(system.model), dataset), ground.sim
-    cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, ground, learner, lambda: dataset)
     sim.run(system.protocol.run(sim, cloud))
     return cloud, RowGroups(sim.recorder, system.num_clients).result({}, "complete", sim.now_s)
 

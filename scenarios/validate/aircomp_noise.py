@@ -100,7 +100,7 @@ def network_of(of: cosim.System) -> tuple[cosim.Simulation, Cloud]:
     ground = ground_of(of)
     dataset = of.data.load(ground.sim, None)
     learner = Learner(models.build(of.model), dataset, num_workers=1)
-    return ground.sim, nodes_of(of, ground, learner, lambda: dataset, lambda report: None)
+    return ground.sim, nodes_of(of, ground, learner, lambda: dataset)
 
 
 def noise(sim: cosim.Simulation, cloud: Cloud, edge: EdgeServer, edge_round: int) -> NDArray[np.float64]:

@@ -125,7 +125,7 @@ def simulate(of: cosim.System) -> tuple[Cloud, cosim.Result]:
     ground = ground_of(of)
     sim, dataset = ground.sim, of.data.load(ground.sim, None)
     learner = Learner(models.build(of.model), dataset)
-    cloud = nodes_of(of, ground, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(of, ground, learner, lambda: dataset)
     sim.run(of.protocol.run(sim, cloud))
     return cloud, RowGroups(sim.recorder, of.num_clients).result({}, "complete", sim.now_s)
 

@@ -71,7 +71,7 @@ def simulate(system: cosim.System) -> tuple[Cloud, np.ndarray]:
     """The network, and the duration in s of every global round, shape (rounds,)."""
     ground, dataset = ground_of(system), blank_dataset(system.num_clients)
     learner, sim = Learner(network_of(system.model), dataset), ground.sim
-    cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, ground, learner, lambda: dataset)
     sim.run(system.protocol.run(sim, cloud))
     rounds = [row for row in sim.recorder.rounds if row.level == "global"]
     return cloud, np.array([row.end_s - row.start_s for row in rounds])

@@ -149,7 +149,7 @@ def run_of(system: System, lora: Gpt2Lora, texts: Dataset) -> tuple[Recorder, Le
     """The trace, the learner, the network of nodes and the global model."""
     ground, learner = ground_of(system), Learner(lora, texts, num_workers=1)
     sim = ground.sim
-    cloud = nodes_of(system, ground, learner, lambda: texts, lambda report: None)
+    cloud = nodes_of(system, ground, learner, lambda: texts)
     return sim.recorder, learner, cloud, learner.weights(sim.run(system.protocol.run(sim, cloud)))
 
 

@@ -13,7 +13,6 @@ from random_systems import systems
 import cosim
 from cosim import ConfigurationError
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import Ground, ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.run.run import _until_over
@@ -37,7 +36,7 @@ def digests(
 ) -> dict[int, dict[str, str]]:
     """Version -> digest of the rows up to it, where nothing is learned."""
     system, found = timed(system), {}
-    ground = ground_of(system, ClockChoice(clock), shuffle_ties)
+    ground = ground_of(system, clock, shuffle_ties=shuffle_ties)
     digest = Digest(ground.sim.recorder)
     groups = RowGroups(ground.sim.recorder, system.num_clients, group_rows=group_rows, digest=digest)
 
@@ -52,7 +51,8 @@ def digests(
 def run_on(system: cosim.System, ground: Ground, heard, clock: str = "events") -> None:
     outline = system.data.outline or loaded(system.data)
     learner = NothingLearned(network_of(system), outline, system.task)
-    cloud = nodes_of(system, ground, learner, lambda: loaded(system.data), heard)
+    cloud = nodes_of(system, ground, learner, lambda: loaded(system.data))
+    cloud.listener = heard
     ground.sim.run(_until_over(ground.sim, system, cloud))
 
 

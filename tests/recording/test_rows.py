@@ -19,7 +19,6 @@ from cosim import Never, Result, Simulation, System, evolve, run
 from cosim.configuration import lacks_in
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import ground_of
 from cosim.engine.run.nodes import nodes_of
 from cosim.engine.store.row_groups import RowGroups
@@ -211,8 +210,7 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
         rounds = not lacks_in(SYSTEMS[name].protocol, GLOBAL_ROUNDS)
         end = cosim.AfterRounds(num_global_rounds=num) if rounds else cosim.AfterVersions(num_versions=num)
         system, counts = evolve(SYSTEMS[name], evaluation=Never(), end=end), list[int]()
-        how = ClockChoice(clock)
-        ground = ground_of(system, how)
+        ground = ground_of(system, clock)
         sim, groups = ground.sim, RowGroups(ground.sim.recorder, system.num_clients, group_rows=30)
         learner = NothingLearned(models.build(system.model), system.data.load(sim, None), None)
 
@@ -222,7 +220,8 @@ def test_rows_in_memory_do_not_grow_with_a_run(name: str, clock: ClockKind) -> N
             counts.append(sim.recorder.num_rows)
             groups.gather()
 
-        cloud = nodes_of(system, ground, learner, partial(system.data.load, sim, None), count)
+        cloud = nodes_of(system, ground, learner, partial(system.data.load, sim, None))
+        cloud.listener = count
         sim.run(system.protocol.run(sim, cloud))
         most[num] = max(counts)
         assert len(counts) == num + 1

@@ -98,7 +98,7 @@ def built(system: System) -> Cloud:
     ground = ground_of(system)
     dataset = system.data.load(ground.sim, None)
     learner = Learner(network_of(system.model), dataset, num_workers=1)
-    return nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
+    return nodes_of(system, ground, learner, lambda: dataset)
 
 
 def test_the_model_and_its_upload_are_the_papers() -> None:

@@ -9,32 +9,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.engine.clients.fleet import Clients, Fleet
+from cosim.engine.clients.fleet import Fleet
 from cosim.names import ClientNames
-from cosim.protocols.assignment import Route
 from cosim.records.columns import Columns, Words
 
 if TYPE_CHECKING:
     from cosim.data.dataset import Dataset
+    from cosim.engine.servers.edge import EdgeServer
 
 
 def described(
-    fleet: Fleet, cells: Sequence[tuple[Route, Clients]], dataset: "Callable[[], Dataset] | None"
+    edges: Sequence["EdgeServer"], dataset: "Callable[[], Dataset] | None"
 ) -> Callable[[NDArray[np.int64]], Columns]:
     """Gives devices, places and samples of all clients, by column; what the run has not is left out.
 
     Args:
-        cells: The links of each cell, and its clients.
+        edges: Their edge servers, one for each cell.
         dataset: Gives the data set whose samples they have; None if nothing is learned.
 
     Returns:
         Function of the number of jobs of each client so far, shape (clients,).
     """
+    fleet = edges[0].clients.fleet
     devices, num = fleet.devices, len(fleet.devices)
-    sizes = [len(clients) for _, clients in cells]
+    sizes = [len(edge.clients) for edge in edges]
     found: Columns = {
         "client": Words(ClientNames(0, num), np.arange(num)),
-        "edge": Words([route.edge for route, _ in cells], np.repeat(np.arange(len(cells)), sizes)),
+        "edge": Words([edge.name for edge in edges], np.repeat(np.arange(len(edges)), sizes)),
     }
     if not devices.are_plain("kind"):
         kinds = [kind or "" for kind in devices.each("kind")]
@@ -42,7 +43,7 @@ def described(
         found["kind"] = Words(list(place_of), np.array([place_of[kind] for kind in kinds], dtype=np.int64))
     found |= {"frequency_hz": devices.frequency_hz, "tx_power_w": devices.tx_power_w}
     found["distance_m"] = fleet.distance_m
-    if (snr_db := _snrs_db(cells)) is not None:
+    if (snr_db := _snrs_db(edges)) is not None:
         found["snr_db"] = snr_db
     if dataset is None:
         return lambda num_jobs: found
@@ -65,9 +66,9 @@ def _of_samples(fleet: Fleet, dataset: "Dataset", which: NDArray[np.int64]) -> C
     return found
 
 
-def _snrs_db(cells: Sequence[tuple[Route, Clients]]) -> NDArray[np.float64] | None:
+def _snrs_db(edges: Sequence["EdgeServer"]) -> NDArray[np.float64] | None:
     """Mean SNR of each client; None unless every cell has them."""
-    snrs = [route.uplink.link.mean_snr() for route, _ in cells]
+    snrs = [edge.route.uplink.link.mean_snr() for edge in edges]
     known = [snr for snr in snrs if snr is not None]
     if len(known) < len(snrs):
         return None

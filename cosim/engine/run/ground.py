@@ -13,10 +13,9 @@ from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, Port, parts_of
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.rest import Rest, rest_rows
-from cosim.engine.run.clock import BY_EVENTS, ClockChoice
 from cosim.names import edge_name
 from cosim.recording.recorder import Recording
-from cosim.system.needs import keeps_rows
+from cosim.system.needs import ClockKind, RecordsKind, keeps_rows
 from cosim.system.system import System
 
 
@@ -27,16 +26,22 @@ class Ground(NamedTuple):
         sim: Its clock.
         devices: Of all clients.
         cells: Edge server -> numbers of its clients.
-        how: Clock and records, as asked for.
+        clock: Clock of the edge rounds, as `cosim.run` is asked for it; likewise `records`.
     """
 
     sim: Simulation
     devices: DeviceArrays
     cells: Mapping[str, slice]
-    how: ClockChoice
+    clock: ClockKind
+    records: RecordsKind
 
 
-def ground_of(system: System, how: ClockChoice = BY_EVENTS, shuffle_ties: int | None = None) -> Ground:
+def ground_of(
+    system: System,
+    clock: ClockKind = "events",
+    records: RecordsKind = "all",
+    shuffle_ties: int | None = None,
+) -> Ground:
     """The clock, the devices and the cells of a system.
 
     Args:
@@ -59,10 +64,10 @@ def ground_of(system: System, how: ClockChoice = BY_EVENTS, shuffle_ties: int | 
     recording = Recording(
         rest=partial(Rest, devices, counts=system.evaluation.learns) if rows else None,
         num_remembered=len(devices) if reads_history else 0,
-        tallied={} if keeps_rows(how.records, system, rows) else cells,
+        tallied={} if keeps_rows(records, system, rows) else cells,
     )
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties, recording=recording)
-    return Ground(sim, devices, cells, how)
+    return Ground(sim, devices, cells, clock, records)
 
 
 def check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:

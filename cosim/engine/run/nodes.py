@@ -1,12 +1,12 @@
 """Network: the nodes of a system, on a clock.
 
 They are made from the ground up: the clock and the devices (`cosim.engine.run.ground`), the clients and links
-of each cell and the clock of its rounds (`cells_of`), edge servers and the cloud (`cloud_of`).
+of each cell and the clock of its rounds, edge servers and the cloud.
 """
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from cosim.engine.learning.own_models import OwnModels
 from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.run.clock import clock_of
 from cosim.engine.run.ground import Ground, check_number
-from cosim.engine.servers.cloud import Cloud, VersionReport
+from cosim.engine.servers.cloud import Cloud
 from cosim.engine.servers.edge import EdgeServer
 from cosim.engine.servers.server import Kept
 from cosim.engine.servers.workload import Costs, Workload
@@ -43,54 +43,28 @@ if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner
 
 
-class CellParts(NamedTuple):
-    """Parts that the edge servers of a run are made of.
-
-    Attributes:
-        fleet: The clients of all cells.
-        each: The links of each cell, and its clients.
-        rounds: Clock of their edge rounds.
-    """
-
-    fleet: Fleet
-    each: Sequence[tuple[Route, Clients]]
-    rounds: RoundClock
-
-
-def cells_of(system: System, ground: Ground, data: Callable[[], Dataset]) -> CellParts:
-    """The cells of a system.
+def nodes_of(
+    system: System,
+    ground: Ground,
+    learner: "Learner",
+    data: Callable[[], Dataset],
+    resumed: Checkpoint | None = None,
+    digest: Digest | None = None,
+) -> Cloud:
+    """The cloud of a system, with its edge servers; with a checkpoint, of a run that goes on from there.
 
     Args:
         data: Gives the data set, read before the clock starts where something is learned.
+        digest: Of the rows of a run, by which a replay is checked.
 
     Raises:
         ConfigurationError: Parts that do not fit together, or do not suit the clock of the run.
     """
     fleet = _fleet(system, ground, data)
-    each = _linked(system, ground, fleet)
-    clock, why = clock_of(system, each, ground.how)
-    return CellParts(fleet, each, RoundClock(clock == "arrays", system.evaluation.learns, why))
-
-
-def cloud_of(
-    system: System,
-    sim: Simulation,
-    cells: CellParts,
-    learner: "Learner",
-    data: Callable[[], Dataset],
-    listener: Callable[[VersionReport], None],
-    resumed: Checkpoint | None = None,
-    digest: Digest | None = None,
-) -> Cloud:
-    """The cloud of cells, with their edge servers; with a checkpoint, of a run that goes on from there.
-
-    Args:
-        digest: Of the rows of a run, by which a replay is checked.
-
-    Raises:
-        ConfigurationError: Parts that do not fit together.
-    """
-    fleet, parts = cells.fleet, {id(part): part for part in parts_of(system)}
+    cells = _linked(system, ground, fleet)
+    clock, why = clock_of(system, ground, cells)
+    rounds = RoundClock(clock == "arrays", system.evaluation.learns, why)
+    parts = {id(part): part for part in parts_of(system)}
     edges = tuple(
         EdgeServer(
             name=route.edge,
@@ -100,9 +74,9 @@ def cloud_of(
             backhaul=system.topology,
             states=fleet.states,
             kept=Kept(parts),
-            rounds=cells.rounds,
+            rounds=rounds,
         )
-        for route, clients in cells.each
+        for route, clients in cells
     )
     rules = [part for part in parts.values() if isinstance(part, LocalTraining)]
     by_hand = [rule for rule in rules if rule.personal_tensors is not None]
@@ -116,30 +90,17 @@ def cloud_of(
             shape=learner.shape,
             flops=learner.flops,
             codec=system.codec,
-            costs=Costs(sim, system.cycles),
+            costs=Costs(ground.sim, system.cycles),
             model_codec=system.model_codec,
         ),
         own_models=OwnModels(shape=learner.shape, rules=by_hand),
         evaluation=system.evaluation,
-        listener=listener,
         resumed=resumed,
         digest=digest,
         states=fleet.states,
     )
     _check(system, cloud, data)
     return cloud
-
-
-def nodes_of(
-    system: System,
-    ground: Ground,
-    learner: "Learner",
-    data: Callable[[], Dataset],
-    listener: Callable[[VersionReport], None],
-) -> Cloud:
-    """The nodes of a system on its ground."""
-    cells = cells_of(system, ground, data)
-    return cloud_of(system, ground.sim, cells, learner, data, listener)
 
 
 def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:

@@ -17,15 +17,11 @@ from cosim.data.loading import Loaded, load
 from cosim.display.progress import progress_of, say
 from cosim.engine.clients.described import described
 from cosim.engine.clients.rest import rest_rows
-from cosim.engine.rounds.round_clock import RoundClock
-from cosim.engine.run.clock import ClockChoice
 from cosim.engine.run.ground import ground_of
-from cosim.engine.run.nodes import cells_of, cloud_of
+from cosim.engine.run.nodes import nodes_of
 from cosim.engine.run.options import RunOptions
 from cosim.engine.run.writer import RunWriter
 from cosim.engine.servers.cloud import Cloud, VersionReport
-from cosim.engine.store.checkpoint import Checkpoint
-from cosim.engine.store.kept_model import kept_by
 from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in
 from cosim.files.folders import alone_in
@@ -51,19 +47,11 @@ if TYPE_CHECKING:
 
 @attrs.frozen(eq=False)
 class PreparedRun:
-    """A run that may begin.
+    """A run that may begin."""
 
-    Attributes:
-        resumed: The checkpoint from which it goes on. None means that it begins at time 0.
-        writer: Saves its tables and its model.
-        remarks: On values that are legal, and that users rarely mean.
-    """
-
-    system: System
     sim: Simulation
     cloud: Cloud
     writer: RunWriter
-    resumed: Checkpoint | None
     remarks: Sequence[str]
 
 
@@ -104,32 +92,37 @@ def prepare(
     )
     # what no clock and no choice of records can hold, before the nodes are made
     check_room(needs("arrays", keeps_rows=False), options.out, keeps_rows=False)
-    ground = ground_of(system, ClockChoice(options.clock, options.records), options.shuffle_ties)
-    cells = cells_of(system, ground, samples.dataset)
+    ground = ground_of(system, options.clock, options.records, options.shuffle_ties)
+    sim, learns = ground.sim, system.evaluation.learns
+    digest = Digest(sim.recorder) if options.out is not None and learns else None
+    cloud = nodes_of(system, ground, learner, samples.dataset, resumed, digest)
     origin = provenance(system.seed, options.num_threads, options.device)
-    remarks = remarks_on(system, ground.devices)
-    origin |= {"started_with": options.started_with, "sources": sources, "remarks": remarks}
-    origin["pictures"] = [own for own in pictures_of(system) if isinstance(own, str)]
-    origin |= _how_run(system, ground.sim, cells.rounds)
-    keeps_rows = origin["records"] == "all"
-    needed = needs(origin["clock"], keeps_rows=keeps_rows, rest_rows=rest_rows(ground.devices))
+    remarks, rounds = remarks_on(system, ground.devices), cloud.edges[0].rounds
+    clock = "arrays" if rounds.on_arrays else "events"
+    keeps_rows = not rounds.on_arrays or sim.recorder.client_sums is None
+    origin |= {
+        "started_with": options.started_with,
+        "sources": sources,
+        "remarks": remarks,
+        "pictures": [own for own in pictures_of(system) if isinstance(own, str)],
+        "remark_on_times": remark_on_times(system),
+        "clock": clock,
+        "clock_why": rounds.why,
+        "records": "all" if keeps_rows else "rounds",
+    }
+    needed = needs(clock, keeps_rows=keeps_rows, rest_rows=rest_rows(ground.devices))
     check_room(needed, options.out, keeps_rows=keeps_rows)
     if needed.takes_much:
         _say(options, f"takes {needed.words}")
     origin |= _how_learned(system, learner, first, samples, options)
-    sim, learns = ground.sim, system.evaluation.learns
-    digest = Digest(sim.recorder) if options.out is not None and learns else None
-    of_clients = described(cells.fleet, cells.each, samples.dataset if learns else None)
+    of_clients = described(cloud.edges, samples.dataset if learns else None)
     how_kept = options.out, options.group_rows, digest, of_clients
     rows = RowGroups(sim.recorder, system.num_clients, *how_kept)
     while_running.callback(rows.discard)
-    listener = _listener(system, options, while_running)
-    column = kept_by(options.keep, learner.measures if learns else {})
-    writer = RunWriter(rows, learner, config, resumed, listener, options, column, origin)
-    cloud = cloud_of(system, sim, cells, learner, samples.dataset, writer.heard, resumed, digest)
+    writer = RunWriter(rows, cloud, config, origin, options, _listener(system, options, while_running))
     if options.out is not None:
         _begin_folder(options.out, config, origin, None if resumes else while_running, writer)
-    return PreparedRun(system, sim, cloud, writer, resumed, remarks)
+    return PreparedRun(sim, cloud, writer, remarks)
 
 
 def _check_network(network: Any) -> None:
@@ -212,16 +205,6 @@ def _listener(
         options.listener(report)
 
     return heard
-
-
-def _how_run(system: System, sim: Simulation, rounds: RoundClock) -> dict[str, Any]:
-    """Entries of provenance.json about the clock and the rows."""
-    return {
-        "remark_on_times": remark_on_times(system),
-        "clock": "arrays" if rounds.on_arrays else "events",
-        "clock_why": rounds.why,
-        "records": "rounds" if rounds.on_arrays and sim.recorder.client_sums is not None else "all",
-    }
 
 
 def _how_learned(

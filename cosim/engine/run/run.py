@@ -119,18 +119,17 @@ def run(
         if isinstance(prepared, Result):
             return attrs.evolve(prepared, pictures=pictures_of(system))
         say_once(prepared.remarks)
-        learned = prepared.writer.with_what_was_learned(_saved(prepared))
+        learned = prepared.writer.with_what_was_learned(_saved(system, prepared))
         return attrs.evolve(learned, pictures=pictures_of(system))
 
 
-def _saved(prepared: PreparedRun) -> Result:
+def _saved(system: System, prepared: PreparedRun) -> Result:
     """Run to the end and save, however it ends."""
     sim, cloud, writer, status = prepared.sim, prepared.cloud, prepared.writer, "failed"
-    saved = None
+    saved, resumed = None, cloud.resumed
     try:
         with interrupts_kept(), rare_collections():
-            sim.run(_until_over(sim, prepared.system, cloud), prepared.system.num_clients)
-        resumed = prepared.resumed
+            sim.run(_until_over(sim, system, cloud), system.num_clients)
         if resumed is not None and cloud.progress.version < resumed.version:
             raise other_rows(f"version {resumed.version}, and now ends with {cloud.progress.version}")
         writer.time_s, status = sim.now_s, COMPLETE

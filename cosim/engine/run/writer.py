@@ -2,23 +2,18 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from cosim.engine.run.options import RunOptions
-from cosim.engine.servers.cloud import VersionReport
+from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
-from cosim.engine.store.kept_model import Kept
+from cosim.engine.store.kept_model import Kept, kept_by
 from cosim.engine.store.row_groups import RowGroups
 from cosim.results.provenance import add_note
 from cosim.results.result import Result
 from cosim.results.summary import NO_VERSION, RUNNING
-
-if TYPE_CHECKING:
-    from cosim.engine.learning.learner import Learner
 
 _SAVE_EVERY_WALL_S, _SAVE_EVERY_SAVES = 15.0, 10.0
 """At least this long between saves, and this many times as long as a save took, since each writes all tables.
@@ -33,31 +28,34 @@ class RunWriter:
         is_replaying: True if it has not come to the checkpoint yet, so that what is saved already stays.
 
     Args:
-        column: Column by which a model is kept. None means that the last is kept.
+        cloud: Tells of the versions of its model here.
         origin: What provenance.json says of this process, where it resumes a run.
     """
 
     def __init__(
         self,
         rows: RowGroups,
-        learner: "Learner",
+        cloud: Cloud,
         config: dict[str, Any],
-        resumed: Checkpoint | None,
-        listener: Callable[[VersionReport], None],
-        options: RunOptions,
-        column: str | None,
         origin: dict[str, Any],
+        options: RunOptions,
+        listener: Callable[[VersionReport], None],
     ) -> None:
-        self.time_s = 0.0
-        self._options, self._column, self._best = options, column, _best_of(resumed, learner)
-        self._origin, self._learner, self._listener = origin, learner, listener
-        self._config, self._rows, self._folder = config, rows, rows.folder
-        self._replayed, self.is_replaying = resumed.version if resumed else -1, resumed is not None
+        resumed, learner = cloud.resumed, cloud.learner
+        self.time_s, self.is_replaying = 0.0, resumed is not None
+        self._rows, self._folder, self._learner, self._journal = rows, rows.folder, learner, cloud.journal
+        self._config, self._origin, self._options, self._listener = config, origin, options, listener
+        self._column = kept_by(options.keep, learner.measures if cloud.evaluation.learns else {})
+        self._best: Kept | None = None  # the model that is kept so far
+        if resumed is not None:
+            version = resumed.version if resumed.kept_version is None else resumed.kept_version
+            self._best = Kept(resumed.evaluation_of(version), learner.stored_model(resumed.learned))
+        self._kept = self._replayed = -1 if resumed is None else resumed.version
         self._evaluated: VersionReport | None = None
-        self._kept = self._replayed
         self._save_at = time.monotonic() + _SAVE_EVERY_WALL_S
+        cloud.listener = self._heard
 
-    def heard(self, report: VersionReport) -> None:
+    def _heard(self, report: VersionReport) -> None:
         """Take note of a new version; what is only replayed is not saved again."""
         self.time_s = report.progress.time_s
         self._rows.gather()
@@ -72,13 +70,9 @@ class RunWriter:
                 self._evaluated = report if self._folder else report._replace(living={}, trained={})
                 if self._rows.digest is not None:
                     self._rows.digest.mark(report.moment)
-            num_new = report.version - max(self._kept, 0)
-            if (
-                report.evaluation
-                and self._options.checkpoint_every
-                and num_new >= self._options.checkpoint_every
-            ):
-                self._keep_model()
+                every, num_new = self._options.checkpoint_every, report.version - max(self._kept, 0)
+                if every and num_new >= every:
+                    self._keep_model()
             if self._folder is not None and time.monotonic() > self._save_at:
                 begun = time.monotonic()
                 self.save(RUNNING)
@@ -90,19 +84,17 @@ class RunWriter:
         """Write what there is; returns the tables."""
         self._keep_model()
         kept_version = NO_VERSION if self._best is None else self._best.evaluation.version
-        return self._rows.result(self._config, status, self.time_s, kept_version, self._accuracies())
-
-    def _accuracies(self) -> NDArray[np.float64] | None:
-        """Accuracy of the kept model on the test share of each client, where clients have such shares."""
-        if self._best is None:
-            return None
-        return self._learner.client_accuracies(self._best.model, self._rows.num_clients)
+        accuracies = None
+        if self._best is not None:
+            accuracies = self._learner.client_accuracies(self._best.model, self._rows.num_clients)
+        return self._rows.result(self._config, status, self.time_s, kept_version, accuracies)
 
     def _keep_model(self) -> None:
         """Save the last evaluated model, unless it is kept already."""
-        evaluated = self._evaluated
-        if self._folder is None or evaluated is None or evaluated.version == self._kept:
+        evaluated, best = self._evaluated, self._best
+        if self._folder is None or best is None or evaluated is None or evaluated.version == self._kept:
             return
+        is_other = best.evaluation.version != evaluated.version
         arrays, weights = self._learner.arrays, self._learner.weights(evaluated.model)
         values = self._learner.state(evaluated.model)
         Checkpoint(
@@ -112,21 +104,15 @@ class RunWriter:
             companions={name: own for name, own in values.items() if name not in weights},
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._rows.kept.evaluations,
-            journal=evaluated.journal,
+            journal=self._journal.numbers,
             living={name: arrays(model.settled) for name, model in evaluated.living.items()},
             trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
             keep=self._options.keep,
-            **self._kept_elsewhere(evaluated.version),
+            kept_version=best.evaluation.version if is_other else None,
+            kept=self._learner.weights(best.model) if is_other else {},
         ).save(self._folder)
         self._kept = evaluated.version
         self._evaluated = evaluated._replace(living={}, trained={})  # let go of them
-
-    def _kept_elsewhere(self, version: int) -> dict[str, Any]:
-        """Entries of a checkpoint about the model that is kept, where that is not its own."""
-        if self._best is None or self._best.evaluation.version == version:
-            return {}
-        weights = self._learner.weights(self._best.model)
-        return {"kept_version": self._best.evaluation.version, "kept": weights}
 
     def with_what_was_learned(self, result: Result) -> Result:
         """The tables with the model that is kept, and the network that has its weights."""
@@ -135,11 +121,3 @@ class RunWriter:
         model = self._best.model
         network = self._learner.network_of(model)
         return attrs.evolve(result, learned=self._learner.weights(model), network=network)
-
-
-def _best_of(resumed: Checkpoint | None, learner: "Learner") -> Kept | None:
-    """The model that a stopped run keeps so far."""
-    if resumed is None:
-        return None
-    version = resumed.version if resumed.kept_version is None else resumed.kept_version
-    return Kept(resumed.evaluation_of(version), learner.stored_model(resumed.learned))

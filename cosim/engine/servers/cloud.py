@@ -54,7 +54,7 @@ class VersionReport(NamedTuple):
 
     With an evaluation, the model, what the nodes keep (`states`) and other models that are still needed
     (`living`) are computed; `trained` has the weights of updates that are trained and still needed. Which
-    rows were whole then says `moment`; `journal` has the numbers that were read from weights, as they come.
+    rows were whole then says `moment`.
     """
 
     progress: Progress
@@ -64,7 +64,6 @@ class VersionReport(NamedTuple):
     living: Mapping[str, PendingModel] = MappingProxyType({})
     trained: Mapping[str, Any] = MappingProxyType({})
     moment: Moment = Moment()
-    journal: Mapping[str, NDArray[np.float64]] = MappingProxyType({})
 
     @property
     def version(self) -> int:
@@ -84,6 +83,7 @@ class Cloud(Server):
             a run from time 0.
         digest: Digest of the rows of the run, which its replay up to the checkpoint must repeat. None means
             that none is kept.
+        listener: Hears of every version.
         journal: Numbers that events have read from weights.
         living: Other models than the global one from which a node has started or on which it works, by name.
         last: The last version.
@@ -97,10 +97,10 @@ class Cloud(Server):
     workload: Workload
     own_models: OwnModels
     evaluation: EvaluationTimes
-    listener: Callable[[VersionReport], None]
     resumed: Checkpoint | None = None
     digest: Digest | None = None
     name: str = CLOUD
+    listener: Callable[[VersionReport], None] = attrs.field(default=lambda report: None, init=False)
     journal: Journal = attrs.field(init=False)
     living: dict[str, PendingModel] = attrs.field(factory=dict, init=False)
     last: VersionReport = attrs.field(init=False)
@@ -233,9 +233,7 @@ class Cloud(Server):
         if resumed and progress.version == resumed.version:
             resumed.check_rows(progress.time_s, {} if self.digest is None else self.digest.at(moment))
             resumed.restore(self.learner, model, self.states, others, self._asked)
-        self.last = VersionReport(
-            progress, None, model, dict(self.states), others, moment=moment, journal=self.journal.numbers
-        )
+        self.last = VersionReport(progress, None, model, dict(self.states), others, moment=moment)
         if self.evaluation.learns:
             self._rest_j = sim.recorder.rest_j(sim.now_s)
         before = self._evaluated

@@ -29,7 +29,7 @@ def cloud_of(**parts) -> Cloud:
     ground = ground_of(system)
     data = system.data.load(ground.sim, None)
     learner = NothingLearned(network_of(system), data)
-    return nodes_of(system, ground, learner, lambda: data, lambda report: None)
+    return nodes_of(system, ground, learner, lambda: data)
 
 
 def test_a_model_and_a_part_of_it_by_hand():

@@ -440,7 +440,7 @@ def test_clients_train_on_what_was_asked_by_then():
     ground = ground_of(system)
     sim, dataset = ground.sim, system.data.load(ground.sim, None)
     learner = Learner(models.build(system.model), dataset, num_workers=1)
-    cloud = nodes_of(system, ground, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(system, ground, learner, lambda: dataset)
     seen = []
     original = type(cloud.edges[0].clients[0]).train
 

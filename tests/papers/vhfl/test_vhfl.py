@@ -222,7 +222,7 @@ def test_any_protocol_may_go_through_the_queues():
     learner = Learner(models.build(hist.model), loaded, num_workers=1)
     hist = evolve(hist, data=data, evaluation=Never())
     ground = ground_of(hist)
-    sim, cloud = ground.sim, nodes_of(hist, ground, learner, lambda: loaded, lambda report: None)
+    sim, cloud = ground.sim, nodes_of(hist, ground, learner, lambda: loaded)
     sim.run(hist.protocol.run(sim, cloud))
     assert sim.now_s == pytest.approx(2 * (4e-3 + SERVICE_S), rel=1e-12)
 
@@ -278,7 +278,7 @@ def test_dropout_is_refused_where_clients_share_a_program():
     network, data = nn.Sequential(nn.Linear(7, 1), nn.Dropout(0.2)), dataset()
     learner = Learner(network, data, num_workers=1)
     with pytest.raises(ConfigurationError, match=r"dropout in 1, but VHFL .* Use Hist or HFedAvg"):
-        nodes_of(system(), ground_of(system()), learner, lambda: data, lambda report: None)
+        nodes_of(system(), ground_of(system()), learner, lambda: data)
 
 
 def test_natural_split_needs_as_many_clients_as_cells():

@@ -188,7 +188,7 @@ def test_beams_are_formed_only_where_a_model_is_read(monkeypatch):
     base = evolve(system(), evaluation=Never())
     ground, dataset = ground_of(base), loaded(Synthetic())
     sim, learner = ground.sim, Learner(models.build(base.model), dataset)
-    cloud = nodes_of(base, ground, learner, lambda: dataset, lambda report: None)
+    cloud = nodes_of(base, ground, learner, lambda: dataset)
     sim.run(base.protocol.run(sim, cloud))
     assert sim.recorder.spans == full.spans
 
