@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 import warm
 from data_sets import loaded
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from cosim import FashionMnist
 from cosim.data.dataset import Dataset
@@ -28,8 +28,10 @@ os.fsync = lambda file: None
 gc.disable()
 gc.set_threshold(50_000, 20, 20)  # and looks less often through what tests make
 
-# Every run tries the same examples; `pytest --hypothesis-profile default` looks for new ones.
-settings.register_profile("fixed", derandomize=True)
+# Every run tries the same examples; `pytest --hypothesis-profile new` looks for new ones. How long an example
+# takes says how busy the machine is.
+settings.register_profile("new", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", settings.get_profile("new"), derandomize=True)
 settings.load_profile("fixed")
 
 

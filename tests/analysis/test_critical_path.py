@@ -114,7 +114,7 @@ def check(result):
     return path
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     protocol=st.one_of(HIERARCHICAL, RAW),
     seed=st.integers(0, 50),

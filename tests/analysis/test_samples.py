@@ -49,7 +49,7 @@ def of(runs: pd.DataFrame, column: str = "time_to_0.8_s") -> dict[int, Sample]:
     return samples(runs, metrics(runs)[column])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(RUN, min_size=2, max_size=8), st.lists(RUN, min_size=2, max_size=8))
 def test_restricted_means_are_those_of_the_truth(first, second):
     """Up to its horizon a design's mean is what runs that never end would give; so is a difference."""

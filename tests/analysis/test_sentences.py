@@ -104,7 +104,7 @@ def test_a_factorial_is_told_setting_by_setting():
     assert second.startswith("At 2 MHz: P reaches 70 % 2 times")
 
 
-@tried(deadline=None, max_examples=60)
+@tried(max_examples=60)
 @given(st.integers(2, 4), st.integers(3, 7), st.integers(0, 2**32 - 1), st.sampled_from([0.02, 0.3, 1.0]))
 def test_no_sentence_disagrees_with_an_interval(num_designs, num_seeds, seed, spread):
     """By scipy: what is called faster is so by the paired intervals of differences and of logarithms."""
@@ -131,7 +131,7 @@ def test_no_sentence_disagrees_with_an_interval(num_designs, num_seeds, seed, sp
         assert any(low <= 0.0 <= high for low, high in ends) or ends[0][0] * ends[1][0] < 0.0
 
 
-@tried(deadline=None, max_examples=60)
+@tried(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_the_best_score_is_claimed_only_where_the_paired_difference_says_so(seed):
     rng = np.random.default_rng(seed)

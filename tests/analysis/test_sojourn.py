@@ -285,7 +285,7 @@ def law_of(load, a1, one_per_s, two_per_s):
 
 
 @given(load=st.floats(1e-3, 0.999), a1=shares, one_per_s=rates, two_per_s=rates)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_success_grows_from_zero_to_one(load, a1, one_per_s, two_per_s):
     law = law_of(load, a1, one_per_s, two_per_s)
     time_s = np.concatenate([[0.0], law.mean_s * np.geomspace(1e-9, 1e3, 100), [math.inf]])
@@ -307,7 +307,7 @@ def test_success_grows_from_zero_to_one(load, a1, one_per_s, two_per_s):
     two_per_s=rates,
     x=st.floats(1e-3, 100.0),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_more_load_is_never_better(load, more, a1, one_per_s, two_per_s, x):
     """More arrivals; and more packets in the slow stage."""
     assume(load * more < 0.995)
@@ -328,7 +328,7 @@ def test_more_load_is_never_better(load, more, a1, one_per_s, two_per_s, x):
 
 @given(a2=st.floats(0.0, 1e-3), factor=st.floats(0.999, 1.001), one_per_s=rates, two_per_s=rates)
 @example(a2=5e-324, factor=0.999, one_per_s=1.0, two_per_s=0.375)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_no_digits_are_lost_between_nearly_equal_roots(a2, factor, one_per_s, two_per_s):
     fast_per_s, slow_per_s = max(one_per_s, two_per_s), min(one_per_s, two_per_s)
     arrival_rate_per_s = factor * (fast_per_s - slow_per_s)

@@ -95,7 +95,7 @@ def test_rates_in_the_number_of_global_epochs():
     success_rate=st.floats(0.01, 1.0),
     extent=st.floats(1.0, 20.0),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_longer_training_more_uploads_fewer_losses_and_more_alike_clients_help(
     num_local_epochs, num_uploads, success_rate, extent
 ):
@@ -152,7 +152,7 @@ def recursion(bound: VhflBound, start: float, offset: float, num_slots: int) -> 
     gap=st.floats(0.0, 1e4),
     success_rate=st.floats(0.1, 1.0),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_recursion_stays_below_the_derived_bound(
     smoothness, condition, num_local_epochs, extent, gap, success_rate
 ):

@@ -222,7 +222,7 @@ def run_tree(tree: Any, tie_order: int | None) -> tuple[Simulation, Any, list[fl
 
 
 @given(tree=any_trees)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_tree_of_stories_is_what_the_contract_says(tree):
     expected = model_of(tree, "", 0.0)
     sim, value, _ = run_tree(tree, None)
@@ -230,7 +230,7 @@ def test_every_tree_of_stories_is_what_the_contract_says(tree):
 
 
 @given(tree=tied_trees)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_order_of_simultaneous_events_changes_what_is_written(tree):
     expected = model_of(tree, "", 0.0)
     for tie_order in TIE_ORDERS:
@@ -239,7 +239,7 @@ def test_no_order_of_simultaneous_events_changes_what_is_written(tree):
 
 
 @given(tree=any_trees, tie_order=st.none() | st.integers(0, 99))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_time_never_goes_back(tree, tie_order):
     sim, _, seen_s = run_tree(tree, tie_order)
     ends_s = [span.end_s for span in sim.recorder.spans]
@@ -718,7 +718,7 @@ def test_different_names_and_seeds_have_different_streams():
 
 
 @given(order=st.permutations(range(len(NAMES))), num_kept=st.integers(1, len(NAMES)))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_stream_depends_on_nothing_but_seed_and_names(order, num_kept):
     """Whatever others are drawn before, after or between."""
     alone = {names: Simulation(seed=3).stream(*names).random(4) for names in NAMES}

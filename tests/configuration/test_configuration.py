@@ -392,7 +392,7 @@ def through_json(config: Any) -> Any:
 
 
 @given(config=smalls)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_json_form_gives_back_the_same_configuration(config):
     again = through_json(config)
     assert again == config

@@ -78,7 +78,7 @@ def problems(draw):
 
 
 @pytest.mark.parametrize("split", SPLITS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(problem=problems(), seed=st.integers(0, 2**32))
 def test_every_sample_goes_to_exactly_one_client(split, problem, seed):
     labels, cell_sizes, shards_per_client, alpha = problem
@@ -115,7 +115,7 @@ def test_every_sample_goes_to_exactly_one_client(split, problem, seed):
             assert client_sizes.max() <= shards_per_client * (shard + 1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(problem=problems(), seed=st.integers(0, 2**32))
 def test_shards_are_runs_of_the_sorted_row(problem, seed):
     """A client's samples are whole runs, of equal length to within one, of the samples sorted by label."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.fixes import has_fix
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cosim import ConfigurationError
@@ -143,7 +143,6 @@ plain = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(value=plain, protocol=st.integers(0, pickle.HIGHEST_PROTOCOL))
 def test_plain_data_come_back_as_they_were(value, protocol):
     assert pickled(Path("trace"), pickle.dumps(value, protocol)) == value

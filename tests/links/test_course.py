@@ -73,7 +73,7 @@ def slack_bits(found, *instants_s: float) -> float:
     return 4.0 * math.ulp(latest_s) * float(max(found[2]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(rates(), st.floats(0.0, 5e3), st.floats(0.0, 1e3))
 def test_bits_between_two_instants_are_the_integral(found, start_s, lasts_s):
     bits = found[0].bits(start_s, start_s + lasts_s)
@@ -82,7 +82,7 @@ def test_bits_between_two_instants_are_the_integral(found, start_s, lasts_s):
     assert abs(Fraction(bits) - exact) <= Fraction(1e-9) * exact + Fraction(slack)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(rates(), st.floats(0.0, 1e3), st.floats(1.0, 1e7))
 def test_an_end_is_where_the_integral_reaches_the_bits(found, start_s, bits):
     """From any instant, as after a jump of the clock: no state, so as by going from row to row."""
@@ -97,7 +97,7 @@ def test_an_end_is_where_the_integral_reaches_the_bits(found, start_s, bits):
     assert abs(exact_bits(found, start_s, end_s) - Fraction(bits)) <= slack
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(rates(), st.floats(0.0, 1e3), st.floats(1.0, 1e7), st.lists(st.floats(0.0, 1.0), max_size=5))
 def test_cuts_share_out_the_bits(found, start_s, bits, cuts):
     """A cut upload that goes on with what it has left ends where the whole one does."""

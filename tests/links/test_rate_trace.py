@@ -266,7 +266,7 @@ def test_protocols_run_over_traces_up_and_down(protocol, tmp_path):
     check_system(system)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 1000),
     st.sampled_from(

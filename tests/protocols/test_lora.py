@@ -119,7 +119,7 @@ def run_lora(lora: Gpt2Lora, folder: Path):
 # --- parts ---
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(num_cells=st.integers(1, RANK), seed=st.integers(0, 2**32))
 def test_parts_are_disjoint_and_what_they_add_to_a_token_adds_up(lora, num_cells, seed):
     shape = NetworkShape.of(lora)

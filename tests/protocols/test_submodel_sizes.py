@@ -57,7 +57,7 @@ def test_no_slower_than_the_mixed_integer_program(seed):
     assert slowest_s(fixed_s, unit_s, sizes) == pytest.approx(optimum_s, rel=1e-6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.0, 0.5, 1.0, 3.7]), st.sampled_from([0.1, 0.3, 1.0, 2.0])),

@@ -132,7 +132,7 @@ def test_gaps_that_are_none_are_refused():
 
 
 @given(gaps=st.lists(st.floats(0.0, 2.0), max_size=30), room=st.integers(0, 4), servers=st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_packets_are_served_lost_or_there(gaps, room, servers):
     """A loss system by brute force: a packet is lost if all places are taken when it comes."""
     station = station_after(

@@ -157,7 +157,7 @@ def idle_from_s(packets):
 
 
 @given(sendings=any_sendings, seed=st.integers(0, 1000), order=st.sampled_from(ORDERS[1:]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_order_moves_the_instants_at_which_the_server_rests(sendings, seed, order):
     """Services are drawn on arrival, so the same work comes, and no server rests while a packet waits."""
     of_orders = [
@@ -179,7 +179,7 @@ def test_no_order_moves_the_instants_at_which_the_server_rests(sendings, seed, o
 
 
 @given(sendings=any_sendings, seed=st.integers(0, 1000), num_servers=st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_servers_by_the_recursion_of_kiefer_and_wolfowitz(sendings, seed, num_servers):
     """In the order of arrivals each packet goes to the server that is free first."""
     law, load = Exponential(rate_per_s=1.0), 0.8

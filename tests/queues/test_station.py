@@ -178,7 +178,7 @@ def some_sendings(times_s: st.SearchStrategy[float]) -> st.SearchStrategy[list[S
     stationary=st.booleans(),
     sendings=some_sendings(st.floats(0.0, 15.0)),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_station_and_arrays_agree(measured, law, load, seed, stationary, sendings):
     """The packets that the station has served, its messages among them, have the arrays' sojourn times."""
     law = law or Empirical(path=measured)
@@ -199,7 +199,7 @@ def test_station_and_arrays_agree(measured, law, load, seed, stationary, sending
 
 
 @given(load=st.floats(0.1, 0.9), seed=st.integers(0, 1000), sendings=some_sendings(st.floats(0.0, 15.0)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_messages_move_none_of_the_publics_draws(load, seed, sendings):
     quiet, busy = (
         run_station(H2, load / H2.mean_s, sent, 30.0, seed=seed, initial_work=StationaryWork())[0]
@@ -273,7 +273,7 @@ def test_messages_sent_when_deadlines_and_races_end_queue_by_name_too(tie_order)
     seed=st.integers(0, 100),
     law=st.sampled_from([Deterministic(duration_s=0.5), H2]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_no_order_of_simultaneous_events_changes_a_packet(sendings, seed, law):
     """Of one sender's messages of an instant only the order of sending may count, so it sends only one."""
     sendings = list({(s.time_s, s.sender): s for s in sendings}.values())

@@ -6,7 +6,7 @@ import pytest
 import worlds
 from data_sets import loaded
 from device_worlds import WORLDS, timed, unlike
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_systems import systems
 
@@ -65,7 +65,7 @@ def test_it_hangs_neither_on_groups_nor_on_the_order_of_an_instant(system):
 
 
 @given(system=systems(), group_rows=st.sampled_from([5, 60, 10**9]))
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 def test_it_is_the_same_on_both_clocks(system, group_rows):
     try:
         by_events = digests(system)

@@ -53,7 +53,7 @@ def chunk(request):
 
 
 @given(queue=any_queue())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_arrays_agree_with_a_loop(chunk, queue):
     arrival_s, service_s, work_s = queue
     expected_s = loop_s(arrival_s, service_s, work_s)
@@ -63,7 +63,7 @@ def test_arrays_agree_with_a_loop(chunk, queue):
 
 
 @given(queue=lattice_queue())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_on_a_lattice_arrays_are_exact(chunk, queue):
     arrival_s, service_s, work_s = queue
     assert waiting_s(np.array(arrival_s), np.array(service_s), work_s).tolist() == loop_s(
@@ -86,7 +86,7 @@ def test_many_packets_agree_with_a_loop_over_several_chunks(rho):
 
 
 @given(queue=any_queue())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_work_is_conserved(chunk, queue):
     """A packet leaves its service after it arrived and the packet before it has left, whichever is later."""
     arrival_s, service_s, work_s = np.array(queue[0]), np.array(queue[1]), queue[2]

@@ -40,7 +40,7 @@ def test_a_system_says_its_numbers_in_a_line_and_in_a_notebook():
     assert "default" not in repr(SYSTEM)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 300))
 def test_fields_that_do_not_fit_are_counted(most_letters):
     other = SYSTEM.but(bandwidth_hz=5e5, learning_rate=0.1, batch_size=7, num_edge_rounds=2)

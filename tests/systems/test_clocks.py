@@ -18,7 +18,7 @@ import own_parts
 import own_radio
 import pytest
 from both_clocks import assert_same, both
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_systems import Costlier, OwnSteps, Slower, Twofold, Wide, systems, ties
 
@@ -55,7 +55,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 
 @given(system=st.one_of(systems(), ties()))
-@settings(max_examples=NUM_SYSTEMS, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=NUM_SYSTEMS)
 def test_every_table_is_the_same(system):
     outcomes = []
     for clock in ("events", "arrays"):

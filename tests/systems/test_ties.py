@@ -188,7 +188,7 @@ def test_a_tick_counts_what_has_arrived_at_it():
     num_clients=st.integers(1, 3),
     sharing=st.sampled_from([cosim.FixedShares, cosim.radio.RedividedShares]),
 )
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 def test_decimals_are_in_time_at_any_start_up_to_1e6_s(delay, a, b, num_clients, sharing):
     """Models reach the cell after a backhaul's delay; what is late by a nanosecond does not arrive."""
     for more, arrives in ((Decimal(0), True), (Decimal("1e-9"), False)):

@@ -95,7 +95,7 @@ def test_files_that_are_something_else(tmp_path):
     told(b"PK", "cannot be read")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.booleans(),
     st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), max_size=6),

@@ -27,7 +27,7 @@ def test_a_row_is_counted_from_1(tmp_path):
         table_of(tmp_path / "a.parquet").numbers("a")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 3000), st.integers(0, 255)), max_size=6), st.integers(0, 3000))
 def test_damaged_files_are_tables_or_one_sentence(tmp_path, changes, cut):
     buffer = io.BytesIO()

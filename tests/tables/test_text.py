@@ -35,7 +35,7 @@ def told(path) -> object:
     return cells, [table.line(row) for row in range(table.num_rows)]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @example('a,b\n1,"2"3\n')
 @example('a,b\n1,""2\n')
 @example('a,b\n1,2"\n')
@@ -50,7 +50,7 @@ def test_what_is_split_fast_is_what_the_walk_reads(tmp_path, monkeypatch, body):
         assert told(path) == fast
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(NUMBERS, min_size=1, max_size=20))
 def test_numbers_are_those_of_python_by_our_rule(tmp_path, cells):
     path = tmp_path / "numbers.csv"
@@ -96,7 +96,7 @@ def test_a_column_alone_has_no_gaps(tmp_path):
         table_of(path).numbers("rate_bps")
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(["csv", "csv.gz"]),
     st.lists(st.tuples(st.integers(0, 400), st.integers(0, 255)), max_size=8),

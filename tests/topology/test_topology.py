@@ -101,7 +101,7 @@ def places(num_clients: int, seed: int = 1) -> np.ndarray:
     cell_sizes=st.lists(st.integers(0, 5), min_size=1, max_size=9).filter(any),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_clients_lie_in_their_ring(radius_m, inner_share, cell_sizes, seed):
     topology = Disc(cell_radius_m=radius_m, min_distance_m=inner_share * radius_m)
     graph = graph_of(topology, cell_sizes, Simulation(seed=seed))

@@ -119,7 +119,7 @@ def test_a_model_is_evaluated_with_its_running_statistics():
 
 
 @given(seed=st.integers(0, 2**32), num_cells=st.integers(1, 6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_disjoint_parts_add_up_to_the_whole_model(seed, num_cells):
     """Cut tensors come back to the bit; whole ones are means of equal values."""
     network = Normalised()

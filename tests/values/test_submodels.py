@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.func import functional_call
 
@@ -39,7 +39,6 @@ def cut_names(shape: NetworkShape) -> set[str]:
 
 
 @given(splits())
-@settings(deadline=None)
 def test_each_cut_element_is_in_exactly_one_part(split):
     _, shape, weights, parts = split
     num_elements = {name: values.numel() for name, values in weights.items()}
@@ -57,7 +56,6 @@ def test_each_cut_element_is_in_exactly_one_part(split):
 
 
 @given(splits())
-@settings(deadline=None)
 def test_cut_then_assemble_is_the_identity(split):
     _, shape, weights, parts = split
     again = assembled(shape, parts, [cut(weights, shape, part) for part in parts])
@@ -66,7 +64,6 @@ def test_cut_then_assemble_is_the_identity(split):
 
 
 @given(splits())
-@settings(deadline=None)
 def test_number_of_parameters_without_touching_weights(split):
     _, shape, weights, parts = split
     for part in parts:
@@ -78,7 +75,6 @@ def test_number_of_parameters_without_touching_weights(split):
 
 
 @given(splits())
-@settings(deadline=None)
 def test_submodel_computes_what_the_masked_network_computes(split):
     network, shape, weights, parts = split
     num_inputs = next(iter(weights.values())).shape[1]

@@ -33,7 +33,7 @@ def parts_of(seed: int, num_cells: int):
 
 
 @given(seed=st.integers(0, 2**32), num_cells=st.integers(1, 4))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_disjoint_parts_of_a_resnet_add_up_to_the_whole(seed, num_cells):
     weights, parts = some_weights(seed), parts_of(seed, num_cells)
     smaller = [cut(weights, SHAPE, part) for part in parts]

@@ -13,7 +13,7 @@ from analysis.intervals.statistics import t_interval
 pytestmark = pytest.mark.quick
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0.0, 12.0), min_size=2, max_size=8))
 def test_it_is_students_interval_cut_to_the_range(values):
     found, plain = mean_within(values, 0.0, 12.0), t_interval(values)

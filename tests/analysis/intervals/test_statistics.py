@@ -225,7 +225,7 @@ def test_mser5_cuts_a_planted_transient():
 
 
 @given(st.lists(st.floats(-10.0, 10.0, width=16), min_size=30, max_size=80))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_mser5_finds_the_least_standard_error(values):
     fives = [np.mean(values[i : i + 5]) for i in range(0, len(values) // 5 * 5, 5)]
     errors = [np.var(fives[cut:]) / (len(fives) - cut) for cut in range(len(fives) - 5)]

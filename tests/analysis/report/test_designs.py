@@ -160,7 +160,7 @@ FIELDS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.fixed_dictionaries({}, optional=FIELDS), min_size=1, max_size=8))
 def test_no_two_designs_have_one_name(result, configurations):
     designs = designs_of([with_fields(result, **fields) for fields in configurations])

@@ -554,7 +554,7 @@ EASIER = {
 
 @pytest.mark.parametrize("change", EASIER)
 @given(seed=st.integers(0, 10**6), factor=st.floats(1.0, 4.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_what_eases_a_problem_never_worsens_its_optimum(change, seed, factor):
     """No cell selects fewer; and as many of each cell, at no higher objective."""
     problem = a_harsh_drop(seed)
@@ -566,7 +566,7 @@ def test_what_eases_a_problem_never_worsens_its_optimum(change, seed, factor):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_with_more_places_the_selected_stay_and_do_the_same(seed):
     problem = a_harsh_drop(seed)
     fewer, more = (
@@ -579,7 +579,7 @@ def test_with_more_places_the_selected_stay_and_do_the_same(seed):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_order_of_the_clients_does_not_matter(seed):
     problem = a_harsh_drop(seed)
     problem = attrs.evolve(problem, theta=min(problem.theta, 0.4))  # At 1 many clients are alike.

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -76,7 +76,6 @@ def test_los_probability_of_a_high_terminal_is_cut_at_one():
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-@settings(deadline=None)
 @given(d_m=st.floats(0.0, 5000.0), ut_m=st.floats(1.0, 22.5))
 def test_los_probability_is_a_probability(environment: Any, d_m: float, ut_m: float):
     assert 0.0 <= los_probability(environment, d_m, ut_m) <= 1.0
@@ -164,7 +163,6 @@ def test_line_of_sight_height_and_shadowing_are_independent():
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
-@settings(deadline=None)
 @given(moved=st.integers(0, 7), d_m=st.floats(10.0, 140.0), seed=st.integers(0, 99))
 def test_moving_a_link_moves_nobody_else(environment: Any, moved: int, d_m: float, seed: int):
     height_m = 22.5 if environment == "uma" else None

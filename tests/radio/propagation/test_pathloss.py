@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fixtures.fixes import has_fix
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cosim.configuration import ConfigurationError
@@ -215,7 +215,6 @@ GHZ = st.floats(0.5, 30.0)
 UT_M = st.floats(1.5, 22.5)
 
 
-@settings(deadline=None)
 @given(GHZ, UT_M, st.sampled_from([1.0, 12.0, 15.0]))
 def test_urban_loss_is_continuous_at_the_breakpoint(ghz: float, ut_m: float, environment_m: float):
     """PL2 - PL1 = (40 - 22) log d3D - 9 log(d'BP^2 + dh^2) is exactly 0 where d3D^2 = d'BP^2 + dh^2.
@@ -282,7 +281,6 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("formula", "link", "least_m", "most_m"), LINKS)
-@settings(deadline=None)
 @given(st.data())
 def test_laws_of_distance(formula: Any, link: dict[str, float], least_m: float, most_m: float, data: Any):
     """A blocked path is never better than a clear one, and a longer path never better than a shorter one."""
@@ -298,7 +296,6 @@ def test_laws_of_distance(formula: Any, link: dict[str, float], least_m: float, 
 
 
 @pytest.mark.parametrize(("formula", "link"), [(f, k) for f, k, *_ in LINKS])
-@settings(deadline=None)
 @given(ghz=st.floats(0.5, 3.0))
 def test_a_tenfold_carrier_costs_20_db_on_a_clear_path(formula: Any, link: dict[str, float], ghz: float):
     # 20 m is nearer than the nearest breakpoint, 30 m of UMi at 0.5 GHz

@@ -227,7 +227,7 @@ def test_steps_never_lower_the_gain():
 DROPS = {"seed": st.integers(0, 2**32 - 1), "n": st.integers(2, 12), "m": st.integers(2, 8)}
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(**DROPS, exponent=st.integers(-60, 60), spread_db=st.sampled_from([0.0, 20.0, 200.0]))
 def test_laws(seed, n, m, exponent, spread_db):
     """Unit length, determinism, scale, rotation, phases, order; no client helps by joining."""
@@ -283,7 +283,7 @@ def test_no_problems_no_beams():
 # --- What is refused --------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=3))
 def test_shapes(shape):
     channels = np.ones(shape, dtype=complex)

@@ -330,7 +330,7 @@ coherences_s = st.none() | st.floats(0.05, 2.0)
 @given(
     jobs=some_jobs(), bandwidth_hz=st.floats(1e5, 1e7), redivided=st.booleans(), coherence_time_s=coherences_s
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_bits_are_the_sum_of_rate_times_time(jobs, bandwidth_hz, redivided, coherence_time_s):
     sent, sim = run_uploads(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)
     expected = fluid(jobs, bandwidth_hz, redivided, coherence_time_s)
@@ -352,7 +352,7 @@ def test_bits_are_the_sum_of_rate_times_time(jobs, bandwidth_hz, redivided, cohe
     redivided=st.booleans(),
     coherence_time_s=coherences_s,
 )
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=75)
 def test_more_bandwidth_is_never_slower(jobs, bandwidth_hz, factor, redivided, coherence_time_s):
     how = {"redivided": redivided, "coherence_time_s": coherence_time_s}
     narrow, _ = run_uploads(jobs, bandwidth_hz, **how)
@@ -363,7 +363,7 @@ def test_more_bandwidth_is_never_slower(jobs, bandwidth_hz, factor, redivided, c
 
 
 @given(jobs=some_jobs(with_cuts=False), bandwidth_hz=st.floats(1e5, 1e7), coherence_time_s=coherences_s)
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=75)
 def test_redivided_shares_are_never_slower_than_fixed_ones(jobs, bandwidth_hz, coherence_time_s):
     """A sender has at least the share that it would have, had none ended."""
     fixed, redivided = (
@@ -379,7 +379,7 @@ def test_redivided_shares_are_never_slower_than_fixed_ones(jobs, bandwidth_hz, c
     redivided=st.booleans(),
     coherence_time_s=st.sampled_from([None, 0.25, 0.5]),
 )
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=75)
 def test_no_order_of_simultaneous_events_changes_a_bit(jobs, redivided, coherence_time_s):
     """Starts, ends, cuts and fading at the same instants, in insertion order and in random orders."""
     outcomes, traces = [], []
@@ -396,7 +396,7 @@ def test_no_order_of_simultaneous_events_changes_a_bit(jobs, redivided, coherenc
 @given(
     jobs=some_jobs(), bandwidth_hz=st.floats(1e5, 1e7), redivided=st.booleans(), coherence_time_s=coherences_s
 )
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=75)
 def test_a_band_needs_few_events(jobs, bandwidth_hz, redivided, coherence_time_s):
     """A timer for each start and end, and for each fading block; twice, as a timer may round down."""
     _, sim = run_uploads(jobs, bandwidth_hz, redivided=redivided, coherence_time_s=coherence_time_s)
@@ -434,7 +434,7 @@ def test_a_crowded_band_sets_one_timer_per_change(redivided, coherence_time_s):
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_starts_at_the_very_ends_of_others_leave_no_bit_to_chance(data):
     """The band may empty before or after a client starts at that instant."""
     bits, snrs = st.integers(1, 3_000_000), st.sampled_from([1.0, 3.0, 7.3])
