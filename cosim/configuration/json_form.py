@@ -17,7 +17,6 @@ import attrs
 import cattrs
 from typing_extensions import override
 
-from cosim.configuration.common_words import NAMES
 from cosim.configuration.forms import is_base
 from cosim.configuration.kinds import (
     check_whole,
@@ -27,7 +26,7 @@ from cosim.configuration.kinds import (
     kinds_of,
     known_kinds,
 )
-from cosim.configuration.rules import ConfigurationError, did_you_mean, shown
+from cosim.configuration.rules import ConfigurationError, did_you_mean, named_here, shown
 
 C = TypeVar("C")
 
@@ -215,7 +214,7 @@ def _elsewhere(cls: Any, name: str) -> str:
     for kind in kinds:
         if name in attrs.fields_dict(kind):
             return f" {kind.__name__} has it."
-    for other in NAMES.get(name, ()):
+    for other in named_here(name):
         for part in _parts_with(cls, other):
             return f" Its part {part} has {other}."
     return ""

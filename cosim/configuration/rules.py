@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Self
 import attrs
 from typing_extensions import override
 
-from cosim.configuration.common_words import NAMES, NOTES
 from cosim.units import unit_of
 
 
@@ -134,14 +133,55 @@ def refuse(
     return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. {fix}", f"{where}.{name}")
 
 
+COMMON_WORDS = {
+    "HFedAvg": ("fedavg",),
+    "Proximal": ("fedprox",),
+    "Sgd": ("sgd",),
+    "bandwidth_hz": ("bw",),
+    "batch_size": ("batch", "batchsize", "bs"),
+    "codec": ("compression", "quantization"),
+    "data": ("dataset",),
+    "deadline_s": ("deadline", "timeout"),
+    "learning_rate": ("eta", "lr", "step_size"),
+    "local": ("optimiser", "optimizer"),
+    "model": ("architecture", "net", "network"),
+    "num_clients": ("num_users", "users"),
+    "num_epochs": ("epochs", "local_epochs"),
+    "num_global_rounds": ("num_rounds", "rounds"),
+    "num_local_steps": ("local_steps",),
+    "selection": ("client_fraction", "sampler", "scheduler"),
+    "server": ("aggregation", "aggregator"),
+    "split": ("partition",),
+    "uplink": ("channel",),
+    "waiting": ("deadline", "timeout"),
+    "weight_decay": ("wd",),
+}
+"""Name here -> what the field and other programs call it."""
+
+NOTES = {
+    "epochs": "Epochs(num_epochs=...), of which the steps of EdgeTraining may be",
+    "fedavg": "HFedAvg in one cell (num_cells = 1)",
+    "fedopt": "FedAdam, FedYogi or FedAdagrad, as the server of EdgeTraining",
+    "fedprox": "Proximal, as the local training of EdgeTraining",
+    "fedsgd": "HFedAvg in one cell (num_cells = 1), with SameSteps(num_local_steps=1)",
+    "local_epochs": "Epochs(num_epochs=...), of which the steps of EdgeTraining may be",
+}
+"""Word -> what it is here, where no name says it all."""
+
+
+def named_here(word: str) -> list[str]:
+    """Names here of what others call by a word, the nearest first."""
+    return [name for name, words in COMMON_WORDS.items() if word in words]
+
+
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """A sentence, after a space, on the name that a word may have been meant for; nothing where none is near.
 
-    Words of the field come first (`cosim.configuration.common_words`), then names that are spelt alike.
+    Words of the field come first (`COMMON_WORDS`), then names that are spelt alike.
     """
     plain = {name.lower().replace("-", "_"): name for name in known}
     said = str(word).lower().replace("-", "_")
-    common = [name.lower() for name in NAMES.get(said, ()) if name.lower() in plain]
+    common = [name.lower() for name in named_here(said) if name.lower() in plain]
     close = common or difflib.get_close_matches(said, plain, n=1)
     mean = f" Did you mean {plain[close[0]]}?" if close else ""
     return f"{mean} {word} is {NOTES[said]}." if said in NOTES and (common or not close) else mean

@@ -6,7 +6,7 @@ import pytest
 import cosim
 from cosim import ConfigurationError
 from cosim.configuration import kinds_of
-from cosim.configuration.common_words import NAMES
+from cosim.configuration.rules import COMMON_WORDS
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_words_of_the_field_name_what_there_is():
     """Each stands for a field or a class that is there, so that a renamed one is noticed."""
     fields = {name for cls in kinds_of(object) for name in attrs.fields_dict(cls)}
     known = {*fields, *(cls.__name__ for cls in kinds_of(object))}
-    assert {name for names in NAMES.values() for name in names} <= known
+    assert COMMON_WORDS.keys() <= known
