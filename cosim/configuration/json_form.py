@@ -47,17 +47,11 @@ def _values(config: Any) -> dict[str, Any]:
         if value is attrs.NOTHING:
             continue
         if is_configuration(type(value)):
-            kind = _kind_within(type(value), options_of(attribute.type))
-            value = ({} if kind is None else {"kind": kind}) | _values(value)
+            cls, options = type(value), options_of(attribute.type)
+            kind = cls.__name__ if cls in options else kind_of(cls)
+            value = ({} if options == (cls,) else {"kind": kind}) | _values(value)
         values[attribute.name] = list(value) if isinstance(value, tuple) else value
     return values
-
-
-def _kind_within(cls: type, options: tuple[type, ...]) -> str | None:
-    """The name of a class where a field takes these; None where no name is needed."""
-    if options == (cls,):
-        return None
-    return cls.__name__ if cls in options else kind_of(cls)
 
 
 def from_dict(cls: type[C], values: Any) -> C:
@@ -107,25 +101,9 @@ def takes_number(annotation: Any) -> bool:
     return bool(options_of(annotation)) and float in typing.get_args(annotation)
 
 
-def of_number(annotation: Any, number: float) -> Any:
-    """Value of a plain number in a field that takes kinds: itself, the kind that it means, or None.
-
-    A port says by a class method `of_number` which kind a number stands for.
-    """
-    if takes_number(annotation):
-        return strict.structure(number, float)
-    made = _made_of_number(annotation)
-    return None if made is None else made(number)
-
-
-def takes_of_number(annotation: Any) -> bool:
-    """True if a field of parts also takes a plain number, as itself or in place of a part."""
-    return takes_number(annotation) or _made_of_number(annotation) is not None
-
-
-def _made_of_number(annotation: Any) -> Callable[[float], Any] | None:
-    found = (getattr(option, "of_number", None) for option in options_of(annotation))
-    return next((made for made in found if made is not None), None)
+def made_of_number(annotation: Any) -> Callable[[float], Any] | None:
+    """Class method `of_number` of a port, which gives the kind that a number stands for; None without one."""
+    return next((option.of_number for option in options_of(annotation) if hasattr(option, "of_number")), None)
 
 
 def options_of(annotation: Any) -> tuple[type, ...]:
@@ -148,11 +126,11 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
     if values is None and types.NoneType in typing.get_args(annotation):
         return None
     number = plain(values)
-    if isinstance(number, int | float) and not isinstance(number, bool):
-        if (found := of_number(annotation, number)) is not None:
-            return found
-    elif takes_number(annotation) and not isinstance(values, dict | str | list | tuple):
-        return strict.structure(values, float)  # refuses it
+    if takes_number(annotation) and not isinstance(values, dict | str | list | tuple):
+        return strict.structure(values, float)
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    if is_number and (made := made_of_number(annotation)) is not None:
+        return made(number)
     only = options[0] if len(options) == 1 else None
     if not isinstance(values, dict):
         if only is None or is_base(only) or is_configuration(type(values)):
@@ -161,10 +139,11 @@ def _structure_configuration(values: Any, annotation: Any) -> Any:
             f"{only.__name__} = {shown(values)}: must be an object with named fields. Give the fields by "
             "their names."
         )
-    if "kind" not in values and only is not None and not is_base(only):
-        return _structure_fields(values, only)
-    rest = {name: value for name, value in values.items() if name != "kind"}
-    return _structure_fields(rest, chosen(values.get("kind"), options))
+    if "kind" in values or only is None or is_base(only):
+        only = chosen(values.get("kind"), options)
+        values = {name: value for name, value in values.items() if name != "kind"}
+    check_names(only, values)  # before, because a name of a file may be no name of Python's
+    return only(**values)
 
 
 def chosen(kind: Any, options: tuple[type, ...]) -> Any:
@@ -177,11 +156,6 @@ def chosen(kind: Any, options: tuple[type, ...]) -> Any:
     if cls is None or not issubclass(cls, options) or is_base(cls):
         raise NoKind(kind, options)
     return cls
-
-
-def _structure_fields(values: dict[str, Any], cls: Any) -> Any:
-    check_names(cls, values)  # before, because a name of a file may be no name of Python's
-    return cls(**values)
 
 
 def check_names(cls: Any, names: Collection[str]) -> None:
@@ -363,20 +337,16 @@ def type_name(annotation: Any) -> str:
     if arguments:
         return " or ".join("none (off)" if o is types.NoneType else type_name(o) for o in arguments)
     name = str(getattr(annotation, "__name__", annotation))
-    number = "" if _made_of_number(annotation) is None else "a number or "
+    number = "" if made_of_number(annotation) is None else "a number or "
     return f"{number}{'an' if name[0] in 'AEIOU' else 'a'} {name}"
 
 
-def _converter_with_strict_types() -> cattrs.Converter:
-    converter = cattrs.Converter(detailed_validation=False)
-    for number in (int, float):
-        converter.register_structure_hook(number, _structure_number)
-    for exact in (bool, str):
-        converter.register_structure_hook(exact, _structure_exactly)
-    converter.register_structure_hook_func(lambda t: typing.get_origin(t) is tuple, _structure_tuple)
-    converter.register_structure_hook_func(lambda t: typing.get_origin(t) is Literal, _structure_literal)
-    converter.register_structure_hook_func(lambda t: bool(options_of(t)), _structure_configuration)
-    return converter
-
-
-strict = _converter_with_strict_types()
+strict = cattrs.Converter(detailed_validation=False)
+"""Reads values of fields; its types are strict."""
+for _number in (int, float):
+    strict.register_structure_hook(_number, _structure_number)
+for _exact in (bool, str):
+    strict.register_structure_hook(_exact, _structure_exactly)
+strict.register_structure_hook_func(lambda t: typing.get_origin(t) is tuple, _structure_tuple)
+strict.register_structure_hook_func(lambda t: typing.get_origin(t) is Literal, _structure_literal)
+strict.register_structure_hook_func(lambda t: bool(options_of(t)), _structure_configuration)

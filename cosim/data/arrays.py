@@ -32,7 +32,8 @@ import attrs
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, knob, loaded, own_function, part, refuse
+from cosim.configuration import ConfigurationError, knob, own_function, part, refuse
+from cosim.configuration.functions import loaded
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset
 from cosim.data.split_data import SplitData

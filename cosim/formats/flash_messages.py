@@ -16,8 +16,8 @@ and its trace begins again at the last line.
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from cosim.configuration import ConfigurationError, did_you_mean
-from cosim.configuration.rules import short
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean, short
 from cosim.files.on_disk import shown
 from cosim.formats.converted import AnyPath
 from cosim.formats.entries import Entry, entries_of

@@ -37,7 +37,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 from cosim.formats.converted import AnyPath
 from cosim.formats.factors import check_above_0
 from cosim.formats.gains import Gains

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 from typing_extensions import override
 
-from cosim.configuration import is_configuration
+from cosim.configuration.kinds import is_configuration
 from cosim.own_code.imports import is_ours
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ import re
 
 from torch import nn
 
-from cosim.configuration import name_of
+from cosim.configuration.kinds import name_of
 from cosim.networks.ready import check_shapes
 
 

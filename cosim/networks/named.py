@@ -18,7 +18,8 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from cosim.configuration import ConfigurationError, loaded
+from cosim.configuration import ConfigurationError
+from cosim.configuration.functions import loaded
 from cosim.configuration.kinds import offers, taken
 from cosim.configuration.rules import shown
 from cosim.own_code.global_generators import seeded

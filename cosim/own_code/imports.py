@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import attrs
 
-from cosim.configuration import module_called
+from cosim.configuration.functions import module_called
 
 _ROOT = Path(__file__).resolve().parents[2]
 _OURS = tuple(_ROOT / package for package in ("cosim", "models", "analysis", "scenarios"))

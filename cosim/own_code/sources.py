@@ -22,14 +22,9 @@ from typing import Any, NamedTuple
 
 import attrs
 
-from cosim.configuration import (
-    ConfigurationError,
-    is_configuration,
-    kind_of,
-    module_called,
-    name_of,
-    parts_of,
-)
+from cosim.configuration import ConfigurationError, parts_of
+from cosim.configuration.functions import module_called
+from cosim.configuration.kinds import is_configuration, kind_of, name_of
 from cosim.configuration.rules import short
 from cosim.files.on_disk import located
 from cosim.own_code.imports import imported_by, is_ours

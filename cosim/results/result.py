@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from cosim.configuration import checked_call
+from cosim.configuration.calls import checked_call
 from cosim.configuration.port import Picture
 from cosim.display.short_tables import in_a_line, table
 from cosim.files.on_disk import checksum, place, read_json, shown

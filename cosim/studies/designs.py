@@ -19,8 +19,9 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration import ConfigurationError, is_configuration, takes, to_dict
-from cosim.configuration.json_form import plain
+from cosim.configuration import ConfigurationError, to_dict
+from cosim.configuration.json_form import plain, takes
+from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import shown
 from cosim.own_code.sources import check_files
 from cosim.studies.names import exactly, names_of

@@ -16,7 +16,8 @@ from collections.abc import Iterable
 from multiprocessing.process import BaseProcess, current_process
 from pathlib import Path
 
-from cosim.configuration import ConfigurationError, module_called
+from cosim.configuration import ConfigurationError
+from cosim.configuration.functions import module_called
 
 WORKER = "worker of a study"
 """Name of the processes in which runs run."""

@@ -34,7 +34,9 @@ import attrs
 import pandas as pd
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, check_reloads, checked_call, to_dict
+from cosim.configuration import ConfigurationError, to_dict
+from cosim.configuration.calls import checked_call
+from cosim.configuration.json_form import check_reloads
 from cosim.configuration.rules import shown
 from cosim.display.progress import say
 from cosim.display.short_tables import in_a_line, table

@@ -10,7 +10,7 @@ from cosim.configuration.json_form import (
     Mismatch,
     chosen,
     from_dict,
-    of_number,
+    made_of_number,
     options_of,
     takes_number,
     to_dict,
@@ -57,10 +57,9 @@ def with_kind(config: C, path: Sequence[str], kind: Any) -> C:
             )
         return draft(type(config), _values_of(config) | {name: with_kind(before, inner, kind)})
     if isinstance(kind, int | float) and not isinstance(kind, bool):
-        is_number = takes_number(attribute.type)  # type: ignore[union-attr]
-        number = float(kind) if is_number else of_number(attribute.type, kind)  # type: ignore[union-attr]
-        if number is not None:
-            return draft(type(config), _values_of(config) | {name: number})
+        made = float if takes_number(attribute.type) else made_of_number(attribute.type)  # type: ignore[union-attr]
+        if made is not None:
+            return draft(type(config), _values_of(config) | {name: made(kind)})
     try:
         cls = chosen(kind, options)
     except Mismatch as error:

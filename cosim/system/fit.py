@@ -7,8 +7,10 @@ itself (`Port.fit`).
 from copy import copy
 from typing import Any
 
-from cosim.configuration import Ask, ConfigurationError, is_configuration, open_fields, parts_of
+from cosim.configuration import Ask, ConfigurationError, parts_of
 from cosim.configuration.asks import placed
+from cosim.configuration.json_form import open_fields
+from cosim.configuration.kinds import is_configuration
 
 
 def apart(config: Any) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from cosim.configuration import ConfigurationError, from_dict, names_of_a_file
+from cosim.configuration import ConfigurationError, from_dict
+from cosim.configuration.functions import names_of_a_file
 from cosim.system.system import System
 
 SCENARIO = r"[\w-]+|[\w.-]+:\w+"

@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from cosim.configuration import is_configuration
+from cosim.configuration.kinds import is_configuration
 from cosim.configuration.port import parts_of
 from cosim.devices.device import DeviceArrays
 from cosim.units import dbm_to_w

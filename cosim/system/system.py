@@ -18,19 +18,9 @@ from typing_extensions import override
 from cosim.codecs.model_codec import ModelCodec
 from cosim.codecs.port import Codec
 from cosim.codecs.uncompressed import Uncompressed
-from cosim.configuration import (
-    Ask,
-    Lack,
-    at_least,
-    is_configuration,
-    knob,
-    not_empty,
-    not_negative,
-    own_function,
-    part,
-    refuse,
-)
+from cosim.configuration import Ask, Lack, at_least, knob, not_empty, not_negative, own_function, part, refuse
 from cosim.configuration.going_together import DOWNLOADS_APART, EDGE_ROUNDS
+from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import Broken
 from cosim.data.pictures.fashion_mnist import FashionMnist
 from cosim.data.port import Data

@@ -37,7 +37,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.configuration import ConfigurationError, Port, class_of, known_kinds, part, said_of
+from cosim.configuration import ConfigurationError, Port, part, said_of
+from cosim.configuration.kinds import class_of, known_kinds
 from cosim.configuration.rules import short
 from cosim.records.rows import Measure
 from cosim.tasks.answered import label_ranks, predicted_classes

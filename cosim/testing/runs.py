@@ -12,7 +12,8 @@ import attrs
 
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, check_reloads, from_dict, to_dict
+from cosim.configuration import ConfigurationError, from_dict, to_dict
+from cosim.configuration.json_form import check_reloads
 from cosim.devices.cycles import LocalStep
 from cosim.engine.run.run import run
 from cosim.engine.servers.cloud import VersionReport

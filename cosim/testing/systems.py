@@ -10,8 +10,9 @@ from typing import Any
 import attrs
 
 from cosim.client_values.port import PerClient
-from cosim.configuration import ConfigurationError, is_configuration, lacks_in
+from cosim.configuration import ConfigurationError, lacks_in
 from cosim.configuration.going_together import EVERY_UPDATE
+from cosim.configuration.kinds import is_configuration
 from cosim.data.synthetic import Synthetic
 from cosim.devices.drawn_devices import DrawnDevices
 from cosim.ends.after import AfterRounds, AfterSeconds, AfterVersions

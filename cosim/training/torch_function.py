@@ -41,7 +41,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from typing_extensions import override
 
-from cosim.configuration import ConfigurationError, knob, lacks_in, loaded, own_function, part, refuse
+from cosim.configuration import ConfigurationError, knob, lacks_in, own_function, part, refuse
+from cosim.configuration.functions import loaded
 from cosim.configuration.going_together import ONE_BY_ONE
 from cosim.configuration.rules import shown
 from cosim.training.port import ClientView, LocalTraining, Trainable

@@ -12,7 +12,10 @@ from typing import Annotated, Any, TypeVar
 
 import attrs
 
-from cosim.configuration import ConfigurationError, did_you_mean, is_configuration, options_of
+from cosim.configuration import ConfigurationError
+from cosim.configuration.json_form import options_of
+from cosim.configuration.kinds import is_configuration
+from cosim.configuration.rules import did_you_mean
 from cosim.system.drafts import draft
 from cosim.system.paths import check_closed, ends_of, full_path, paths_of
 from scenarios.command_line.console import console

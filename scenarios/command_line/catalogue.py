@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import NamedTuple
 
 import scenarios
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 
 
 class Room(NamedTuple):

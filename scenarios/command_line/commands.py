@@ -18,8 +18,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TextIO
 
-from cosim.configuration import ConfigurationError, did_you_mean
-from cosim.configuration.rules import MOST_LETTERS, short
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import MOST_LETTERS, did_you_mean, short
 from cosim.files.on_disk import as_text
 
 USAGE = """\

@@ -16,7 +16,8 @@ import attrs
 import docstring_parser
 from rich.table import Table
 
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 from cosim.files.on_disk import shown, typed
 from cosim.system.drafts import draft
 from scenarios.command_line.arguments import first_word, one_value_of, parse, with_options

@@ -11,7 +11,8 @@ from pathlib import Path
 import attrs
 from rich.table import Table
 
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 from scenarios.command_line.arguments import first_word, parse, usage
 from scenarios.command_line.console import console
 

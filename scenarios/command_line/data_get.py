@@ -12,7 +12,8 @@ import attrs
 from rich.console import Console
 from rich.progress import Progress, TaskID
 
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 from scenarios.command_line.arguments import first_word, parse, usage
 from scenarios.command_line.console import console
 

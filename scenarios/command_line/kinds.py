@@ -12,16 +12,9 @@ from typing import Any, TypeVar
 import attrs
 from rich.table import Table
 
-from cosim.configuration import (
-    ConfigurationError,
-    Port,
-    class_of,
-    is_configuration,
-    kind_of,
-    known_kinds,
-    options_of,
-    takes_of_number,
-)
+from cosim.configuration import ConfigurationError, Port
+from cosim.configuration.json_form import made_of_number, options_of, takes_number
+from cosim.configuration.kinds import class_of, is_configuration, kind_of, known_kinds
 from cosim.system.drafts import with_kind
 from cosim.system.paths import KIND, full_path, paths_of
 
@@ -152,7 +145,7 @@ def _scheduled(config: Any, prefix: str = "") -> Iterator[str]:
     for attribute in attrs.fields(type(config)):
         part = getattr(config, attribute.name)
         if is_configuration(type(part)):
-            if takes_of_number(attribute.type):
+            if takes_number(attribute.type) or made_of_number(attribute.type) is not None:
                 yield prefix + attribute.name
             yield from _scheduled(part, f"{prefix}{attribute.name}.")
 

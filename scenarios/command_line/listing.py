@@ -12,8 +12,10 @@ from importlib import import_module
 import attrs
 from rich.table import Table
 
-from cosim.configuration import ConfigurationError, Port, did_you_mean, kinds_of
+from cosim.configuration import ConfigurationError, Port
 from cosim.configuration.forms import is_base
+from cosim.configuration.kinds import kinds_of
+from cosim.configuration.rules import did_you_mean
 from cosim.doors import FOLDER, STUB, everywhere, homes
 from scenarios.command_line.arguments import first_word, parse, usage
 from scenarios.command_line.catalogue import ROOMS, catalogue, question

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import ModuleType
 
 import cosim
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 from cosim.own_code.packages import hiding_in, in_words
 from scenarios.command_line.arguments import values_of
 

@@ -11,9 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 import attrs
 
-from cosim.configuration import ConfigurationError, did_you_mean, is_configuration, options_of
-from cosim.configuration.json_form import type_name
-from cosim.configuration.rules import shown
+from cosim.configuration import ConfigurationError
+from cosim.configuration.json_form import options_of, type_name
+from cosim.configuration.kinds import is_configuration
+from cosim.configuration.rules import did_you_mean, shown
 from cosim.units import unit_of
 
 

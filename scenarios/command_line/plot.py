@@ -43,7 +43,7 @@ from analysis.designs import Design, designs_of
 from analysis.plots import DrawnStudy, drawing
 from analysis.remarks import remarks_on
 from cosim import ConfigurationError
-from cosim.configuration import did_you_mean
+from cosim.configuration.rules import did_you_mean
 from cosim.files.on_disk import replace, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark, save_table

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from cosim.configuration import ConfigurationError, did_you_mean, names_of_a_file, own_function
+from cosim.configuration import ConfigurationError, own_function
+from cosim.configuration.functions import names_of_a_file
+from cosim.configuration.rules import did_you_mean
 from cosim.files.on_disk import shown
 from scenarios.command_line.catalogue import catalogue, find
 from scenarios.command_line.console import console

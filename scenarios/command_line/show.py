@@ -13,7 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from cosim.client_values.port import Values
-from cosim.configuration import Port, kind_of, options_of
+from cosim.configuration import Port
+from cosim.configuration.json_form import options_of
+from cosim.configuration.kinds import kind_of
 from cosim.units import unit_of
 from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.console import console

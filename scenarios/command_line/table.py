@@ -39,7 +39,8 @@ from analysis.tables.markdown import markdown
 from analysis.tables.page import page_table
 from analysis.tables.pivots import pivot_frame, pivoted
 from analysis.together import together
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 from cosim.files.on_disk import as_text, replace, shown
 from scenarios.command_line.arguments import parse, usage
 from scenarios.command_line.console import console, made, remark

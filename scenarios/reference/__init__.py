@@ -16,8 +16,8 @@ import attrs
 import docstring_parser
 
 import cosim
-from cosim.configuration import is_configuration, kinds_of
 from cosim.configuration.forms import is_base
+from cosim.configuration.kinds import is_configuration, kinds_of
 from cosim.records import job_costs
 from cosim.records.rows import (
     Allotment,

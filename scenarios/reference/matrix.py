@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from cosim.configuration import Word, going_together, is_configuration
+from cosim.configuration import going_together
+from cosim.configuration.asks import Word
+from cosim.configuration.kinds import is_configuration
 from scenarios.reference.rows import public, table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "parts.md"

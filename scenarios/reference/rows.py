@@ -11,7 +11,7 @@ from typing import Any
 import analysis
 import cosim
 import models
-from cosim.configuration import is_configuration
+from cosim.configuration.kinds import is_configuration
 from cosim.doors import everywhere
 
 

@@ -20,7 +20,6 @@ from cosim.configuration import (
     at_least,
     between,
     from_dict,
-    is_configuration,
     knob,
     not_empty,
     not_negative,
@@ -28,6 +27,7 @@ from cosim.configuration import (
     positive,
     to_dict,
 )
+from cosim.configuration.kinds import is_configuration
 
 
 @part

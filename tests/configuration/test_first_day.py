@@ -5,7 +5,7 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError
-from cosim.configuration import kinds_of
+from cosim.configuration.kinds import kinds_of
 from cosim.configuration.rules import COMMON_WORDS
 
 

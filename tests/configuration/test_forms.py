@@ -4,7 +4,8 @@ import attrs
 import numpy as np
 import pytest
 
-from cosim.configuration import ConfigurationError, Forms, Port, for_each, form_of, one_of, part
+from cosim.configuration import ConfigurationError, Forms, Port, for_each, one_of, part
+from cosim.configuration.forms import form_of
 
 pytestmark = pytest.mark.quick
 

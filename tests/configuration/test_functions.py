@@ -13,7 +13,9 @@ import pytest
 from fixtures.fixes import FIX, has_fix
 
 import cosim
-from cosim.configuration import ConfigurationError, Port, from_dict, kinds_of, names_of_a_file, to_dict
+from cosim.configuration import ConfigurationError, Port, from_dict, to_dict
+from cosim.configuration.functions import names_of_a_file
+from cosim.configuration.kinds import kinds_of
 from cosim.data.arrays import Arrays
 from cosim.networks.named import network_of
 from cosim.system.loading import load_system

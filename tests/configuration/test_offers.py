@@ -9,7 +9,8 @@ import pytest
 
 import cosim
 from cosim import doors
-from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds, kinds_of, known_kinds, to_dict
+from cosim.configuration import ConfigurationError, from_dict, kinds, to_dict
+from cosim.configuration.kinds import kind_of, kinds_of, known_kinds
 from cosim.selection import Selection
 
 GROUP = "cosim.parts"

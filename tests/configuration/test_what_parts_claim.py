@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from cosim.configuration import Claims, kinds_of, said_of
+from cosim.configuration import said_of
+from cosim.configuration.claims import Claims
+from cosim.configuration.kinds import kinds_of
 
 
 class Way(Claims):

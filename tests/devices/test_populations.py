@@ -14,7 +14,8 @@ import cosim
 from cosim import ConfigurationError, DrawnDevices, Never
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
-from cosim.configuration import check_reloads, from_dict, to_dict
+from cosim.configuration import from_dict, to_dict
+from cosim.configuration.json_form import check_reloads
 from cosim.devices import Battery, Column, DeviceTable, Mixture
 from cosim.names import ClientNames, client_name, edge_name
 from cosim.topology import TableTopology

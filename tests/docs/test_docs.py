@@ -31,7 +31,8 @@ import models
 from analysis.studies import load
 from cosim import Simulation
 from cosim.clock.draws import uniforms
-from cosim.configuration import from_dict, is_configuration, to_dict
+from cosim.configuration import from_dict, to_dict
+from cosim.configuration.kinds import is_configuration
 from cosim.configuration.port import Port
 from cosim.data.pictures import download as downloads
 from cosim.links.traces import table as rate_table

@@ -23,8 +23,9 @@ import cosim
 import models
 from analysis.designs import designs_of
 from cosim import Never, configuration
-from cosim.configuration import ConfigurationError, from_dict, kind_of, kinds_of, to_dict
+from cosim.configuration import ConfigurationError, from_dict, to_dict
 from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
+from cosim.configuration.kinds import kind_of, kinds_of
 from cosim.networks.of_run import network_of
 from cosim.studies.study import Study
 from scenarios import command_line

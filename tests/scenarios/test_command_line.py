@@ -25,7 +25,8 @@ from cosim import (
     System,
     evolve,
 )
-from cosim.configuration import Port, from_dict, is_configuration, kinds_of, to_dict
+from cosim.configuration import Port, from_dict, to_dict
+from cosim.configuration.kinds import is_configuration, kinds_of
 from cosim.data import Synthetic
 from cosim.data.pictures.sets import FASHION_MNIST
 from cosim.devices import CyclesPerOperation

@@ -17,8 +17,9 @@ import pytest
 import cosim
 import cosim.testing
 from cosim import System
-from cosim.configuration import ConfigurationError, from_dict, is_configuration, kind_of, lacks_in, to_dict
+from cosim.configuration import ConfigurationError, from_dict, lacks_in, to_dict
 from cosim.configuration.going_together import EVERY_UPDATE, GLOBAL_ROUNDS
+from cosim.configuration.kinds import is_configuration, kind_of
 from cosim.system.drafts import finished, with_kind
 from cosim.testing import small_system
 from scenarios import command_line

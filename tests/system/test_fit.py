@@ -2,7 +2,8 @@
 
 import pytest
 
-from cosim.configuration import Ask, ConfigurationError, Lack, Port, Word, part
+from cosim.configuration import Ask, ConfigurationError, Lack, Port, part
+from cosim.configuration.asks import Word
 from cosim.system.fit import check_asks
 
 pytestmark = pytest.mark.quick

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from cosim.configuration import ConfigurationError, form_of, lacks_in
+from cosim.configuration import ConfigurationError, lacks_in
+from cosim.configuration.forms import form_of
 from cosim.configuration.going_together import COMMON_ROUNDS
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.fleet import Clients

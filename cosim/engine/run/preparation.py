@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, check_reloads
+from cosim.configuration import ConfigurationError
+from cosim.configuration.json_form import check_reloads
 from cosim.configuration.port import pictures_of
 from cosim.configuration.rules import shown
 from cosim.data.dataset import Dataset

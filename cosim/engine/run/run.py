@@ -20,7 +20,7 @@ import attrs
 
 from cosim.clock.event_clock import Deadlock
 from cosim.clock.simulation import Process, Simulation, process_of
-from cosim.configuration import checked_call
+from cosim.configuration.calls import checked_call
 from cosim.configuration.port import pictures_of
 from cosim.engine.clients.availability import with_the_absent
 from cosim.engine.run.collector import rare_collections

@@ -11,8 +11,9 @@ from analysis.studies import is_tight, reference_of
 from analysis.tables.contents import frame
 from analysis.together import together
 from cosim import AfterSeconds, Never, WaitForAll
-from cosim.configuration import ConfigurationError, asks_in, kind_of
+from cosim.configuration import ConfigurationError, asks_in
 from cosim.configuration.going_together import GLOBAL_ROUNDS
+from cosim.configuration.kinds import kind_of
 from cosim.display.progress import say
 from cosim.display.words import in_words
 from cosim.files.on_disk import place, shown, typed

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from analysis.laws.port import Law
-from cosim.configuration import ConfigurationError, did_you_mean
+from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import did_you_mean
 from scenarios.command_line.modules import module_of, what_failed
 from scenarios.command_line.papers import OWN, is_own
 from scenarios.validate.delays.bands import SharedBand, Together
