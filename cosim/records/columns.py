@@ -1,6 +1,7 @@
 """Columns: many rows of one kind as arrays, in memory and on their way into tables."""
 
 from collections.abc import Collection, Sequence
+from itertools import accumulate
 from typing import Any
 
 import attrs
@@ -10,10 +11,17 @@ from numpy.typing import NDArray
 
 @attrs.frozen(eq=False)
 class Words:
-    """Column of words: row k has words[codes[k]]."""
+    """Column of words: row k has words[codes[k]]; a word may stand more than once."""
 
     words: Sequence[str]
     codes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, each: Sequence[str]) -> "Words":
+        """The column of the word of each row."""
+        place_of = {word: place for place, word in enumerate(dict.fromkeys(each))}
+        codes = np.fromiter(map(place_of.__getitem__, each), dtype=np.int64, count=len(each))
+        return cls(list(place_of), codes)
 
     def __getitem__(self, rows: NDArray[Any]) -> "Words":
         return Words(self.words, self.codes[rows])
@@ -46,8 +54,7 @@ def stacked(parts: Sequence[Columns]) -> Columns:
         elif all(of.words is first.words or of.words == first.words for of in values):
             stacked[name] = Words(first.words, np.concatenate([of.codes for of in values]))
         else:
-            words = list(dict.fromkeys(word for of in values for word in of.words))
-            place_of = {word: place for place, word in enumerate(words)}
-            recoded = [np.array([place_of[word] for word in of.words])[of.codes] for of in values]
-            stacked[name] = Words(words, np.concatenate(recoded))
+            starts = accumulate((len(of.words) for of in values), initial=0)
+            codes = np.concatenate([of.codes + start for of, start in zip(values, starts, strict=False)])
+            stacked[name] = Words([word for of in values for word in of.words], codes)
     return stacked

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cosim.names import by_number
-from cosim.records.columns import Columns, Words
+from cosim.records.columns import Columns, Words, stacked
 from cosim.records.rows import (
     Allotment,
     Applied,
@@ -68,12 +68,14 @@ def columns_of(name: str, rows: Sequence[Any], columns: Columns | None = None) -
     if name == "evaluations":
         rows = [(row.time_s, row.version, *row.scores.values()) for row in rows]
     dtypes = dtypes_of(name, scores)
-    singles = dict(zip(dtypes, zip(*rows, strict=True), strict=True)) if rows else dict.fromkeys(dtypes, ())
-    found: Columns = {}
-    for column, dtype in dtypes.items():
-        many = None if columns is None else columns[column]
-        found[column] = (_words_of if dtype == "str" else _numbers_of)(singles[column], many, dtype)
-    return found
+    if columns is not None and not rows:
+        return {column: columns[column] for column in dtypes}
+    singles = zip(*rows, strict=True) if rows else [()] * len(dtypes)
+    found: Columns = {
+        column: Words.of(values) if dtype == "str" else np.array(values, dtype=dtype)
+        for (column, dtype), values in zip(dtypes.items(), singles, strict=True)
+    }
+    return found if columns is None else stacked([found, columns])
 
 
 def ordered(name: str, columns: Columns, stretches_s: Sequence[float]) -> Columns:
@@ -90,23 +92,6 @@ def ordered(name: str, columns: Columns, stretches_s: Sequence[float]) -> Column
     keys = [stretches, *(columns[column] for column in order_by)]
     order = np.lexsort([_ranks(key) if isinstance(key, Words) else key for key in keys[::-1]])
     return {column: values[order] for column, values in columns.items()}
-
-
-def _numbers_of(singles: Sequence[Any], many: NDArray[Any] | None, dtype: str) -> NDArray[Any]:
-    """Values kept one by one, and values kept by columns."""
-    one_by_one = np.array(singles, dtype=dtype)
-    return one_by_one if many is None else np.concatenate([one_by_one, np.asarray(many, dtype=dtype)])
-
-
-def _words_of(singles: Sequence[str], many: Words | None, dtype: str) -> Words:
-    """Words kept one by one, and words kept by columns."""
-    if many is not None and not singles:
-        return many
-    place_of = {word: place for place, word in enumerate(dict.fromkeys(singles))}
-    codes = np.fromiter(map(place_of.__getitem__, singles), dtype=np.int64, count=len(singles))
-    if many is None:
-        return Words(list(place_of), codes)
-    return Words([*place_of, *many.words], np.concatenate([codes, len(place_of) + many.codes]))
 
 
 def _ranks(column: Words) -> NDArray[Any]:
