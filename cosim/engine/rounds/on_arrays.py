@@ -35,19 +35,15 @@ if TYPE_CHECKING:
     from cosim.engine.servers.edge import EdgeServer
 
 
-def run_round(sim: Simulation, edge: "EdgeServer", asked: EdgeRound, *, learns: bool) -> Process:
-    """Let the time of a round pass; returns the past round and its updates, none if nothing is learned.
-
-    Args:
-        learns: True if what is learned is read.
-    """
+def run_round(sim: Simulation, edge: "EdgeServer", asked: EdgeRound) -> Process:
+    """Let the time of a round pass; returns the past round and its updates, none if nothing is learned."""
     times, work = _times(sim, edge, asked), asked.work
     if times is None:
         return (yield from by_events.run_round(sim, edge, asked))
     clients = asked.clients
     rest = sim.recorder.begin_round(clients.which, times.start_s, times.ends_s)
     updates: dict[int, PendingUpdate] = {}
-    if learns:
+    if edge.learns:
         places = np.flatnonzero(times.has_trained).tolist()
         updates = {place: work.request(sim, clients[place], work) for place in places}
     least_s, over_s = asked.waiting.least_s, float(times.ending.end_s)

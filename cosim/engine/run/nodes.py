@@ -20,7 +20,6 @@ from cosim.devices.presence import Presence
 from cosim.engine.clients.availability import Availabilities, Availability, Cause, Windows
 from cosim.engine.clients.fleet import Clients, Fleet
 from cosim.engine.learning.own_models import OwnModels
-from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.run.clock import clock_of
 from cosim.engine.run.ground import Ground, check_number
 from cosim.engine.servers.cloud import Cloud
@@ -63,7 +62,6 @@ def nodes_of(
     fleet = _fleet(system, ground, data)
     cells = _linked(system, ground, fleet)
     clock, why = clock_of(system, ground, cells)
-    rounds = RoundClock(clock == "arrays", system.evaluation.learns, why)
     parts = {id(part): part for part in parts_of(system)}
     edges = tuple(
         EdgeServer(
@@ -74,7 +72,8 @@ def nodes_of(
             backhaul=system.topology,
             states=fleet.states,
             kept=Kept(parts),
-            rounds=rounds,
+            on_arrays=clock == "arrays",
+            learns=system.evaluation.learns,
         )
         for route, clients in cells
     )
@@ -98,6 +97,7 @@ def nodes_of(
         resumed=resumed,
         digest=digest,
         states=fleet.states,
+        clock=(clock, why),
     )
     _check(system, cloud, data)
     return cloud

@@ -29,10 +29,6 @@ def _name_of_a_scenario(_options: Any, _attribute: Any, name: str | None) -> Non
         )
 
 
-def _place(path: str | Path | None) -> Path | None:
-    return None if path is None else place(path)
-
-
 @attrs.frozen(kw_only=True)
 class RunOptions:
     """The options of `cosim.run`, which documents them.
@@ -44,8 +40,8 @@ class RunOptions:
     checkpoint_every: int | None = attrs.field(validator=_at_least_1)
     num_workers: int | None = attrs.field(validator=_at_least_1)
     scenario: str | None = attrs.field(validator=_name_of_a_scenario)
-    out: Path | None = attrs.field(converter=_place)
-    data_dir: Path | None = attrs.field(converter=_place)
+    out: Path | None = attrs.field(converter=attrs.converters.optional(place))
+    data_dir: Path | None = attrs.field(converter=attrs.converters.optional(place))
     device: str
     listener: Callable[[VersionReport], None]
     shuffle_ties: int | None

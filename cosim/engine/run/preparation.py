@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +79,16 @@ def prepare(
         resumed = found_in(options.out, config, sources, *how, as_found=options.as_found)
     if isinstance(resumed, Result):
         return resumed
-    samples = _Samples(system, options.data_dir)
-    learner = _learner(system, network, first, samples, options)
+    loaded, learns = cache(partial(_loaded, system, options.data_dir)), system.evaluation.learns
+
+    def data() -> Dataset:
+        return loaded().dataset
+
+    learner = _learner(system, network, first, data, options)
+    samples = loaded().hash if learns else None
     if options.out is not None and resumed is not None:
         check_fits(resumed, learner, options.out)
-        check_samples(samples.hash, options.out)
+        check_samples(samples, options.out)
     needs = partial(
         needs_of,
         system,
@@ -94,21 +99,19 @@ def prepare(
     # what no clock and no choice of records can hold, before the nodes are made
     check_room(needs("arrays", keeps_rows=False), options.out, keeps_rows=False)
     ground = ground_of(system, options.clock, options.records, options.shuffle_ties)
-    sim, learns = ground.sim, system.evaluation.learns
+    sim = ground.sim
     digest = Digest(sim.recorder) if options.out is not None and learns else None
-    cloud = nodes_of(system, ground, learner, samples.dataset, resumed, digest)
-    origin = provenance(system.seed, options.num_threads, options.device)
-    remarks, rounds = remarks_on(system, ground.devices), cloud.edges[0].rounds
-    clock = "arrays" if rounds.on_arrays else "events"
-    keeps_rows = not rounds.on_arrays or sim.recorder.client_sums is None
-    origin |= {
+    cloud = nodes_of(system, ground, learner, data, resumed, digest)
+    remarks, (clock, why) = remarks_on(system, ground.devices), cloud.clock
+    keeps_rows = clock == "events" or sim.recorder.client_sums is None
+    origin = provenance(system.seed, options.num_threads, options.device) | {
         "started_with": options.started_with,
         "sources": sources,
         "remarks": remarks,
         "pictures": [own for own in pictures_of(system) if isinstance(own, str)],
         "remark_on_times": remark_on_times(system),
         "clock": clock,
-        "clock_why": rounds.why,
+        "clock_why": why,
         "records": "all" if keeps_rows else "rounds",
     }
     needed = needs(clock, keeps_rows=keeps_rows, rest_rows=rest_rows(ground.devices))
@@ -116,7 +119,7 @@ def prepare(
     if needed.takes_much:
         _say(options, f"takes {needed.words}")
     origin |= _how_learned(system, learner, first, samples, options)
-    of_clients = described(cloud.edges, samples.dataset if learns else None)
+    of_clients = described(cloud.edges, data if learns else None)
     how_kept = options.out, options.group_rows, digest, of_clients
     rows = RowGroups(sim.recorder, system.num_clients, *how_kept)
     while_running.callback(rows.discard)
@@ -149,44 +152,28 @@ def _resumes(options: RunOptions) -> bool:
     return bool(options.resume)
 
 
-class _Samples:
-    """The data set of a run, loaded when it is first asked for."""
-
-    def __init__(self, system: System, data_dir: Path | None) -> None:
-        self._system, self._data_dir = system, data_dir
-
-    def dataset(self) -> Dataset:
-        """The data set, with the clients' test shares where a task reads them."""
-        return self._loaded.dataset
-
-    @property
-    def hash(self) -> str | None:
-        """Hash of a user's own samples; None if there are none, or nothing is learned."""
-        return self._loaded.hash if self._system.evaluation.learns else None
-
-    @cached_property
-    def _loaded(self) -> Loaded:
-        system = self._system
-        found = load(system.data, system.seed, self._data_dir)
-        metrics = () if system.task is None else named_metrics(system.task.metrics)
-        if not any(metric.reads_owners for metric in metrics):
-            return found
-        own = Simulation(system.seed)  # so that no other draws move
-        with seeded(own.key(CLOUD, "test owners")):
-            owners = system.data.test_owners(own, found.dataset, system.sizes())
-        return found._replace(dataset=attrs.evolve(found.dataset, test_owners=owners))
+def _loaded(system: System, data_dir: Path | None) -> Loaded:
+    """The data set of a run, with the clients' test shares where a task reads them."""
+    found = load(system.data, system.seed, data_dir)
+    metrics = () if system.task is None else named_metrics(system.task.metrics)
+    if not any(metric.reads_owners for metric in metrics):
+        return found
+    own = Simulation(system.seed)  # so that no other draws move
+    with seeded(own.key(CLOUD, "test owners")):
+        owners = system.data.test_owners(own, found.dataset, system.sizes())
+    return found._replace(dataset=attrs.evolve(found.dataset, test_owners=owners))
 
 
 def _learner(
-    system: System, network: Any, first: "FirstValues", samples: _Samples, options: RunOptions
+    system: System, network: Any, first: "FirstValues", data: Callable[[], Dataset], options: RunOptions
 ) -> "Learner":
     from cosim.engine.learning.learner import Learner
     from cosim.engine.learning.nothing_learned import NothingLearned
 
     if system.evaluation.learns:
         how = options.device, options.num_threads, True, system.task, system.personal
-        return Learner(first.network, samples.dataset(), *how)
-    outline = system.data.outline or samples.dataset()
+        return Learner(first.network, data(), *how)
+    outline = system.data.outline or data()
     is_module = hasattr(network, "named_parameters")
     with_values = None if is_module else partial(network_of, system, network, values=True)
     return NothingLearned(first.network, outline, system.task, system.personal, with_values)
@@ -209,7 +196,7 @@ def _listener(
 
 
 def _how_learned(
-    system: System, learner: "Learner", first: "FirstValues", samples: _Samples, options: RunOptions
+    system: System, learner: "Learner", first: "FirstValues", samples: str | None, options: RunOptions
 ) -> dict[str, Any]:
     """Entries of provenance.json about the learning; tells the user what is unusual."""
     told: dict[str, Any] = {}
@@ -219,7 +206,7 @@ def _how_learned(
             _say(options, learner.manner.words)
     if system.evaluation.learns:
         own_weights = first.identity.get("weights") if system.initial_weights == "network" else None
-        told |= {"samples": samples.hash, "initial_weights": own_weights or first.words}
+        told |= {"samples": samples, "initial_weights": own_weights or first.words}
         if first.given:
             _say(options, f"first values are {first.words}")
     return told

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakValueDictionary
 
 import attrs
@@ -79,6 +79,7 @@ class Cloud(Server):
         fleet: The clients of all cells.
         workload: Operations and bits of training and carrying a part of the model.
         own_models: What clients have in place of tensors of the global model.
+        clock: What runs the edge rounds, events or arrays, and why.
         resumed: The checkpoint from which the run is resumed; nothing before it is learned again. None means
             a run from time 0.
         digest: Digest of the rows of the run, which its replay up to the checkpoint must repeat. None means
@@ -97,6 +98,7 @@ class Cloud(Server):
     workload: Workload
     own_models: OwnModels
     evaluation: EvaluationTimes
+    clock: tuple[Literal["events", "arrays"], str]
     resumed: Checkpoint | None = None
     digest: Digest | None = None
     name: str = CLOUD

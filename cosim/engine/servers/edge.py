@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cosim.clock.simulation import Process, Simulation
 from cosim.engine.clients.fleet import Clients
+from cosim.engine.rounds import by_events, on_arrays
 from cosim.engine.rounds.edge_round import EdgeRound
-from cosim.engine.rounds.round_clock import RoundClock
 from cosim.engine.servers.server import Server
 from cosim.jobs.job import Job
 from cosim.jobs.past_round import PastRound
@@ -32,7 +32,8 @@ class EdgeServer(Server):
     Attributes:
         route: Links between it and its clients.
         clients: Clients that the links of the route know by their places, in the order of their numbers.
-        rounds: Clock of edge rounds; one for all cells of a run.
+        on_arrays: True if edge rounds run on arrays, where clients differ in cycles at most; else by events.
+        learns: True if what is learned is read.
         receives_first: True if all participants have received before a round's clock starts.
         last_round: Outcome of its last edge round. None means that there was none.
     """
@@ -40,8 +41,9 @@ class EdgeServer(Server):
     route: Route
     clients: Clients
     backhaul: Topology
-    rounds: RoundClock
-    receives_first: bool = False
+    on_arrays: bool
+    learns: bool
+    receives_first: bool
     last_round: PastRound | None = attrs.field(default=None, init=False)
 
     def gathered(self, sim: Simulation) -> Process:
@@ -68,9 +70,10 @@ class EdgeServer(Server):
     ) -> Process:
         asked = EdgeRound(clients=clients, work=work, each=each, waiting=waiting)
         start_s, num_present, job = sim.now_s, len(self.clients.present), work.job
+        rounds = on_arrays if self.on_arrays and each.keys() <= {"cycles"} else by_events
         opened = sim.recorder.open_round(start_s)
         try:
-            past, updates = yield from self.rounds.run_round(sim, self, asked)
+            past, updates = yield from rounds.run_round(sim, self, asked)
         finally:
             sim.recorder.close_round(opened)
         self.last_round, num = past, len(past.arrived)

@@ -59,7 +59,7 @@ class Server:
     """
 
     name: str
-    states: dict[str, PendingState] = attrs.field(factory=dict)
+    states: dict[str, PendingState]
     kept: Kept = attrs.field(factory=Kept)
 
     def moved(

@@ -130,14 +130,10 @@ class Checkpoint:
         if ("tallies" in rows) != ("tallies" in self.rows):  # records = "rounds" of one of them
             names -= _OF_CLIENTS
         differ = sorted(name for name in names if rows.get(name) != self.rows.get(name))
-        if not differ:
-            return
-        was_s = self.evaluation_of(self.version).time_s
-        if was_s != time_s:
-            raise other_rows(f"version {self.version} at {was_s:.15g} s, and now makes it at {time_s:.15g} s")
-        raise other_rows(
-            f"other {' and '.join(differ)} up to version {self.version}, at {time_s:.15g} s, than the replay"
-        )
+        if differ:
+            self.evaluation_of(self.version, time_s)
+            words = f"other {' and '.join(differ)} up to version {self.version}"
+            raise other_rows(f"{words}, at {time_s:.15g} s, than the replay")
 
     def restore(
         self,
