@@ -29,11 +29,7 @@ _before: list[tuple[Callable[[Any], object], Any]] = []
 
 @contextmanager
 def exact(device: str) -> Iterator[None]:
-    """Set torch's settings so that products are exact to float32 and repeat bit for bit; then restore them.
-
-    Args:
-        device: "cpu" or "cuda".
-    """
+    """Keep products on "cpu" or "cuda" exact to float32, and the same bit for bit, while this lasts."""
     global _num_inside
     with _lock:
         _num_inside += 1

@@ -29,7 +29,6 @@ class OwnModels:
     """Own models of the clients of a run.
 
     Attributes:
-        shape: Shape of the network.
         rules: Rules of local training that keep tensors by hand.
     """
 

@@ -54,8 +54,7 @@ class Resolver:
     """Computes pending values on one device, with networks whose own values do not matter.
 
     Attributes:
-        working_set: How large a cohort may be.
-        sample_floats: Numbers of a sample that count in it.
+        sample_floats: Numbers of a sample that count in the working set.
         kept: Weights of updates that are trained and still referenced.
         num_local_steps: SGD steps computed so far, over all clients.
     """

@@ -23,8 +23,6 @@ class Ground(NamedTuple):
     """Ground of a run: what its nodes are made from.
 
     Attributes:
-        sim: Its clock.
-        devices: Of all clients.
         cells: Edge server -> numbers of its clients.
         clock: Clock of the edge rounds, as `cosim.run` is asked for it; likewise `records`.
     """
@@ -71,11 +69,7 @@ def ground_of(
 
 
 def check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:
-    """Refuse a part that gives another number of things than there are clients or cells.
-
-    Raises:
-        ConfigurationError: It does.
-    """
+    """Refuse a part that gives another number of things than there are clients or cells."""
     if num_found != num_wanted:
         raise ConfigurationError(
             f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Return "

@@ -104,11 +104,7 @@ def nodes_of(
 
 
 def _check(system: System, cloud: Cloud, data: Callable[[], Dataset]) -> None:
-    """Refuse nodes that do not fit together.
-
-    Raises:
-        ConfigurationError: What does not fit, and what to do instead.
-    """
+    """Refuse nodes that do not fit together."""
     cloud.workload.check(cloud.fleet.names)
     system.protocol.check(cloud)
     if system.evaluation.learns:

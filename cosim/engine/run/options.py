@@ -31,11 +31,7 @@ def _name_of_a_scenario(_options: Any, _attribute: Any, name: str | None) -> Non
 
 @attrs.frozen(kw_only=True)
 class RunOptions:
-    """The options of `cosim.run`, which documents them.
-
-    Raises:
-        ConfigurationError: A value that no run can have.
-    """
+    """The options of `cosim.run`, which documents them; values that no run can have are refused."""
 
     checkpoint_every: int | None = attrs.field(validator=_at_least_1)
     num_workers: int | None = attrs.field(validator=_at_least_1)

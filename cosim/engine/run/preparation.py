@@ -25,7 +25,6 @@ from cosim.engine.run.writer import RunWriter
 from cosim.engine.servers.cloud import Cloud, VersionReport
 from cosim.engine.store.row_groups import RowGroups
 from cosim.engine.store.run_folder import CONFIG, check_fits, check_samples, create, found_in
-from cosim.files.folders import alone_in
 from cosim.files.on_disk import write_json
 from cosim.names import CLOUD
 from cosim.networks.of_run import configuration_of, first_values_of, network_of
@@ -73,10 +72,10 @@ def prepare(
         check_reloads(system)
     first = first_values_of(system, network)
     config, sources = configuration_of(system, first, options.scenario), sources_of(system)
-    resumes = _resumes(options)
-    resumed, how = None, (options.keep, while_running)
+    resumed, resumes = None, _resumes(options)
     if resumes:
-        resumed = found_in(options.out, config, sources, *how, as_found=options.as_found)
+        how = options.keep, while_running, options.as_found
+        resumed = found_in(options.out, config, sources, *how)
     if isinstance(resumed, Result):
         return resumed
     loaded, learns = cache(partial(_loaded, system, options.data_dir)), system.evaluation.learns
@@ -124,8 +123,10 @@ def prepare(
     rows = RowGroups(sim.recorder, system.num_clients, *how_kept)
     while_running.callback(rows.discard)
     writer = RunWriter(rows, cloud, config, origin, options, _listener(system, options, while_running))
-    if options.out is not None:
-        _begin_folder(options.out, config, origin, None if resumes else while_running, writer)
+    if options.out is not None and not resumes:
+        create(options.out, config, origin, while_running)
+    elif options.out is not None and not writer.is_replaying:  # else the writer adds a note when it is there
+        write_json(options.out / PROVENANCE, origin)  # nothing is left of earlier processes
     return PreparedRun(sim, cloud, writer, remarks)
 
 
@@ -215,22 +216,3 @@ def _how_learned(
 def _say(options: RunOptions, words: str) -> None:
     if options.progress:
         say(f"{options.title}: {words}")
-
-
-def _begin_folder(
-    folder: Path,
-    config: dict[str, Any],
-    origin: dict[str, Any],
-    while_running: ExitStack | None,
-    writer: RunWriter,
-) -> None:
-    """Make a run's folder, or note in it that its run is resumed, or that it starts again.
-
-    Args:
-        while_running: Gets the lock of a new folder. None means that there is one.
-    """
-    if while_running is not None:
-        create(folder, config, origin)
-        while_running.enter_context(alone_in(folder, "run"))
-    elif not writer.is_replaying:  # else the writer adds a note, when it has come to the checkpoint
-        write_json(folder / PROVENANCE, origin)  # nothing is left of earlier processes

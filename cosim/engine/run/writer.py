@@ -104,7 +104,7 @@ class RunWriter:
             companions={name: own for name, own in values.items() if name not in weights},
             states={name: self._learner.state(state) for name, state in evaluated.states.items()},
             evaluations=self._rows.kept.evaluations,
-            journal=self._journal.numbers,
+            journal=self._journal,
             living={name: arrays(model.settled) for name, model in evaluated.living.items()},
             trained={name: arrays(weights) for name, weights in evaluated.trained.items()},
             keep=self._options.keep,

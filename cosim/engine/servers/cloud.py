@@ -76,8 +76,6 @@ class Cloud(Server):
     """The cloud server: its cells, the learner, and when the global model is evaluated.
 
     Attributes:
-        fleet: The clients of all cells.
-        workload: Operations and bits of training and carrying a part of the model.
         own_models: What clients have in place of tensors of the global model.
         clock: What runs the edge rounds, events or arrays, and why.
         resumed: The checkpoint from which the run is resumed; nothing before it is learned again. None means
@@ -87,7 +85,6 @@ class Cloud(Server):
         listener: Hears of every version.
         journal: Numbers that events have read from weights.
         living: Other models than the global one from which a node has started or on which it works, by name.
-        last: The last version.
     """
 
     edges: tuple[EdgeServer, ...]

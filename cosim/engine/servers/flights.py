@@ -22,8 +22,6 @@ class Flights:
     """Flights of one server, from when a job is given until its update is in a version, or is lost.
 
     Args:
-        server: Its name.
-        trainees: Trainees that may be given jobs, by name.
         living: Where it names the models that it still needs, for checkpoints.
     """
 

@@ -10,24 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Journal:
-    """Numbers by name.
+class Journal(dict[str, NDArray[np.float64]]):
+    """Numbers of this run so far, by name.
 
     Args:
         earlier: Numbers of the run that is resumed; none of them is computed again.
-
-    Attributes:
-        numbers: Name -> values, of this run so far.
     """
 
     def __init__(self, earlier: Mapping[str, NDArray[np.float64]]) -> None:
+        super().__init__()
         self._earlier = earlier
-        self.numbers: dict[str, NDArray[np.float64]] = {}
 
     def read(self, name: str, compute: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
         """The values of a name, computed unless they are known; read-only."""
-        if name not in self.numbers:
+        if name not in self:
             values = self._earlier[name] if name in self._earlier else compute()
             values.flags.writeable = False
-            self.numbers[name] = values
-        return self.numbers[name]
+            self[name] = values
+        return self[name]

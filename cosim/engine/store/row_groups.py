@@ -98,17 +98,11 @@ class RowGroups:
         sums = self._sums.after(columns).columns()
         described = {} if self._described is None else self._described(sums["num_jobs"])
         columns["clients"] = {**described, **learned, **sums}
-        evaluations = self.kept.evaluations
-        spent = totals.at_evaluations
-        found = (
-            np.array(
-                [own.worked_j + row.rest_j for own, row in zip(spent, evaluations, strict=False)], float
-            ),
-            np.array([own.sent_bits / self.num_clients for own in spent], float),
-        )
-        columns["evaluations"] = columns_of("evaluations", evaluations) | dict(
-            zip(AT_EVALUATIONS, found, strict=True)
-        )
+        evaluations, spent = self.kept.evaluations, totals.at_evaluations
+        energies_j = [own.worked_j + row.rest_j for own, row in zip(spent, evaluations, strict=False)]
+        bits = [own.sent_bits / self.num_clients for own in spent]
+        beside = dict(zip(AT_EVALUATIONS, (np.array(energies_j, float), np.array(bits, float)), strict=True))
+        columns["evaluations"] = columns_of("evaluations", evaluations) | beside
         summary = Summary.of(totals, evaluations, self.num_clients, status, time_s, kept_version)
         if self.folder is None:
             groups = {name: list(own) for name, own in self._groups.items()}

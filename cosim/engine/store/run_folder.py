@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 
 
-def create(folder: Path, config: dict[str, Any], origin: dict[str, Any]) -> None:
+def create(folder: Path, config: dict[str, Any], origin: dict[str, Any], alone: ExitStack) -> None:
     """Make a run folder.
+
+    Args:
+        alone: Keeps other processes from running it meanwhile.
 
     Raises:
         ConfigurationError: It exists, or cannot be written.
@@ -51,6 +54,7 @@ def create(folder: Path, config: dict[str, Any], origin: dict[str, Any]) -> None
             f"out = {shown(folder)}: exists, and runs are not overwritten. Use another --out, remove "
             "the folder, or resume a stopped run: cosim run --resume."
         ) from None
+    alone.enter_context(alone_in(folder, "run"))
 
 
 def found_in(
@@ -59,7 +63,6 @@ def found_in(
     sources: Sources,
     keep: str,
     alone: ExitStack,
-    *,
     as_found: bool,
 ) -> Result | Checkpoint | None:
     """The finished run in this folder, or the checkpoint to resume from; None to start afresh.

@@ -29,11 +29,7 @@ def _without_rows(schema: bytes) -> bytes:
 
 
 class TableFile:
-    """One table of a run, written while it goes on.
-
-    Args:
-        path: Its place.
-    """
+    """One table of a run, written to its place while it goes on."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._num_groups = path, 0

@@ -21,13 +21,13 @@ def test_what_is_known_is_not_computed_again():
     for _ in range(2):
         assert first.read("losses", compute).tolist() == [0.1, 0.2]
     assert len(asked) == 1
-    again = Journal(first.numbers)
+    again = Journal(first)
     assert again.read("losses", compute).tolist() == [0.1, 0.2]
     assert len(asked) == 1
     assert again.read("others", compute).tolist() == [0.1, 0.2]
     assert len(asked) == 2
     with pytest.raises(ValueError, match="read-only"):
-        first.numbers["losses"][0] = 1.0
+        first["losses"][0] = 1.0
 
 
 def test_a_checkpoint_has_the_numbers_to_the_bit(tmp_path):
