@@ -133,6 +133,15 @@ def refuse(
     return ConfigurationError(f"{where}.{name} = {shown(value)}: {rule}. {fix}", f"{where}.{name}")
 
 
+def check_number(part: object, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:
+    """Refuse a part that gives another number of things than there are clients or cells."""
+    if num_found != num_wanted:
+        raise ConfigurationError(
+            f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Return "
+            "one for each."
+        )
+
+
 COMMON_WORDS = {
     "HFedAvg": ("fedavg",),
     "Proximal": ("fedprox",),

@@ -10,7 +10,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError, Port, parts_of
+from cosim.configuration import parts_of
+from cosim.configuration.rules import check_number
 from cosim.devices.device import DeviceArrays
 from cosim.engine.clients.rest import Rest, rest_rows
 from cosim.names import edge_name
@@ -66,12 +67,3 @@ def ground_of(
     )
     sim = Simulation(system.seed, shuffle_ties=shuffle_ties, recording=recording)
     return Ground(sim, devices, cells, clock, records)
-
-
-def check_number(part: Port, method: str, what: str, num_found: int, whose: str, num_wanted: int) -> None:
-    """Refuse a part that gives another number of things than there are clients or cells."""
-    if num_found != num_wanted:
-        raise ConfigurationError(
-            f"{type(part).__name__}.{method} gives {num_found} {what} for {num_wanted} {whose}. Return "
-            "one for each."
-        )

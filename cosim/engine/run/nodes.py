@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cosim.clock.draws import Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError, parts_of
+from cosim.configuration.rules import check_number
 from cosim.data.dataset import Dataset
 from cosim.devices.device import DeviceArrays
 from cosim.devices.presence import Presence
@@ -21,7 +22,7 @@ from cosim.engine.clients.availability import Availabilities, Availability, Caus
 from cosim.engine.clients.fleet import Clients, Fleet
 from cosim.engine.learning.own_models import OwnModels
 from cosim.engine.run.clock import clock_of
-from cosim.engine.run.ground import Ground, check_number
+from cosim.engine.run.ground import Ground
 from cosim.engine.servers.cloud import Cloud
 from cosim.engine.servers.edge import EdgeServer
 from cosim.engine.servers.server import Kept

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing_extensions import override
 
 from cosim.clock.simulation import Simulation
-from cosim.configuration import ConfigurationError
+from cosim.configuration.rules import check_number
 from cosim.engine.ways.by_machine import MachineWay
 from cosim.engine.ways.by_rates import CourseWay, RatesWay
 from cosim.engine.ways.together import TogetherWay
@@ -44,11 +44,7 @@ def ways_of(sim: Simulation, link: Link, cells: Sequence[Cell], direction: str) 
         ConfigurationError: The link gives another number of links than there are cells.
     """
     found = link.of_cells(sim, cells)
-    if len(found) != len(cells):
-        raise ConfigurationError(
-            f"{type(link).__name__}.of_cells gives {len(found)} links for {len(cells)} cells. Return "
-            "one for each."
-        )
+    check_number(link, "of_cells", "links", len(found), "cells", len(cells))
     return [
         WAYS[own.form](sim, own, cell, cell.tx_power_w if direction == UP else None)
         for own, cell in zip(found, cells, strict=True)
