@@ -125,7 +125,7 @@ def prepare(
     writer = RunWriter(rows, cloud, config, origin, options, _listener(system, options, while_running))
     if options.out is not None and not resumes:
         create(options.out, config, origin, while_running)
-    elif options.out is not None and not writer.is_replaying:  # else the writer adds a note when it is there
+    elif options.out is not None and not writer.is_replaying:  # else the writer notes it at the checkpoint
         write_json(options.out / PROVENANCE, origin)  # nothing is left of earlier processes
     return PreparedRun(sim, cloud, writer, remarks)
 
