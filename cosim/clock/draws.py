@@ -113,7 +113,7 @@ class Numbers(Sequence[str]):
         return np.searchsorted(whole.numbers, self.numbers)
 
 
-class KeptRows:
+class BlockRows:
     """Rows of clients in arrays that are made for a block of clients at a time, and kept.
 
     Args:
@@ -152,7 +152,7 @@ class Draws:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self._streams: dict[tuple[str, str], np.random.Generator] = {}
-        self._of_clients = KeptRows(partial(draws_of_block, self))
+        self._of_clients = BlockRows(partial(draws_of_block, self))
         self._scratch = np.random.Generator(np.random.Philox(key=0))
         self._fresh = self._scratch.bit_generator.state
 
@@ -192,7 +192,7 @@ def draws_of_block(
 ) -> NDArray[Any]:
     """Draws of the clients of a block, as from `of_client` but not kept; `draw` must not keep the generator.
 
-    For a part that keeps what it makes of them (`KeptRows`).
+    For a part that keeps what it makes of them (`BlockRows`).
     """
     draws._fresh["state"]["key"][0] = draws._hashed(f"{kind}*", block, purpose, index)
     draws._scratch.bit_generator.state = draws._fresh

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.draws import BLOCK, KeptRows, Numbers
+from cosim.clock.draws import BLOCK, BlockRows, Numbers
 from cosim.clock.simulation import Simulation
 from cosim.configuration import ConfigurationError
 from cosim.jobs.job import Job
@@ -66,7 +66,7 @@ class FadingOfRun:
         self._last: dict[tuple[str, int], tuple[Block, NDArray[np.float64]]] = {}
         self._last_of: dict[Numbers, tuple[Block, NDArray[np.float64]]] = {}
         self._of_client: dict[str, ClientFading] = {}
-        self._gains, self._vectors = KeptRows(self._gains_of), KeptRows(self._vectors_of, KEPT)
+        self._gains, self._vectors = BlockRows(self._gains_of), BlockRows(self._vectors_of, KEPT)
         self.follows_jobs = not fading.within_uploads
 
     @property

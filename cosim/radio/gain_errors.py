@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cosim.clock.draws import BLOCK, Draws, KeptRows, Numbers, draws_of_block, normals, uniforms
+from cosim.clock.draws import BLOCK, BlockRows, Draws, Numbers, draws_of_block, normals, uniforms
 from cosim.jobs.job import Job
 
 
@@ -23,7 +23,7 @@ class GainErrors:
 
     def __init__(self, sim: Draws, csi_error_db: float, outage_probability: float) -> None:
         self._sim, self._csi_error_db, self._outage_probability = sim, csi_error_db, outage_probability
-        self._factors = KeptRows(self._of_block)
+        self._factors = BlockRows(self._of_block)
 
     def factors(self, clients: Numbers | str, job: Job) -> Any:
         """Ratios of actual to known gains in a job, shape (clients,), or of one client; 1 if all are 1."""

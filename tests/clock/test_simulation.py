@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cosim
-from cosim.clock.draws import KeptRows, Numbers, draws_of_block, normals
+from cosim.clock.draws import BlockRows, Numbers, draws_of_block, normals
 from cosim.clock.instants import deadline_after, instant_after
 from cosim.clock.side_by_side import Dropped
 from cosim.clock.simulation import Process, Simulation
@@ -347,7 +347,7 @@ def test_what_a_block_of_clients_shares_is_made_once_of_the_draws_of_each():
         made.append((kind, block, *index))
         return 2.0 * draws_of_block(sim, kind, block, "luck", normals, *index)
 
-    kept = KeptRows(twice)
+    kept = BlockRows(twice)
     for number in (0, 255, 256, 700, 0):
         client = f"client-{number:04d}"
         assert kept.of(client, 4) == 2.0 * sim.of_client(client, "luck", normals, 4)
