@@ -1,8 +1,8 @@
 """Interrupts: Ctrl-C, and the SIGTERM of a cluster or of `kill`, stop a run wherever they fall.
 
-Commands (`interrupts_heard`) end by the first of them cleanly. A second Ctrl-C kills at once; a second
-SIGTERM only two seconds later or more, because `timeout` sends it to the process and to its group. Files are
-whole at every instant.
+Commands (`scenarios.command_line.interrupts`) end by the first of them cleanly. A second Ctrl-C kills at
+once; a second SIGTERM only two seconds later or more, because `timeout` sends it to the process and to its
+group. Files are whole at every instant.
 
 Python cannot raise an exception out of a finaliser or the callback of a weak reference; it prints a
 KeyboardInterrupt that falls into one, and goes on. Here it is sent again a moment later (`interrupts_kept`).
@@ -21,40 +21,14 @@ from typing import Any
 _AGAIN_AFTER_WALL_S = 0.01
 _SAME_WITHIN_WALL_S = 2.0
 """In which a second SIGTERM is the first once more. [no source]"""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Terminated(KeyboardInterrupt):
     """SIGTERM has come."""
 
 
-def exit_code(interrupt: KeyboardInterrupt) -> int:
-    """The one by which shells know the signal: 143 of SIGTERM, 130 of Ctrl-C."""
-    return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
-
-
-@contextmanager
-def interrupts_heard() -> Iterator[None]:
-    """Raise KeyboardInterrupt by the first signal, and let a second Ctrl-C kill; for the main thread.
-
-    A signal that is ignored, as Ctrl-C by a background job, stays so.
-    """
-    usual = {number: signal.getsignal(number) for number in _SIGNALS}
-    _Fallen.interrupt = None
-    try:
-        for number, handler in usual.items():
-            if handler is not signal.SIG_IGN:
-                signal.signal(number, _interrupt)
-        with interrupts_kept():
-            yield
-    finally:
-        _Fallen.interrupt = None
-        for number, handler in usual.items():
-            if signal.getsignal(number) is _interrupt:
-                signal.signal(number, handler)
-
-
-class _Fallen:
+class Fallen:
     """The interrupt that has fallen since a command began to hear of them, and when."""
 
     interrupt: KeyboardInterrupt | None = None
@@ -63,32 +37,22 @@ class _Fallen:
 
 def raise_fallen() -> None:
     """Raise an interrupt once more that has fallen, for what goes on though one has."""
-    if _Fallen.interrupt is not None:
-        raise type(_Fallen.interrupt)
+    if Fallen.interrupt is not None:
+        raise type(Fallen.interrupt)
 
 
-def behind(error: BaseException) -> KeyboardInterrupt | None:
-    """The interrupt that has ended a command; None if another error has.
-
-    A library that is interrupted while it is loaded may tell of it by an error of its own.
-    """
-    if isinstance(error, KeyboardInterrupt):
-        return error
-    return None if isinstance(error, SystemExit) else _Fallen.interrupt
-
-
-def _interrupt(number: int, frame: Any) -> None:
+def interrupt(number: int, frame: Any) -> None:
     """End by this signal; what comes later kills."""
     signal.signal(signal.SIGTERM, _kill)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _Fallen.interrupt = KeyboardInterrupt() if number == signal.SIGINT else Terminated()
-    _Fallen.at_wall_s = time.monotonic()
-    raise _Fallen.interrupt
+    Fallen.interrupt = KeyboardInterrupt() if number == signal.SIGINT else Terminated()
+    Fallen.at_wall_s = time.monotonic()
+    raise Fallen.interrupt
 
 
 def _kill(number: int, frame: Any) -> None:
     """End at once, unless the signal is the first once more."""
-    if time.monotonic() - _Fallen.at_wall_s >= _SAME_WITHIN_WALL_S:
+    if time.monotonic() - Fallen.at_wall_s >= _SAME_WITHIN_WALL_S:
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
@@ -104,7 +68,7 @@ def interrupts_kept() -> Iterator[None]:
             return
         number = signal.SIGTERM if issubclass(unraisable.exc_type, Terminated) else signal.SIGINT
         if not callable(handler := signal.getsignal(number)) or handler is _kill:  # it was the first
-            signal.signal(number, _interrupt)
+            signal.signal(number, interrupt)
         threading.Timer(_AGAIN_AFTER_WALL_S, _thread.interrupt_main, (number,)).start()
 
     sys.unraisablehook = hook
@@ -121,7 +85,7 @@ def interrupts_deferred() -> Iterator[None]:
         yield
         return
     fallen: list[int] = []
-    usual = {number: signal.getsignal(number) for number in _SIGNALS}
+    usual = {number: signal.getsignal(number) for number in SIGNALS}
     usual = {number: handler for number, handler in usual.items() if callable(handler)}
     for number in usual:
         signal.signal(number, lambda number, frame: fallen.append(number))

@@ -13,24 +13,24 @@ import os
 import sys
 from contextlib import suppress
 
-import cosim.files.interrupts as interrupts  # "from cosim import" loads more, before interrupts are heard
 from cosim.engine.run.collector import rare_collections
+from scenarios.command_line.interrupts import behind, exit_code_of, interrupts_heard
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Entry point of the command `cosim`."""
     os.environ["MPLBACKEND"] = "agg"  # a notebook's may be of a package that is not here
     atexit.register(gc.freeze)  # the first that is registered is the last that is called
-    with interrupts.interrupts_heard(), rare_collections():
+    with interrupts_heard(), rare_collections():
         try:
             from scenarios.command_line.commands import exit_code  # an interrupt may fall into its imports
 
             code = exit_code(sys.argv[1:] if arguments is None else arguments)
         except BaseException as error:
-            interrupt = interrupts.behind(error)
+            interrupt = behind(error)
             if interrupt is None:
                 raise
             with suppress(OSError):
                 print("Interrupted. A run folder keeps what was finished.", file=sys.stderr)
-            code = interrupts.exit_code(interrupt)
+            code = exit_code_of(interrupt)
     sys.exit(code)

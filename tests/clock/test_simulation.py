@@ -22,10 +22,11 @@ from cosim.clock.instants import deadline_after, instant_after
 from cosim.clock.side_by_side import Dropped
 from cosim.clock.simulation import Process, Simulation
 from cosim.configuration import ConfigurationError
-from cosim.files.interrupts import Terminated, interrupts_heard
+from cosim.files.interrupts import Terminated
 from cosim.names import ClientNames
 from cosim.records.rows import DONE, Span
 from scenarios.command_line import main
+from scenarios.command_line.interrupts import interrupts_heard
 
 TIE_ORDERS = (None, 0, 1, 2, 3, 4, 5)
 """Insertion order, and random orders of simultaneous events."""
