@@ -5,12 +5,10 @@ should not lose its digits because the difference is taken after the sum.
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensor
 
 from cosim.configuration import ConfigurationError
 from cosim.values.submodels import NetworkShape, Part
@@ -41,31 +39,11 @@ def lacks_values(network: nn.Module) -> bool:
     return any(tensor.is_meta for tensor in (*network.parameters(), *network.buffers()))
 
 
-@contextmanager
-def kept_modes(network: nn.Module) -> Iterator[None]:
-    """Every layer of a network is in training or evaluation mode afterwards as it was before."""
-    modes = [(layer, layer.training) for layer in network.modules()]
-    try:
-        yield
-    finally:
-        for layer, training in modes:
-            layer.training = training
-
-
 def own_weights(network: nn.Module, shape: NetworkShape | None = None, device: str = "cpu") -> Weights:
     """A network's own values, as they are at this instant, of what a model of it consists of."""
     tensors = dict(network.named_parameters()) | dict(network.named_buffers())
     names = (shape or NetworkShape.of(network)).tensors
     return {name: tensors[name].detach().to(device, torch.float32, copy=True) for name in names}
-
-
-def differ(values: Tensor, others: Tensor) -> bool:
-    """True if values are others, where they can be told; what is no number is like itself."""
-    if values.shape != others.shape:
-        return True
-    if values.layout != torch.strided or values.is_meta or isinstance(values, FakeTensor):
-        return False
-    return bool(((values != others) & ((values == values) | (others == others))).any())
 
 
 def in_own_types(network: nn.Module, weights: Weights) -> Weights:

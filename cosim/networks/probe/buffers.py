@@ -36,8 +36,9 @@ from cosim.configuration import ConfigurationError
 from cosim.networks.probe.draws import outputs_without_draws
 from cosim.networks.probe.writes import Writes, place
 from cosim.own_code.dropout import keyed_dropout
+from cosim.own_code.unchanged import differ, kept_modes
 from cosim.values.submodels import MEAN, VARIANCE, NetworkShape, declared_statistics
-from cosim.values.weights import differ, kept_modes, lacks_values, own_copy
+from cosim.values.weights import lacks_values, own_copy
 
 COUNTER = "num_batches_tracked"
 NUM_SAMPLES = 2

@@ -25,10 +25,11 @@ from cosim.configuration import ConfigurationError
 from cosim.own_code.dropout import keyed_dropout
 from cosim.own_code.global_generators import asked_for_randomness
 from cosim.own_code.own_functions import generator, kept_copies, without_shared_draws
+from cosim.own_code.unchanged import differ
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingUpdate
-from cosim.values.weights import Weights, differ, frozen_on, in_own_types, own_copy
+from cosim.values.weights import Weights, frozen_on, in_own_types, own_copy
 
 
 class _Client:
