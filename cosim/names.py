@@ -7,7 +7,7 @@ are the same client, and client 10,000 comes after client 9,999.
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import overload
+from typing import Any
 
 import attrs
 import numpy as np
@@ -47,12 +47,7 @@ def client_name(number: int) -> str:
 
 @attrs.frozen
 class ClientNames(Sequence[str]):
-    """Names of clients with consecutive numbers, each made when it is asked for.
-
-    Attributes:
-        first: The number of the first.
-        num: How many there are.
-    """
+    """Names of clients with consecutive numbers from the first one's on, each made when it is asked for."""
 
     first: int
     num: int
@@ -61,12 +56,8 @@ class ClientNames(Sequence[str]):
     def __len__(self) -> int:
         return self.num
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
     @override
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+    def __getitem__(self, place: Any) -> Any:
         numbers = range(self.first, self.first + self.num)[place]
         return client_name(numbers) if isinstance(numbers, int) else tuple(map(client_name, numbers))
 
@@ -90,15 +81,11 @@ class SomeNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self.which)
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[str]: ...
     @override
-    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+    def __getitem__(self, place: Any) -> Any:
         if isinstance(place, slice):
-            return [self.names[int(one)] for one in self.which[place]]
-        return self.names[int(self.which[place])]
+            return [self.names[one] for one in self.which[place].tolist()]
+        return self.names[self.which.item(place)]
 
 
 def codec_of(client: str) -> str:
