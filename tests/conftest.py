@@ -1,15 +1,19 @@
 """Fixtures of all tests."""
 
 import gc
+import math
 import os
+import random
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 
 # The processes of the tests keep all cores busy: a team of threads within one would wait for them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
 import warm
 from data_sets import loaded
@@ -23,6 +27,9 @@ pytest.register_assert_rewrite("both_clocks", "equal")
 
 # No test cuts the power, which alone needs the disk to have taken what a process has written.
 os.fsync = lambda file: None
+
+# No run is saved because the machine is slow.
+import_module("cosim.engine.run.writer")._SAVE_EVERY_WALL_S = math.inf
 
 # What is imported stays, and is not searched for what can be freed (`pytest_collection_finish`).
 gc.disable()
@@ -81,6 +88,15 @@ def same_path() -> Iterator[None]:
     path = sys.path[:]
     yield
     sys.path[:] = path
+
+
+@pytest.fixture(autouse=True)
+def same_draws() -> None:
+    """Draws from global generators do not hang on the tests before."""
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    if "torch" in sys.modules:  # else it has drawn nothing
+        sys.modules["torch"].manual_seed(1)
 
 
 @pytest.fixture(scope="session")

@@ -260,13 +260,14 @@ def test_a_killed_download_leaves_nothing_that_is_taken_for_whole(tmp_path):
     program += "download(small_fashion_mnist(sys.argv[1]), Path(sys.argv[2]))"
     with socket.create_server(("127.0.0.1", 0)) as listening:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        listening.settimeout(60.0)
+        listening.settimeout(600.0)
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # with the fixtures
         process = subprocess.Popen([sys.executable, "-c", program, url, folder], env=environment)
         connection, _ = listening.accept()
         with connection:
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b"x" * 100_000)
             while not [path for path in folder.iterdir() if path.stat().st_size >= 65_536]:
+                assert process.poll() is None
                 time.sleep(0.01)
             process.kill()
             process.wait()

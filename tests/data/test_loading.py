@@ -1,5 +1,6 @@
 """Loading: what a user's code draws for a data set follows from the run's seed, or is refused."""
 
+import math
 import random
 import secrets
 import threading
@@ -185,7 +186,8 @@ def watched(data_dir):
     return train, test
 
 
-def test_samples_that_are_loaded_twice_are_in_memory_once():
+def test_samples_that_are_loaded_twice_are_in_memory_once(monkeypatch):
+    monkeypatch.setattr(loading, "_QUICK_WALL_S", math.inf)
     Made.training.clear()
     Made.living.clear()
     loaded = load(arrays("watched"), 1, None)

@@ -93,7 +93,7 @@ def test_a_call_within_a_call_waits_for_nobody(outer):
         found: list[Any] = []
         other = threading.Thread(target=lambda: found.append(context.run(without_draws, lambda: 5)))
         other.start()
-        other.join(timeout=10.0)
+        other.join(timeout=60.0)
         with alone():
             return [*found, without_draws(lambda: 6), drawn_under(3)]
 

@@ -334,7 +334,7 @@ def test_all_threads_share_the_frozen_weights_and_none_changes_them(folder):
         if torch.is_grad_enabled() and thread.startswith("learner") and thread not in seen:
             found = {name: p.data_ptr() for name, p in module.named_parameters() if name in places}
             seen[thread] = (id(module), found)
-            met.wait(timeout=60.0)
+            met.wait(timeout=300.0)
 
     own.register_forward_pre_hook(look)
     cosim.run(

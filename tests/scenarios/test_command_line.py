@@ -570,7 +570,7 @@ def test_a_real_process_refuses_as_well(
         env=os.environ | {"PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert ended.returncode == code
     assert word in ended.stderr

@@ -59,7 +59,7 @@ SYSTEM = System(
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 DESK, PHONE, A4 = 1200, 390, 718
 """CSS pixels; of A4 between margins of 1 cm."""
-PATIENCE_S = 60.0
+PATIENCE_S = 300.0
 MEASURE = """(() => {
     const size = each => (box => [box.x, box.y, box.width, box.height])(each.getBoundingClientRect());
     const all = (selector, of) => [...document.querySelectorAll(selector)].map(of);

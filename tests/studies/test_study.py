@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import time
 from functools import partial
 from multiprocessing import forkserver
 from pathlib import Path
@@ -365,18 +364,26 @@ def test_a_run_that_kills_its_workers_fails_in_the_end(tmp_path):
     assert runs["error"][0] == f"its worker died, {MOST_ATTEMPTS} times"
 
 
-def test_killed_at_any_instant_it_ends_as_an_uninterrupted_one(tmp_path, processes):
-    """The whole command, SIGKILL when one run has ended and others go on, the same command again."""
+KILLED = """
+import os, signal
+from cosim.studies.index import Index
+add = Index.add
+def add_and_die(index, *ended):
+    add(index, *ended)
+    os.kill(os.getpid(), signal.SIGKILL)
+Index.add = add_and_die
+"""
+"""Ends a study at once and without a word, when one run has ended and others go on."""
+
+
+def test_killed_it_ends_as_an_uninterrupted_one(tmp_path, processes):
+    """The whole command, and the same command again."""
     small = {"end.num-global-rounds": "5", "model": "relu-64-8-10", "num-clients": "8"}
     options = [word for name, value in small.items() for word in (f"--{name}", value)]
     arguments = ["study", "quickstart", "--over", "num_cells=1,2", "--seeds", "2", "--workers", "2", *options]
     words = [*arguments, "--out", str(tmp_path / "s")]
-    killed = processes.start(warm.COMMAND, words, tmp_path)
-    while len(list(tmp_path.glob("s/runs/*"))) < 3:
-        assert killed.poll() is None, killed.err.read_text()
-        time.sleep(0.005)
-    os.kill(killed.pid, signal.SIGKILL)
-    assert killed.wait() == -signal.SIGKILL
+    killed = processes.start(KILLED + warm.COMMAND, words, tmp_path)
+    assert killed.wait() == -signal.SIGKILL, killed.err.read_text()
     code, _, errors = processes.command(tmp_path, words)
     assert code == 0, errors
     base = quickstart.system()

@@ -11,9 +11,7 @@ import pytest
 import warm
 
 from cosim import AfterRounds, ConfigurationError, Digits, EdgeTraining, Hist, Sgd, System
-from cosim.files.folders import holder
 from cosim.results.provenance import noted
-from cosim.results.summary import RUNNING, SUMMARY, summary_of
 from cosim.studies import watch
 from cosim.studies.study import Study
 from cosim.training.local_steps import SameSteps
@@ -35,12 +33,31 @@ BASE = System(
 STUDY = Study(BASE, {"num_cells": (1, 2)}, 4)
 
 OFTEN = """
+import os, signal, time
+from pathlib import Path
 from cosim.engine.run import writer
 from cosim.studies import watch
 
 watch._EVERY_WALL_S = writer._SAVE_EVERY_WALL_S = writer._SAVE_EVERY_SAVES = 0.0
+num_whole, until_s = 0, time.monotonic() + 600.0
+
+def saved(run, status, save=writer.RunWriter.save):
+    global num_whole
+    result = save(run, status)
+    num_whole += status == "complete"
+    if {dies} and num_whole and status == "running" and result.summary.num_global_rounds == 5:
+        Path({grave!r}).write_text(result.folder.name)
+        os.kill(os.getpid(), signal.SIGKILL)
+    while not {dies} and num_whole == 2 and not os.path.exists({grave!r}) and time.monotonic() < until_s:
+        time.sleep(0.01)
+    return result
+
+if writer.RunWriter.save.__name__ != "saved":  # dask executes this twice
+    writer.RunWriter.save = saved
 """
-"""Lets a worker tell of its progress, and save its run, at every version."""
+"""Lets a worker tell of its progress, and save its run, at every version. One is killed within its second
+run; the other waits for that at the end of its own second.
+"""
 
 DASK = """
 import runpy, sys
@@ -62,20 +79,6 @@ def kill(process: warm.Forked) -> None:
         os.kill(process.pid, signal.SIGKILL)
 
 
-def killed_within_a_run(worker: warm.Forked, study: Path) -> Path:
-    """Folder of the run, with a checkpoint in it, that a worker was in when it was killed."""
-    while True:
-        os.kill(worker.pid, signal.SIGSTOP)
-        for run in (study / "runs").iterdir():
-            is_its = f"process {worker.pid} of" in holder(run) and (run / SUMMARY).exists()
-            if is_its and summary_of(run)[0].status == RUNNING:
-                kill(worker)
-                worker.wait()
-                return run
-        os.kill(worker.pid, signal.SIGCONT)
-        time.sleep(0.01)
-
-
 def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch, capsys, processes):
     """Its run goes on elsewhere, from its checkpoint. Progress within the runs is heard.
 
@@ -87,11 +90,12 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
     show = nullcontext(lambda counted, words, within: shown.append(words))
     monkeypatch.setattr(watch, "progress_of", lambda name, quiet=False: show)
     monkeypatch.setattr(watch, "_EVERY_WALL_S", 0.05)
-    often = tmp_path / "often.py"
-    often.write_text(OFTEN)
+    grave = tmp_path / "grave"
+    for number in range(2):
+        (tmp_path / f"often{number}.py").write_text(OFTEN.format(dies=number == 0, grave=str(grave)))
     with ExitStack() as stack:
         local = ("--host", "127.0.0.1", "--no-dashboard")
-        started(
+        scheduler = started(
             stack,
             processes,
             tmp_path,
@@ -103,8 +107,9 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
             told,
         )
         while not told.exists():
-            time.sleep(0.1)
-        workers = [
+            assert scheduler.poll() is None, scheduler.err.read_text()
+            time.sleep(0.01)
+        for number in range(2):
             started(
                 stack,
                 processes,
@@ -115,25 +120,17 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_doubled(tmp_path, monkeypatch
                     "1",
                     "--no-nanny",
                     "--preload",
-                    str(often),
+                    str(tmp_path / f"often{number}.py"),
                     "--local-directory",
                     str(tmp_path / f"worker {number}"),
                 ),
             )
-            for number in range(2)
-        ]
         client = stack.enter_context(Client(scheduler_file=str(told)))
         client.wait_for_workers(2)
-        killed = []
-
-        def listener(runs, num_wanted):
-            if (runs["status"] == "complete").sum() >= 1 and not killed:
-                killed.append(killed_within_a_run(workers[0], tmp_path / "cluster"))
-
         with pool(f"dask={client.scheduler.address}", None) as (cluster, _):
-            runs = STUDY.run(tmp_path / "cluster", executor=cluster, listener=listener, progress=True)
-    resumed = [run for run in (tmp_path / "cluster/runs").iterdir() if "resumed" in noted(run)]
-    assert resumed == killed
+            runs = STUDY.run(tmp_path / "cluster", executor=cluster, progress=True)
+    resumed = [run.name for run in (tmp_path / "cluster/runs").iterdir() if "resumed" in noted(run)]
+    assert resumed == [grave.read_text()]
     assert "cluster: 8 runs, about " in capsys.readouterr().err
     times_s = re.findall(r"[12] running \(simulated ([0-9.]+) s", "\n".join(shown))
     assert len(set(times_s)) > 1

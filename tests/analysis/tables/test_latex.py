@@ -109,6 +109,6 @@ def test_pdflatex_takes_it(tmp_path):
     (tmp_path / "a.tex").write_text(DOCUMENT % latex(table))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "a.tex"]
     for _ in range(2):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stdout[-2000:]
     assert "undefined" not in done.stdout

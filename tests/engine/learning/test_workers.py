@@ -31,7 +31,7 @@ def test_an_interrupt_while_threads_start_leaves_none_that_waits_for_ever(monkey
     finally:
         signal.signal(signal.SIGINT, usual)
     for future in submitted:
-        future.result(timeout=10.0)
+        future.result(timeout=60.0)
 
 
 def test_a_thread_that_an_interrupt_meets_in_its_start_ends(monkeypatch) -> None:
@@ -51,7 +51,7 @@ def test_a_thread_that_an_interrupt_meets_in_its_start_ends(monkeypatch) -> None
         with pytest.raises(KeyboardInterrupt):
             list(workers.in_order([int]))
     (one,) = started
-    one.join(timeout=10.0)
+    one.join(timeout=60.0)
     assert not one.is_alive()
     assert list(workers.in_order([int, int])) == [0, 0]
 
