@@ -10,6 +10,7 @@ import worlds
 from data_sets import loaded
 from equal import assert_same_bits
 from scipy import stats
+from sgd_loop import trained_by_sgd
 from torch import nn
 
 import cosim
@@ -21,7 +22,6 @@ from cosim.networks.probe.manner import manner_of
 from cosim.own_code.dropout import dropping_layers, kept, keyed_dropout, mask_stream, masked
 from cosim.protocols.combinations import Submodel, mean_of_models
 from cosim.protocols.drawn_parts import draw_parts
-from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
@@ -191,12 +191,7 @@ def test_training_is_a_plain_loop_with_the_same_masks():
         network = Dense(num_units)
         network.load_state_dict({n: torch.tensor(v) for n, v in learner.weights(start).items()})
         network[2] = WithMasks(masks, 0.4)
-        optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
-        for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
-            optimizer.zero_grad()
-            x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
-            nn.functional.cross_entropy(network(x), y).backward()
-            optimizer.step()
+        trained_by_sgd(network, update, DATA.train_x, DATA.train_y)
         found = learner.weights(mean([update]))
         for name, p in network.named_parameters():
             np.testing.assert_allclose(found[name], p.detach().numpy(), rtol=1e-4, atol=2e-6, err_msg=name)

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import pytest
 import torch
+from sgd_loop import trained_by_sgd
 from torch import nn
 
 import cosim
@@ -29,7 +30,6 @@ from cosim.records.rows import Evaluation
 from cosim.studies.table import COLUMNS
 from cosim.testing import small_system
 from cosim.training.port import LocalTraining
-from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
@@ -99,15 +99,12 @@ def updates(start, rule, dataset, num_clients=3) -> list[PendingUpdate]:
 
 def in_a_loop(network: nn.Module, update: PendingUpdate, dataset, task) -> dict[str, np.ndarray]:
     """One client by torch.optim.SGD."""
-    network, rule = copy.deepcopy(network), update.training
-    optimizer = torch.optim.SGD(network.parameters(), lr=rule.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, rule.batch_size, update.key):
-        rows, y = (batch, None) if dataset.train_y is not None else divmod(batch, NUM_CLASSES)
-        y = dataset.train_y[batch] if y is None else y
-        optimizer.zero_grad()
-        task.loss(network(torch.tensor(dataset.train_x[rows])), torch.tensor(y)).backward()
-        optimizer.step()
-    return {name: p.detach().numpy() for name, p in network.named_parameters()}
+    x, y = dataset.train_x, dataset.train_y
+    if y is None:
+        rows, y = divmod(np.arange(len(x) * NUM_CLASSES), NUM_CLASSES)
+        x = x[rows]
+    trained = trained_by_sgd(copy.deepcopy(network), update, x, y, task.loss)
+    return {name: p.detach().numpy() for name, p in trained.named_parameters()}
 
 
 # --- Training -----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import torch
 from data_sets import loaded
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sgd_loop import trained_by_sgd
 from torch import nn
 
 from cosim import ConfigurationError, Sgd
@@ -17,7 +18,6 @@ from cosim.engine.learning.learner import Learner
 from cosim.networks.first_values import initial_weights
 from cosim.protocols.combinations import Submodel
 from cosim.protocols.drawn_parts import draw_parts, even_counts
-from cosim.training.programs.sgd_steps import mini_batches
 from cosim.values.combinations import NoisyMean, mean
 from cosim.values.pending import PendingUpdate
 from cosim.values.submodels import NetworkShape
@@ -65,12 +65,7 @@ def by_hand(start: dict, update: PendingUpdate, width: int = 6) -> dict[str, tor
     """The same training as a plain loop."""
     network = Normalised(width).train()
     network.load_state_dict({name: torch.tensor(values) for name, values in start.items()}, strict=False)
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
-        optimizer.zero_grad()
-        x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
-        nn.functional.cross_entropy(network(x), y).backward()
-        optimizer.step()
+    trained_by_sgd(network, update, DATA.train_x, DATA.train_y)
     return {name: values for name, values in network.state_dict().items() if values.is_floating_point()}
 
 
@@ -179,13 +174,7 @@ def test_a_regression_moves_its_statistics_as_a_plain_loop(num_clients):
         own = network().train()
         start = {name: torch.tensor(values) for name, values in learner.weights(model).items()}
         own.load_state_dict(start, strict=False)
-        optimizer = torch.optim.SGD(own.parameters(), lr=0.1)
-        for batch in mini_batches(update.samples, 4, 10, update.key):
-            optimizer.zero_grad()
-            nn.functional.mse_loss(
-                own(torch.tensor(data.train_x[batch])), torch.tensor(data.train_y[batch])
-            ).backward()
-            optimizer.step()
+        trained_by_sgd(own, update, data.train_x, data.train_y, nn.functional.mse_loss)
         trained.append(own.state_dict())
     for name, values in learner.weights(mean(updates)).items():
         wanted = torch.stack([state[name] for state in trained]).mean(0)
@@ -220,12 +209,7 @@ def test_frozen_weights_are_shared_and_never_travel():
         for update in updates:
             head = nn.Linear(8, 4)
             head.load_state_dict({n: torch.tensor(start[f"head.{n}"]) for n in ("weight", "bias")})
-            optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
-            for batch in mini_batches(update.samples, 4, 10, update.key):
-                optimizer.zero_grad()
-                x, y = torch.tensor(hidden[batch]), torch.tensor(DATA.train_y[batch])
-                nn.functional.cross_entropy(head(x), y).backward()
-                optimizer.step()
+            trained_by_sgd(head, update, hidden, DATA.train_y)
             trained.append(head.state_dict()[name.removeprefix("head.")])
         np.testing.assert_allclose(found[name], torch.stack(trained).mean(0), rtol=0, atol=2e-6)
     for name, values in network.base.state_dict().items():

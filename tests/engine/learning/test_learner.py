@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from equal import assert_same_bits
+from sgd_loop import trained_by_sgd
 from torch import nn
 
 import models
@@ -21,7 +22,6 @@ from cosim.engine.learning.levels import levels
 from cosim.protocols.combinations import AssembledModel, Submodel, mean_of_models
 from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs import sgd
-from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
@@ -63,17 +63,10 @@ def train_alone(name: str, start: dict[str, np.ndarray], update: PendingUpdate) 
     first, *rest = (values.shape[0] for n, values in start.items() if n.endswith("weight"))
     network = models.build("-".join(map(str, (name.split("-")[0], NUM_FEATURES, first, *rest))))
     network.load_state_dict({n: torch.tensor(values) for n, values in start.items()})
-    return trained_by_sgd(network, update)
+    return weights_of(trained_by_sgd(network, update, DATA.train_x, DATA.train_y))
 
 
-def trained_by_sgd(network: nn.Module, update: PendingUpdate) -> dict[str, np.ndarray]:
-    """The weights that torch.optim.SGD leaves in a network."""
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
-        optimizer.zero_grad()
-        x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
-        nn.functional.cross_entropy(network(x), y).backward()
-        optimizer.step()
+def weights_of(network: nn.Module) -> dict[str, np.ndarray]:
     return {n: p.detach().numpy() for n, p in network.named_parameters()}
 
 
@@ -440,7 +433,8 @@ def test_convolutions_join_by_declaring_their_channels():
     network[1], network[3] = nn.Conv2d(1, 4, 2), nn.Conv2d(4, 2, 2)
     start = learner.weights(update.model)
     network.load_state_dict({name: torch.tensor(values) for name, values in start.items()})
-    assert_close(learner.weights(mean([update])), trained_by_sgd(network, update))
+    trained = trained_by_sgd(network, update, DATA.train_x, DATA.train_y)
+    assert_close(learner.weights(mean([update])), weights_of(trained))
     assert sum(v.size for v in start.values()) == learner.shape.num_parameters(part)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from data_sets import loaded
-from torch import nn
+from sgd_loop import trained_by_sgd
 
 import models
 from cosim.clock.simulation import Process, Simulation
@@ -21,7 +21,6 @@ from cosim.engine.learning.levels import levels
 from cosim.protocols.combinations import AssembledModel, Submodel, mean_of_models
 from cosim.protocols.drawn_parts import draw_parts, even_counts
 from cosim.training.programs import sgd
-from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingModel, PendingUpdate
@@ -61,12 +60,7 @@ def trained_alone(start: Weights, update: PendingUpdate) -> Weights:
     """One client's training by torch.optim.SGD on a network of as many hidden units as its weights have."""
     network = models.build(f"relu-12-{len(start['layers.0.weight'])}-4")
     network.load_state_dict(start)
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
-        optimizer.zero_grad()
-        x, y = torch.tensor(DATA.train_x[batch]), torch.tensor(DATA.train_y[batch])
-        nn.functional.cross_entropy(network(x), y).backward()
-        optimizer.step()
+    trained_by_sgd(network, update, DATA.train_x, DATA.train_y)
     return {name: values.detach() for name, values in network.named_parameters()}
 
 

@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
+from sgd_loop import trained_by_sgd
 from torch import nn
 
 import models
@@ -64,15 +65,11 @@ def an_update(start: PendingModel, i: int, num_rows: int = 6, num_samples: int =
     return PendingUpdate(client=f"client{i:03}", model=start, samples=samples, **(work | changes))
 
 
-def trained_by_sgd(network: nn.Module, start: dict, update: PendingUpdate) -> dict[str, np.ndarray]:
+def trained_alone(network: nn.Module, start: dict, update: PendingUpdate) -> dict[str, np.ndarray]:
     """The weights after torch.optim.SGD on the whole mini-batches."""
     network.load_state_dict({n: torch.as_tensor(values) for n, values in start.items()})
-    optimizer = torch.optim.SGD(network.parameters(), lr=update.training.learning_rate)
-    for batch in mini_batches(update.samples, update.num_steps, update.training.batch_size, update.key):
-        optimizer.zero_grad()
-        x, y = torch.tensor(TABLE_ND[batch // NUM_CLASSES]), torch.tensor(batch % NUM_CLASSES)
-        nn.functional.cross_entropy(network(x), y).backward()
-        optimizer.step()
+    rows, labels = divmod(np.arange(NUM_ROWS * NUM_CLASSES), NUM_CLASSES)
+    trained_by_sgd(network, update, TABLE_ND[rows], labels)
     return {n: p.detach().numpy().copy() for n, p in network.named_parameters()}
 
 
@@ -100,7 +97,7 @@ def test_a_cohort_of_mixed_sizes_trains_as_its_clients_alone(name: str):
         table_ND, begin = torch.tensor(TABLE_ND), partial(SgdStep, rate=cohort[0].training.learning_rate)
         train_on_rows(network_of(name), weights_C, table_ND, NUM_CLASSES, cohort, begin)
     for c, (start, update) in enumerate(zip(starts, cohort, strict=True)):
-        expected = trained_by_sgd(network, start, update)
+        expected = trained_alone(network, start, update)
         assert_close({n: values_C[c].numpy() for n, values_C in weights_C.items()}, expected)
         assert max(np.abs(expected[n] - start[n].numpy()).max() for n in expected) > 0.01
 
@@ -113,7 +110,7 @@ def test_two_rounds_equal_a_sequential_loop(name: str):
     coefficients = np.linspace(0.1, 0.4, 9)
     for round_ in range(2):
         updates = [an_update(model, i, 3 + i, num_steps=1 + i, key=10 * round_ + i) for i in range(9)]
-        alone = [trained_by_sgd(network, expected, u) for u in updates]
+        alone = [trained_alone(network, expected, u) for u in updates]
         expected = {
             n: w + sum(c * (a[n] - w) for c, a in zip(coefficients, alone, strict=True))
             for n, w in expected.items()
