@@ -95,7 +95,11 @@ def is_short(start_s: Any, lasts_s: Any) -> Any:
 
 def any_is_short(start_s: Times, lasts_s: Times) -> bool:
     """True if one of several jobs is short; arguments as `is_short`."""
-    if not least_of(lasts_s) < NEVER_SHORT_S:
+    least_s = least_of(lasts_s)
+    if not least_s < NEVER_SHORT_S:
+        return False
+    # the shortest would be long enough even at the last start, where the clock's steps are largest
+    if least_s * UNITS_PER_S[bisect_right(DECADES, most_of(start_s))] >= FEWEST_STEPS - 0.5:
         return False
     near = lasts_s < NEVER_SHORT_S
     return bool(is_short(start_s[near], lasts_s[near]).any())
