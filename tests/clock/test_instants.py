@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cosim import ConfigurationError
-from cosim.clock.instants import LATEST_S, deadline_after, duration_between, instant_after, num_periods
+from cosim.clock.instants import (
+    LATEST_S,
+    any_is_short,
+    deadline_after,
+    duration_between,
+    instant_after,
+    is_short,
+    num_periods,
+)
 from cosim.clock.side_by_side import Dropped
 from cosim.clock.simulation import Simulation
 
@@ -102,3 +110,15 @@ def test_the_clock_ends_in_one_sentence(shuffle_ties):
     sim = Simulation(seed=1, shuffle_ties=shuffle_ties)
     with pytest.raises(ConfigurationError, match=r"not over at 1e\+09 s \(32 years\), .* Use an earlier"):
         sim.run(waiting(sim, 1.1e9))
+
+
+def test_one_of_several_jobs_is_short_where_one_asked_by_itself_is():
+    rng, found = np.random.default_rng(1), []
+    for _ in range(3000):
+        num = int(rng.integers(1, 5))
+        starts_s = 10.0 ** rng.uniform(-8, 9) * rng.choice([0.0, 1.0, 0.3], num)
+        lasts_s = 10.0 ** rng.uniform(-12, -2) * rng.choice([0.0, 1.0, 1.1, 30.0], num)
+        one_by_one = any(is_short(*of) for of in zip(starts_s.tolist(), lasts_s.tolist(), strict=True))
+        found.append(one_by_one)
+        assert any_is_short(starts_s, lasts_s) == one_by_one, (starts_s, lasts_s)
+    assert 500 < sum(found) < 2500
