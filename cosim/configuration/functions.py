@@ -49,13 +49,9 @@ def reads_a_file() -> bool:
 
 def own_function(text: str) -> Broken | None:
     """A rule for fields with module:function: a file may name only functions of named modules."""
-    named = _named.get()
-    return None if named is None or ":" not in text else _why_not(text, named)
-
-
-def _why_not(text: str, named: frozenset[str]) -> Broken | None:
-    """Why a file may not name a function; None where it may."""
-    module_name, _, path = text.partition(":")
+    named, (module_name, colon, path) = _named.get(), text.partition(":")
+    if named is None or not colon:
+        return None
     module = module_called(module_name)
     if module is None:
         return _not_loaded(module_name)
@@ -88,10 +84,8 @@ def _home(found: Any) -> str | None:
     return home if isinstance(home, str) else None
 
 
-def _is_within(module: str | None, named: frozenset[str]) -> bool:
+def _is_within(module: str, named: frozenset[str]) -> bool:
     """True if a module is a named one, or below it."""
-    if module is None:
-        return False
     parts = module.split(".")
     return any(".".join(parts[:number]) in named for number in range(1, len(parts) + 1))
 

@@ -124,23 +124,21 @@ class PendingState(PendingValue):
 class NextState:
     """The state that something leaves, for as long as anybody references it."""
 
-    __slots__ = ("_state",)
+    __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._state: weakref.ref[PendingState] | None = None
+        self._known: Callable[[], PendingState | None] = lambda: None
 
     @property
     def wanted(self) -> PendingState | None:
         """The state, if a reference to it exists and it is not computed yet."""
-        state = None if self._state is None else self._state()
+        state = self._known()
         return state if state is not None and state.tensors is None else None
 
     def of(self, make: Callable[[], PendingState]) -> PendingState:
         """The state, made if no reference to one exists."""
-        state = None if self._state is None else self._state()
-        if state is None:
-            state = make()
-            self._state = weakref.ref(state)
+        if (state := self._known()) is None:
+            self._known = weakref.ref(state := make())
         return state
 
 
