@@ -168,12 +168,12 @@ COMMON_WORDS = {
 """Name here -> what the field and other programs call it."""
 
 NOTES = {
-    "epochs": "Epochs(num_epochs=...), of which the steps of EdgeTraining may be",
+    "epochs": "Epochs(num_epochs=...), as the steps of EdgeTraining",
     "fedavg": "HFedAvg in one cell (num_cells = 1)",
     "fedopt": "FedAdam, FedYogi or FedAdagrad, as the server of EdgeTraining",
     "fedprox": "Proximal, as the local training of EdgeTraining",
     "fedsgd": "HFedAvg in one cell (num_cells = 1), with SameSteps(num_local_steps=1)",
-    "local_epochs": "Epochs(num_epochs=...), of which the steps of EdgeTraining may be",
+    "local_epochs": "Epochs(num_epochs=...), as the steps of EdgeTraining",
 }
 """Word -> what it is here, where no name says it all."""
 

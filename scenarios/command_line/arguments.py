@@ -184,7 +184,7 @@ def usage(
         raise ConfigurationError(f"cosim {command}: needs {what}, before any option.{hint} {names}".rstrip())
     examples = description.rstrip().replace("\ncosim ", "\n  cosim ")
     about = with_options(f"{examples}\n\n{names}", anywhere)
-    fields = f"Every field of a system is an option too: cosim {command} hist --help names them."
+    fields = f"Every field of a system is also an option: cosim {command} hist --help lists them."
     about = f"{about}\n\n{fields}" if what == SCENARIO else about
     parse(type(options), f"cosim {command} {what}", ["--help"], options, about)
     return 0

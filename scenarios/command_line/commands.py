@@ -31,26 +31,26 @@ cosim: a discrete-event network-and-learning co-simulator for wireless federated
   cosim run quickstart                  run a scenario; --help names every field
   cosim run hist --num-cells 2 --bandwidth-hz 5e6 --seed 7 --out runs/a
   cosim run mine.py:system --seed 7     a scenario of your own: a function that returns a cosim.System
-  cosim run rawhfl --paper-scale        in the paper's size, where a scenario usually runs smaller
-  cosim run rawhfl --policy.kind CommonSteps    another kind of a part, in its defaults
+  cosim run rawhfl --paper-scale        at the paper's scale; scenarios are smaller by default
+  cosim run rawhfl --policy.kind CommonSteps    another kind of a part, with its defaults
   cosim run --config runs/a/config.json      repeat a run exactly
-  cosim run --config runs/b/config.json --import rules    where a part of yours is in rules.py
-  cosim run --resume runs/a             go on with a run that was stopped
+  cosim run --config runs/b/config.json --import rules    load rules.py, which has a part of your own
+  cosim run --resume runs/a             resume an interrupted run
   cosim study hist --over bandwidth_hz=5e6,10e6 --seeds 10    what if? with intervals and differences
-  cosim table studies/bandwidth --format latex    means with intervals, to paste; several folders are compared
-  cosim report runs/a runs/b            runs or a study on one page, as HTML
-  cosim plot studies/bandwidth --kind accuracy-time --out fig.pdf    one picture to paste
+  cosim table studies/bandwidth --format latex    means with intervals; compares several folders
+  cosim report runs/a runs/b            runs or a study on one HTML page
+  cosim plot studies/bandwidth --kind accuracy-time --out fig.pdf    one figure, for a paper
   cosim trace runs/a                    a run as a timeline for Perfetto
-  cosim reproduce hist-fig4 --quick     a paper's figure, as CSV and PNG
-  cosim reproduce --all --quick         all figures, one after the other, and one table
+  cosim reproduce hist-fig4 --quick     a figure of a paper, as CSV and PNG
+  cosim reproduce --all --quick         all figures, and a table of their claims
   cosim validate success-rate           simulation against theory; exit code 1 where they disagree
-  cosim validate mine.py:law            a formula of your own beside the clock
+  cosim validate mine.py:law            simulation against a formula of your own
   cosim data                            data sets on this machine; cosim data get fashion-mnist: download one
   cosim data convert mahimahi lte.up --out trace.parquet    files of other tools; --help lists the formats
-  cosim --version                       which cosim this is
+  cosim --version                       version and commit
 
-An option is a field's path, or as much of its end as tells it from the others.
-Exit codes: 0 done, 1 a check failed, 2 bad input, 3 too noisy to tell (more seeds would), 130 interrupted,
+An option is the path of a field, or any end of the path that is unambiguous: --bandwidth-hz.
+Exit codes: 0 done, 1 a check failed, 2 bad input, 3 too noisy to tell (use more seeds), 130 interrupted,
 143 terminated.
 """
 

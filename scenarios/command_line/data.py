@@ -25,7 +25,7 @@ class Options:
     """List the data sets, and where each lies.
 
     Attributes:
-        data_dir: Folder to look in; none: $COSIM_DATA, else the cache folder and Debian's folder.
+        data_dir: Folder to look in. None means $COSIM_DATA, the cache folder, Debian's folder.
     """
 
     data_dir: Path | None = None

@@ -23,7 +23,7 @@ class Options:
     """Download a data set from its authors, with checksums.
 
     Attributes:
-        data_dir: Folder to download to; none: $COSIM_DATA, else the user's cache folder.
+        data_dir: Folder to download to. None means $COSIM_DATA, or else the user's cache folder.
     """
 
     data_dir: Path | None = None

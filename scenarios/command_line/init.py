@@ -1,4 +1,4 @@
-"""`cosim init`: a small folder to start from, which runs as it stands.
+"""`cosim init`: write a small folder to start from, which runs as it is.
 
 cosim init my_study    # a scenario, a part of your own with its tests, a study over seeds, a notebook
 """

@@ -155,6 +155,5 @@ def _number(word: str | None) -> float:
         return int(word or "") if (word or "").isdigit() else float(word or "")
     except ValueError:
         raise ConfigurationError(
-            f"{word or 'nothing'}: must be a number, as the field has a kind of numbers. Use its "
-            f"fields, or .{KIND} for another kind."
+            f"{word or 'nothing'}: must be a number. Use one, or choose another kind with .{KIND}."
         ) from None

@@ -1,4 +1,4 @@
-"""`cosim list`: scenarios and the questions that they ask; what else there is, by name.
+"""`cosim list`: scenarios with their questions; other things by name.
 
 cosim list                   # scenarios
 cosim list validations       # or reproductions

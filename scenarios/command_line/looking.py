@@ -1,4 +1,4 @@
-"""`cosim report` and `cosim trace`: what a run or a study did, to look at.
+"""`cosim report` and `cosim trace`: pages and timelines of what happened in a run or a study.
 
 cosim report runs/a runs/b                 # one HTML page that opens from disk
 cosim report studies/bandwidth --target 0.8 --out bandwidth.html
@@ -34,10 +34,10 @@ class ReportOptions:
     Attributes:
         out: HTML file to write. None means report.html in the first folder.
         global_round: Global round of the timeline. None means the first in which an update was dropped.
-        target: Target of the headline, such as an accuracy of 0.8, for time and energy to it; several by
-            commas. None means the studies' own.
-        held: Evaluations in a row at which a target must be reached to count.
-        title: Title of the page. None means how many runs and designs there are.
+        target: Target of the headline metric, such as an accuracy of 0.8; the time and energy to reach it are
+            reported; several by commas. None means the studies' own.
+        held: Consecutive evaluations at which a target must be met to count as reached.
+        title: Title of the page. None means the numbers of runs and designs.
     """
 
     out: Path | None = None
@@ -52,7 +52,7 @@ class TraceOptions:
     """Destination of the trace.
 
     Attributes:
-        out: JSON file to write; none: trace.json in the run's folder.
+        out: JSON file to write. None means trace.json in the run's folder.
     """
 
     out: Path | None = None

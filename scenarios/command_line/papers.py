@@ -54,6 +54,6 @@ def _usage(command: str, arguments: list[str], others: Sequence[str] = (), about
     known, noun = f"Known: {', '.join((*catalogue(command), *others))}", ROOMS[command].noun
     if arguments not in ([], ["-h"], ["--help"]):
         raise ConfigurationError(f"cosim {command}: needs a {noun}. Give it before any option. {known}.")
-    lines = (f"usage: cosim {command} NAME [options]; --help after a name says which", about, known)
+    lines = (f"usage: cosim {command} NAME [OPTIONS]; NAME --help lists the options", about, known)
     print("\n\n".join(filter(None, lines)))
     return 0

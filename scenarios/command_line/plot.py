@@ -1,4 +1,4 @@
-"""`cosim plot`: one picture of runs or of a study, to paste.
+"""`cosim plot`: one figure of runs or of a study, for a paper.
 
 cosim plot studies/bandwidth --kind factor --metric time_to_0.7_s     # time to a target over the bandwidth
 cosim plot studies/bandwidth --kind accuracy-time --over energy_j --out fig.pdf
@@ -10,29 +10,30 @@ cosim plot runs/mixture --kind kinds --metric energy_j                 # sensors
 | kind | what it shows | metric |
 |---|---|---|
 | accuracy-time | a score, such as accuracy, over simulated time, energy or bits | any score |
-| factor | a metric over a field that is a number, a line for what else differs | any |
+| factor | a metric over a numerical field, with a line for each value of the other fields | any |
 | bars | a metric, design by design | any |
-| pareto | two metrics, and the designs that no other beats; else time and energy to a target | any two |
-| cdf | runs with at most so much of a metric; else updates that have arrived after how long | any |
+| pareto | two metrics and their Pareto front; without --metric, time and energy to a target | any two |
+| cdf | distribution of a metric over runs; without --metric, of the times until updates arrive | any |
 | energy | clients' energy by activity, design by design | |
-| bits | bits that a client has sent up and received, design by design | |
-| kinds | jobs that arrived, were late, or left, by kind of client; else a number of each kind | of clients |
-| presence | clients there when edge rounds began, with an empty battery, or away | |
-| timeline | what each client did in a global round, or in a stretch of a run without rounds | |
+| bits | bits that a client has uploaded and downloaded, design by design | |
+| kinds | jobs by outcome (arrived, late, left) and kind of client; with --metric, that metric | of clients |
+| presence | clients that were present, absent or out of battery when edge rounds began | |
+| timeline | what each client did in a global round, or in an interval of a run without rounds | |
 
-A metric is a column of `cosim table`. A target that it names, as in time_to_0.7_s, needs no --target. Where a
-seed missed the target, "4 of 5" stands at the point.
+A metric is a column of `cosim table`. A metric that names a target, such as time_to_0.7_s, needs no --target.
+A point is labelled "4 of 5" if one of five seeds missed the target.
 
-A design has the same colour, marker and dash in all pictures of its study and in its report. Where several
-fields differ, the marker is the value of one, and colour and dash are the others. More than twelve designs
-are drawn in a panel for each value of a field.
+A design has the same colour, marker and dash in all figures of its study and in its report. If several fields
+differ, the marker shows the value of one, and colour and dash show the others. More than twelve designs are
+drawn in several panels, one for each value of a field.
 
-Bands and bars are 95 % intervals of means; of fewer than three runs each one is drawn instead. Above three
-curves in a panel, intervals stand at the ends only. The caption that is printed says what was drawn.
+Bands and error bars are 95 % intervals of means; fewer than three runs are drawn one by one instead. With
+more than three curves in a panel, intervals are drawn at the ends only. The printed caption says what was
+drawn.
 
-Of runs that keep rows of edge rounds alone (--records rounds), energy is drawn by activity, wasted or not;
-cdf, of one run, shows how long edge rounds and their uploads last; presence does not tell an empty battery.
-A timeline takes rows of clients.
+For runs that keep only rows of edge rounds (--records rounds), energy is drawn by activity, wasted or not;
+cdf, of one run, shows the durations of edge rounds and uploads; presence does not show empty batteries. A
+timeline needs rows of clients.
 """
 
 from collections.abc import Sequence

@@ -97,7 +97,7 @@ def run_every(words: list[str]) -> int:
     try:
         outcomes = {name: _outcome(name, own) for name, own in asked.items()}
     except KeyboardInterrupt:
-        say(f"To go on: {to_go_on}")
+        say(f"To resume: {to_go_on}")
         raise
     console.print(table_of(outcomes))
     codes = {outcome.code for outcome in outcomes.values()}

@@ -1,9 +1,9 @@
-"""`cosim run`: a scenario, a run that is repeated from its config.json, or one that was stopped and goes on.
+"""`cosim run`: run a scenario, repeat a run from its config.json, or resume an interrupted run.
 
 cosim run hist --num-cells 2 --bandwidth-hz 5e6 --seed 7 --out runs/a
 cosim run mine.py:system --seed 7          # a scenario of your own
 cosim run --config runs/a/config.json      # repeats a run; every field is an option
-cosim run --resume runs/a                  # with the options that it was started with
+cosim run --resume runs/a                  # with the options of its start
 """
 
 import warnings
@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # the engine is loaded when it is needed
 CONFIG, RESUME = "--config", "--resume"
 ANYWHERE = {
     f"{CONFIG} FILE": "repeat the run of a config.json, with any field changed",
-    f"{RESUME} FOLDER": "go on with a run that was stopped",
+    f"{RESUME} FOLDER": "resume an interrupted run",
     **FOR_SCENARIOS,
 }
 
@@ -56,15 +56,15 @@ class Options:
     Attributes:
         out: Run folder to make. None means the next free one under runs/.
         data_dir: Folder with the data set's files. None means $COSIM_DATA, the cache folder, Debian's folder.
-        workers: Threads that learn. None means one per core.
+        workers: Threads for learning. None means one per core.
         device: Where the learning is computed: cpu or cuda.
-        checkpoint_every: Global rounds between kept checkpoints, so that a killed run loses no more, besides
-            every 15 seconds. None means every 15 seconds only.
-        keep: Which model the folder keeps: last (of the last evaluation), best (with the best headline, such
-            as accuracy), or a column of the evaluations, such as macro_f1: with the best value in that.
-        target: Target of the headline, such as an accuracy of 0.8, for the cost of reaching it; several by
-            commas.
-        held: Evaluations in a row at which a target must be reached to count.
+        checkpoint_every: Global rounds between checkpoints, in addition to one every 15 seconds; a killed run
+            loses no more than that. None means every 15 seconds only.
+        keep: Model that the folder keeps: last (of the last evaluation), best (by the headline metric, such
+            as accuracy), or the best by a column of the evaluations, such as macro_f1.
+        target: Target of the headline metric, such as an accuracy of 0.8; the time and energy to reach it are
+            reported; several by commas.
+        held: Consecutive evaluations at which a target must be met to count as reached.
         clock: How edge rounds run: auto, events or arrays; auto means by events up to 100,000 client-rounds,
             on arrays above where all parts can.
         records: Rows of the tables: all (every client), or rounds (a row for each edge round; on arrays
@@ -93,7 +93,9 @@ def main(arguments: list[str]) -> int:
     paper_scale, arguments = switched(PAPER_SCALE, arguments)
     target, arguments = first_word(arguments)
     if config is not None and folder is not None:
-        raise ConfigurationError(f"{CONFIG} and {RESUME}: one repeats, the other goes on. Use one of them.")
+        raise ConfigurationError(
+            f"{CONFIG} and {RESUME}: one repeats a run, the other resumes one. Use one of them."
+        )
     if paper_scale and (config is not None or folder is not None):
         raise ConfigurationError(f"{PAPER_SCALE}: a run has its size already. Leave it out.")
     if target is None and config is None and folder is None:
@@ -161,20 +163,20 @@ def _warn_of_changes(file: Path, system: "System") -> None:
 def _resume(
     folder: Path, named: Scenario | None, modules: list[str], arguments: list[str], to_go_on: str
 ) -> int:
-    """A run that was stopped, with the options that it was started with."""
+    """Resume an interrupted run, with the options of its start."""
     file = folder / "config.json"
     if not file.is_file():
         raise ConfigurationError(
-            f"{RESUME} {shown(folder)}: no run is in it (no config.json). Use the folder of a run "
-            "that was stopped."
+            f"{RESUME} {shown(folder)}: is not a run folder (no config.json). Use the folder of an "
+            "interrupted run."
         )
     written, system, _ = read_config(file, RESUME, modules)
     scenario = scenario_in(written, named, modules, file)
     _check_keeps_fields(system, arguments, file)
-    question = f"Go on with the run in {shown(folder)}, which was stopped, with the options of its start."
+    question = f"Resume the interrupted run in {shown(folder)}, with the options of its start."
     options = parse(Options, f"cosim run {RESUME} {shown(folder)}", arguments, started_with(folder), question)
     if options.out is not None:
-        raise ConfigurationError(f"--out: a run goes on in its own folder, {shown(folder)}. Leave it out.")
+        raise ConfigurationError(f"--out: a run resumes in its own folder, {shown(folder)}. Leave it out.")
     from scenarios.command_line.running import run_and_show
 
     title = (written or folder.resolve().name) if scenario is None else scenario.title(system)
@@ -185,7 +187,7 @@ def _resume(
 
 
 def _check_keeps_fields(system: "System", arguments: list[str], file: Path) -> None:
-    """Refuse fields of a system for a run that goes on.
+    """Refuse fields of a system for a run that resumes.
 
     Raises:
         ConfigurationError: Names the command that repeats it with others.
@@ -196,7 +198,7 @@ def _check_keeps_fields(system: "System", arguments: list[str], file: Path) -> N
     for option in (word.partition("=")[0] for word in arguments):
         if option in ends:
             raise ConfigurationError(
-                f"{option}: a run that goes on keeps its fields. Leave it out; for another run, "
+                f"{option}: a resumed run keeps its fields. Leave it out; for another run, use "
                 f"cosim run {CONFIG} {shown(file)} with any field changed."
             )
 
@@ -208,7 +210,7 @@ def _reported(scenario: Scenario | None, result: "Result") -> int:
 
 
 def started_with(folder: Path) -> Options:
-    """The options that the run of a folder was started with, as far as it says."""
+    """The options with which the run of a folder was started, as far as they are stored."""
     from cosim.results.provenance import noted
 
     found = noted(folder).get("started_with")

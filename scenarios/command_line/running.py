@@ -44,7 +44,7 @@ def run_and_show(
         title: Name of it in folder, progress and table. None means the scenario's name.
         network_of_run: Entry on the network in the config.json of the run that is repeated. None means no
             entry.
-        resume: Go on with the run in `options.out`, which was stopped.
+        resume: Resume the interrupted run in `options.out`.
         to_go_on: Command that resumes the run when it is interrupted, without --resume.
     """
     options, title = options or Options(), title or scenario or "run"
@@ -59,7 +59,7 @@ def run_and_show(
         result = result or result_of(title, scenario, system, attrs.evolve(options, out=out), resume=resume)
     except KeyboardInterrupt:
         if (out / "config.json").is_file():
-            say(f"To go on: {to_go_on} --resume {typed(out)}")
+            say(f"To resume: {to_go_on} --resume {typed(out)}")
         raise
     picture = out / "overview.png"
     with drawing():

@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # the engine is loaded when a scenario is
 
 PAPER_SCALE = "--paper-scale"
 FOR_SCENARIOS = {
-    f"{IMPORT} MODULE": "load a module of yours: its parts are then known, and a file may name its functions",
-    PAPER_SCALE: "in the paper's size, where a scenario has two",
+    f"{IMPORT} MODULE": "load your module, so that options and files may name its parts and functions",
+    PAPER_SCALE: "at the paper's scale, for scenarios that are smaller by default",
 }
 """Options that every command about a scenario has, and what they do."""
 

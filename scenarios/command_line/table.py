@@ -1,4 +1,4 @@
-"""`cosim table`: means with intervals, to read or to paste into a paper; compares several folders.
+"""`cosim table`: means with intervals, for the terminal or for a paper; compares several folders.
 
 cosim table studies/bandwidth                                  # all metrics, with differences seed by seed
 cosim table studies/bandwidth --format latex --metric accuracy,energy_j --target 0.8 --out table.tex
@@ -58,18 +58,18 @@ class Options:
     Attributes:
         format: One of the formats above.
         metric: Column, such as accuracy, energy_j or time_to_0.8_s; several by commas. None means all.
-        target: Target of the headline, for the cost of reaching it, besides a study's own targets; several by
-            commas.
-        held: Evaluations in a row at which a target of --target must be reached to count.
-        rows: Fields that make the rows, such as protocol.kind, or the ends of their paths; several by commas.
-            Other fields that differ are rows, too, if there are --columns. None means a row for each design.
-        columns: Fields that make the columns, such as bandwidth_hz; several by commas. None means all that
-            are no --rows.
-        reference: Name of the design that differences are to. None means the study's, the first that leaves
-            its system as it is, or else the first.
-        differences: In latex, markdown and html, show differences seed by seed in place of means.
-        caption: First sentence of the caption. None means what the table is of.
-        label: Name by which a LaTeX text refers to the table. None means that of the first folder.
+        target: Target of the headline metric, in addition to a study's own; the time and energy to reach it
+            are reported; several by commas.
+        held: Consecutive evaluations at which a target of --target must be met to count as reached.
+        rows: Fields whose values are the rows, such as protocol.kind; several by commas. With --columns,
+            other fields that differ also make rows. None means a row for each design.
+        columns: Fields whose values are the columns, such as bandwidth_hz; several by commas. None means all
+            fields that are not in --rows.
+        reference: Name of the design with which others are compared. None means the study's reference: the
+            first design that changes nothing, or else the first.
+        differences: In latex, markdown and html, show differences seed by seed instead of means.
+        caption: First sentence of the caption. None means a sentence on what the table shows.
+        label: LaTeX label of the table. None means the name of the first folder.
         out: File to write. None means the terminal.
     """
 

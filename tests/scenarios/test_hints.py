@@ -48,7 +48,7 @@ def call(*words: str) -> int:
         ("--rounds 3", "Did you mean --num-global-rounds?"),
         ("--batch 3", "Did you mean --batch-size?"),
         ("--users 3", "Did you mean --num-clients?"),
-        ("--epochs 3", "epochs is Epochs(num_epochs=...), of which the steps of EdgeTraining may be."),
+        ("--epochs 3", "epochs is Epochs(num_epochs=...), as the steps of EdgeTraining."),
         ("--momentum 0.9", "Momentum has it: --protocol.training.local.kind Momentum."),
         ("--protocol.kind FedAvg", "Did you mean HFedAvg? FedAvg is HFedAvg in one cell (num_cells = 1))."),
         ("--protocol.kind FedAdam", "FedAdam is a kind of ServerUpdate)."),

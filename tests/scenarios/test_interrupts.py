@@ -84,7 +84,7 @@ def test_a_signal_ends_a_study_now_and_keeps_what_was_finished(number, to, tmp_p
     assert "Traceback" not in said
     assert "Exception" not in said
     options = "--over num_global_rounds=1,5000 --seeds 2 --workers 2"
-    assert f"To go on: cosim study quickstart {options} --out '{out}'\nInterrupted." in said
+    assert f"To resume: cosim study quickstart {options} --out '{out}'\nInterrupted." in said
     assert list(pd.read_parquet(out / "runs.parquet")["status"]) == ["complete"] * 2 + ["waiting"] * 2
     assert not list(out.glob(".*.partial"))
 
@@ -148,5 +148,5 @@ def test_sigterm_ends_a_run_with_what_was_finished_and_says_how_it_goes_on(tmp_p
     assert process.wait() == 128 + signal.SIGTERM
     said = process.err.read_text()
     assert "Traceback" not in said
-    assert f"To go on: cosim run quickstart --resume {out}\nInterrupted." in said
+    assert f"To resume: cosim run quickstart --resume {out}\nInterrupted." in said
     assert Result.load(out).summary.status == "interrupted"

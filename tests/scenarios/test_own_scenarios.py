@@ -208,7 +208,7 @@ def test_a_stopped_run_says_how_it_goes_on_and_remembers_its_options(cosim, monk
         words = ("--workers", "1", "--checkpoint-every", "1", "--data-dir", "data", "--quiet")
         code, _, errors = cosim("run", "mine.py", "--import", "json", "--out", "a", *words)
     assert code == 130
-    assert "To go on: cosim run mine.py --import json --resume a" in errors
+    assert "To resume: cosim run mine.py --import json --resume a" in errors
     code, _, errors = cosim("run", "--resume", "a")
     assert code == 2
     assert "--resume a/config.json: kind = 'mine:Patient': the module mine is not loaded" in errors
@@ -236,8 +236,8 @@ def test_a_run_that_goes_on_keeps_its_fields(option, cosim, tmp_path):
     code, output, errors = cosim("run", "--resume", "a", option, "3")
     assert (code, output) == (2, "")
     assert errors == (
-        f"Error: {option.partition('=')[0]}: a run that goes on keeps its fields. Leave it out; "
-        "for another run, cosim run --config a/config.json with any field changed."
+        f"Error: {option.partition('=')[0]}: a resumed run keeps its fields. Leave it out; "
+        "for another run, use cosim run --config a/config.json with any field changed."
     )
 
 

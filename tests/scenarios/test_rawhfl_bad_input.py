@@ -191,7 +191,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
             ("run", "--resume", "nowhere"),
             "--resume nowhere",
             "no run is in it (no config.json)",
-            "the folder of a run that was stopped",
+            "the folder of an interrupted run",
             id="nothing to resume",
         ),
         pytest.param(

@@ -195,7 +195,7 @@ def test_after_a_kill_the_same_command_goes_on(few, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["reproduce", "--all", "--quick", "--seeds", "1"])
     assert (ended.value.code, here.num) == (130, 1)
-    assert "To go on: cosim reproduce --all --quick --seeds 1" in capsys.readouterr().err
+    assert "To resume: cosim reproduce --all --quick --seeds 1" in capsys.readouterr().err
     known["b"].main = whole
     code, rows = called(capsys)
     assert (code, here.num, list(rows)) == (2, 2, ["a", "b", "c"])

@@ -29,26 +29,28 @@ class Options:
     """How a study is carried out.
 
     Attributes:
-        over: A field and its values, such as bandwidth_hz=5e6,10e6; again for another field: every
-            combination is a design. A list of lists in JSON where a value is itself a list.
-        design: A name and what it changes, such as "FedAvg: protocol.kind=HFedAvg; num_cells=2"; again for
-            another; nothing after the name: the scenario as it is. With --over each is changed in every way.
-        seeds: Seeds of each design, from --seed on.
-        out: Study folder, new or of this very study; none: the next free one under studies/.
+        over: A field and its values, such as bandwidth_hz=5e6,10e6. Repeat it for other fields: each
+            combination of values is a design. If a value is itself a list, give a JSON list of lists.
+        design: A named design and its changes, such as "FedAvg: protocol.kind=HFedAvg; num_cells=2"; a name
+            alone means the scenario unchanged. Repeat it for other designs. With --over, each design is
+            combined with all values.
+        seeds: Number of seeds for each design, counted up from --seed.
+        out: Study folder: a new one, or that of the same study, to complete it. None means the next free
+            one under studies/.
         timing_only: Run the clock without learning.
-        target: Of the headline, such as accuracy, for what it takes to reach it, such as 0.8; several by
-            commas.
-        held: Evaluations in a row at which a target must be reached to count.
-        precision: A metric and the half width of its interval that is enough, such as time_s=2%; designs get
-            more seeds until it is reached.
-        max_seeds: Seeds that a design gets at most, where --precision asks for more; none: 10 times --seeds.
-        executor: processes of this machine, or dask (a cluster of this machine), or dask=tcp://HOST:PORT.
-        workers: Runs at a time; none: one per core.
-        data_dir: Folder with the data set's files; none: the usual places.
-        records: What the tables of its runs tell: all (every client), or rounds (a row for each edge round;
-            on arrays only); auto: all, up to ten million rows a run.
-        keep: Which model each run keeps: last (of the last evaluation), best (with the best headline, such as
-            accuracy), or a column of the evaluations, such as macro_f1: with the best value in that.
+        target: Target of the headline metric, such as an accuracy of 0.8; the time and energy to reach it are
+            reported; several by commas.
+        held: Consecutive evaluations at which a target must be met to count as reached.
+        precision: A metric and the wanted half-width of its interval, such as time_s=2%; designs get more
+            seeds until all intervals are as narrow.
+        max_seeds: Largest number of seeds for a design with --precision. None means 10 times --seeds.
+        executor: processes (on this machine), dask (a cluster on this machine), or dask=tcp://HOST:PORT.
+        workers: Runs at a time. None means one per core.
+        data_dir: Folder with the data set's files. None means $COSIM_DATA, the cache folder, Debian's folder.
+        records: Rows of the runs' tables: all (every client), or rounds (a row for each edge round; on arrays
+            only); auto means all, up to ten million rows a run.
+        keep: Model that each run keeps: last (of the last evaluation), best (by the headline metric, such as
+            accuracy), or the best by a column of the evaluations, such as macro_f1.
     """
 
     over: Annotated[tuple[str, ...], tyro.conf.UseAppendAction] = ()

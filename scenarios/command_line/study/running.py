@@ -74,7 +74,7 @@ def run_and_show(
     except KeyboardInterrupt:
         if (out / "study.json").is_file():
             chosen = "" if options.out else f" --out {typed(out)}"
-            say(f"To go on: {to_go_on}{chosen}")
+            say(f"To resume: {to_go_on}{chosen}")
         raise
     runs = together([out])
     reference = reference_of(runs)
