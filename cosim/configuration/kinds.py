@@ -61,7 +61,7 @@ def kinds_of(port: type | tuple[type, ...]) -> list[type]:
     ports = set(port) if isinstance(port, tuple) else {port}  # `issubclass` asks all that is below a port
     homes = {name: home for name, home in everywhere().items() if not home.startswith(_ABOVE)}
     found = {name: getattr(import_module(home), name) for name, home in homes.items()}
-    found |= {name: _taken(offer) for name, offer in _offers().items()}
+    found |= {name: _offered_class(name) for name in _offers()}
     kinds = [cls for _, cls in sorted(found.items()) if is_configuration(cls) and not is_base(cls)]
     return [cls for cls in kinds if not ports.isdisjoint(cls.__mro__)]
 
@@ -123,17 +123,14 @@ def _offers() -> Mapping[str, metadata.EntryPoint]:
     return found
 
 
-def _offered_class(name: str) -> type | None:
+def _offered_class(name: str) -> Any:
     """The class of an installed package that goes by a bare name; None where none is offered."""
-    offer = _offers().get(name)
-    return None if offer is None else _taken(offer)
-
-
-def _taken(offer: metadata.EntryPoint) -> type:
-    cls = taken(offer, offer.name)
-    if not is_configuration(cls) or cls.__name__ != offer.name:
+    if (offer := _offers().get(name)) is None:
+        return None
+    cls = taken(offer, name)
+    if not is_configuration(cls) or cls.__name__ != name:
         raise ConfigurationError(
-            f"{offer.name}: {offer.value} is no class of this name below @part. Use the class's own name in "
+            f"{name}: {offer.value} is no class of this name below @part. Use the class's own name in "
             f"the entry points {shown(GROUP)} of that package."
         )
     return cls

@@ -194,39 +194,37 @@ class NetworkShape:
 
     def num_parameters(self, part: Part | None = None) -> int:
         """Number of trained parameters of a part, or of the whole network for None."""
-        return sum(math.prod(shape) for name, shape in self._within(part).items() if name in self.parameters)
+        return self._num_of(self.parameters, part)
 
     def num_values(self, part: Part | None = None) -> int:
         """Number of values of a model: trained parameters, running statistics and state."""
-        return sum(math.prod(shape) for shape in self._within(part).values())
+        return self._num_of(self.tensors, part)
 
     def num_sent(self, part: Part | None = None) -> int:
         """Number of values in an upload: all of a model that clients do not keep to themselves."""
-        shapes = self._within(part).items()
-        return sum(math.prod(shape) for name, shape in shapes if name not in self.personal)
+        return self._num_of(self.tensors.keys() - self.personal, part)
 
     def num_coded(self, part: Part | None = None) -> int:
         """Number of values that a codec is given: what is trained. The others have 32 bits each."""
-        shapes = self._within(part).items()
-        return sum(math.prod(s) for n, s in shapes if n in self.parameters and n not in self.personal)
-
-    def _within(self, part: Part | None) -> Shapes:
-        return self.tensors if part is None else self.cut(part)
+        return self._num_of(self.parameters.keys() - self.personal, part)
 
     def num_cut_parameters(self, group: str) -> int:
         """Number of trained parameters that a group of units cuts."""
-        cut = [name for name, _ in self.unit_groups[group] if name in self.parameters]
-        return sum(math.prod(self.parameters[name]) for name in cut)
+        return self._num_of(self.parameters.keys() & dict(self.unit_groups[group]))
 
     def num_cut_values(self, group: str) -> int:
         """Number of values that a group of units cuts, running statistics included."""
-        tensors = self.tensors
-        return sum(math.prod(tensors[name]) for name, _ in self.unit_groups[group])
+        return self._num_of(dict(self.unit_groups[group]))
 
     @property
     def num_local_parameters(self) -> int:
         """Number of parameters that clients hold: all but the server's part."""
-        return sum(math.prod(s) for name, s in self.parameters.items() if not name.startswith(CENTRAL))
+        return self._num_of({name for name in self.parameters if not name.startswith(CENTRAL)})
+
+    def _num_of(self, names: Collection[str], part: Part | None = None) -> int:
+        """Number of values of some tensors, in a part or in the whole network."""
+        shapes = self.tensors if part is None else self.cut(part)
+        return sum(math.prod(shapes[name]) for name in names)
 
 
 def declared_statistics(network: Any) -> set[str]:
