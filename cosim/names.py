@@ -68,11 +68,7 @@ class ClientNames(Sequence[str]):
 
 @attrs.frozen(eq=False)
 class SomeNames(Sequence[str]):
-    """Some names of many, each looked up when it is asked for.
-
-    Attributes:
-        which: Their places among the names.
-    """
+    """Some names of many, by their places among these, each looked up when it is asked for."""
 
     names: Sequence[str]
     which: NDArray[np.int64]

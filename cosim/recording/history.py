@@ -23,7 +23,6 @@ class Past(NamedTuple):
     """Sums over the ended jobs of some clients; arrays have shape (clients,).
 
     Attributes:
-        num_jobs: Number of jobs.
         num_arrived: Number of jobs whose update counted.
         energy_j: Energy of all jobs.
         lasted_s: Total duration of all jobs, until they had ended or were cut.
@@ -42,17 +41,13 @@ class Past(NamedTuple):
 
 
 class History:
-    """History of all clients of a run.
+    """History of all clients of a run."""
 
-    Args:
-        num: Number of clients.
-    """
-
-    def __init__(self, num: int) -> None:
-        self._num_jobs = np.zeros(num, dtype=np.int64)
-        self._sums = {name: np.zeros(num) for name in ("energy_j", "lasted_s", "last_j", "last_s")}
-        self._open_j = np.zeros(num)
-        self._outcomes: dict[str, NDArray[np.int64]] = {DONE: np.zeros(num, dtype=np.int64)}
+    def __init__(self, num_clients: int) -> None:
+        self._num_jobs = np.zeros(num_clients, dtype=np.int64)
+        self._sums = {name: np.zeros(num_clients) for name in ("energy_j", "lasted_s", "last_j", "last_s")}
+        self._open_j = np.zeros(num_clients)
+        self._outcomes: dict[str, NDArray[np.int64]] = {DONE: np.zeros(num_clients, dtype=np.int64)}
         self._became: dict[str, str] = {}
 
     def of(self, which: Any) -> Past:

@@ -53,10 +53,6 @@ NOTHING_ELSE = Recording()
 class Recorder(KeptRows):
     """Recorder of one run.
 
-    Args:
-        clock: Clock of the run.
-        recording: What is kept.
-
     Attributes:
         history: Sums over the ended jobs of each client; None if no part reads them.
         rest: Clients' rest between their activities; None if they take no power then.

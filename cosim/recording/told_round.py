@@ -44,7 +44,6 @@ class Spent(NamedTuple):
     Attributes:
         from_s: Instant at which each would begin.
         to_s: Instant at which each would end.
-        power_w: Power of each.
     """
 
     activity: str
@@ -168,8 +167,6 @@ def _add_outcomes(told: ToldRound, clients: ClientSums) -> None:
 
 def tally_of_rest(edge: str, start_s: float, end_s: float, rest: Mapping[str, float]) -> Tally:
     """Tally of the rest of a cell's clients at the end of a run, which belongs to no round."""
-    sums: dict[str, Any] = (
-        _NOTHING | dict(rest) | {"edge": edge, "global_round": NO_ROUND, "edge_round": NO_ROUND}
-    )
-    sums |= {"start_s": start_s, "end_s": end_s}
+    sums: dict[str, Any] = {**_NOTHING, **rest, "edge": edge, "start_s": start_s, "end_s": end_s}
+    sums |= {"global_round": NO_ROUND, "edge_round": NO_ROUND}
     return Tally(**sums)

@@ -8,6 +8,7 @@ Validation: tests/recording/test_client_sums.py.
 """
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -22,15 +23,11 @@ _COUNTS = ("num_arrived", "num_late", "num_left")
 
 
 class ClientSums:
-    """Sums over the rows of each client of a run; arrays have shape (clients,).
+    """Sums over the rows of each client of a run; arrays have shape (clients,)."""
 
-    Args:
-        num: Number of clients.
-    """
-
-    def __init__(self, num: int) -> None:
-        self._sums: dict[str, NDArray[Any]] = {name: np.zeros(num) for name in _AMOUNTS}
-        self._sums |= {name: np.zeros(num, dtype=np.int64) for name in _COUNTS}
+    def __init__(self, num_clients: int) -> None:
+        self._sums: dict[str, NDArray[Any]] = {name: np.zeros(num_clients) for name in _AMOUNTS}
+        self._sums |= {name: np.zeros(num_clients, dtype=np.int64) for name in _COUNTS}
 
     def columns(self) -> Columns:
         """Columns of `ClientTotals`."""
@@ -40,8 +37,7 @@ class ClientSums:
 
     def after(self, tables: Mapping[str, Columns]) -> "ClientSums":
         """Sums after some more rows."""
-        found = ClientSums(0)
-        found._sums = {name: values.copy() for name, values in self._sums.items()}
+        found = deepcopy(self)
         found.add_rows(tables)
         return found
 
