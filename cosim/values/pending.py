@@ -19,6 +19,7 @@ or by a variable, a learner keeps its weights as long, so that it is trained onc
 
 import weakref
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -127,7 +128,7 @@ class NextState:
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: Callable[[], PendingState | None] = lambda: None
+        self._known: Callable[[], PendingState | None] = NoneType  # which gives None
 
     @property
     def wanted(self) -> PendingState | None:
