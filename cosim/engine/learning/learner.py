@@ -49,7 +49,7 @@ from cosim.engine.learning.arithmetic import exact
 from cosim.engine.learning.cohorts import WORKING_SETS, working_set
 from cosim.engine.learning.evaluator import Evaluator
 from cosim.engine.learning.resolver import Resolver
-from cosim.engine.learning.workers import MOST_WORKERS, Workers, num_cores, one_torch_thread
+from cosim.engine.learning.workers import MOST_WORKERS, Workers, one_torch_thread, workers_for
 from cosim.networks.fingerprint import once
 from cosim.networks.flops import TrainingFlops
 from cosim.networks.initial_model import InitialModel
@@ -120,7 +120,7 @@ class Learner:
                 'Learner.device = "cuda": no CUDA device here. Use device="cpu".', "Learner.device"
             )
         if num_workers is None:
-            num_workers = num_cores() if device == "cpu" else 1
+            num_workers = workers_for(device)
         if not 1 <= num_workers <= MOST_WORKERS:
             rule = f"must be from 1 to {MOST_WORKERS}"
             raise refuse("Learner", "num_workers", num_workers, rule, "Leave it out, for one per core.")

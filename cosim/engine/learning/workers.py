@@ -27,6 +27,11 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def workers_for(device: str) -> int:
+    """Threads that learn where no number is given: one per core, or one for a GPU."""
+    return num_cores() if device == "cpu" else 1
+
+
 _lock = threading.Lock()
 _found: dict[int, int] = {}
 """Thread -> its earlier number of torch threads, for threads that compute with one for a while."""

@@ -9,7 +9,7 @@ import attrs
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import shown
-from cosim.engine.learning.workers import num_cores
+from cosim.engine.learning.workers import workers_for
 from cosim.engine.servers.cloud import VersionReport
 from cosim.files.on_disk import place
 from cosim.system.loading import SCENARIO
@@ -51,7 +51,7 @@ class RunOptions:
     @property
     def num_threads(self) -> int:
         """Threads that learn."""
-        return num_cores() if self.num_workers is None else self.num_workers
+        return workers_for(self.device) if self.num_workers is None else self.num_workers
 
     @property
     def as_found(self) -> bool:

@@ -70,7 +70,8 @@ def run(
         out: Run folder to make; None keeps the tables in memory only.
         scenario: Name of the scenario, or module:function, which config.json says.
         data_dir: Folder of the data set's files; None looks in the usual places.
-        num_workers: Threads that learn. None means one per available core. The results do not depend on it.
+        num_workers: Threads that learn. None means one per available core, and one on CUDA. The results do
+            not depend on it.
         device: "cpu" or "cuda".
         listener: Hears of every version of the global model as it is made.
         clock: By events or on arrays: how edge rounds run, with the same results; auto: by events up to

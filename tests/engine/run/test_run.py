@@ -40,6 +40,8 @@ from cosim.configuration import from_dict, lacks_in, to_dict
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.data import Synthetic
 from cosim.ends import AfterUpdates, EveryVersions
+from cosim.engine.learning.workers import num_cores
+from cosim.engine.run.options import RunOptions
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.row_groups import RowGroups
 from cosim.files.folders import LOCK
@@ -542,3 +544,22 @@ def test_config_json_repeats_the_run_exactly(
     assert tables(tmp_path / "a") == tables(tmp_path / "b")
     assert (tmp_path / "a" / "config.json").read_bytes() == (tmp_path / "b" / "config.json").read_bytes()
     assert to_dict(system) == json.loads((tmp_path / "b" / "config.json").read_text())["system"]
+
+
+class Noted(Exception):
+    """Ends a run whose options are noted."""
+
+
+def test_a_gpu_is_given_work_by_one_thread_where_no_number_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Learner` has the same default; several threads would only wait for each other."""
+    found = []
+
+    def noted(*given: object) -> None:
+        found.extend(of.num_threads for of in given if isinstance(of, RunOptions))
+        raise Noted
+
+    monkeypatch.setattr("cosim.engine.run.run.prepare", noted)
+    for how in ({"device": "cuda"}, {"device": "cuda", "num_workers": 2}, {}):
+        with pytest.raises(Noted):
+            run(TINY, **how)
+    assert found == [1, 2, num_cores()]
