@@ -19,16 +19,20 @@ def from_json(kind: type[R], values: Any) -> R:
     if not isinstance(found, dict) or len(values) > len(names) or not needed <= found.keys() <= kinds.keys():
         raise ValueError(f"{kind.__name__} has other fields than {', '.join(names)}")
     return kind(
-        **{name: _typed(kinds[name], given, f"{kind.__name__}.{name}") for name, given in found.items()}
+        **{name: checked(kinds[name], given, f"{kind.__name__}.{name}") for name, given in found.items()}
     )
 
 
-def _typed(kind: Any, value: Any, where: str) -> Any:
-    """Value, which must be of a type."""
+def checked(kind: Any, value: Any, where: str) -> Any:
+    """Value, which must be of a type: a record, a dictionary by name, or plain.
+
+    Raises:
+        ValueError: It is of another.
+    """
     if typing.get_origin(kind) is not None:
         _, inner = typing.get_args(kind)
         if isinstance(value, dict):
-            return {name: _typed(inner, part, f"{where}.{name}") for name, part in value.items()}
+            return {name: checked(inner, part, f"{where}.{name}") for name, part in value.items()}
     elif hasattr(kind, "_fields"):
         return from_json(kind, value)
     elif type(value) in ((float, int) if kind is float else (kind,)):

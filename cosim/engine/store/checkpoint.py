@@ -28,7 +28,7 @@ from cosim.configuration import ConfigurationError
 from cosim.engine.store.kept_model import LAST
 from cosim.records.rows import Evaluation
 from cosim.results.checkpoint_file import FILE, beginning_with, damaged, read, write
-from cosim.results.from_json import from_json
+from cosim.results.from_json import checked, from_json
 from cosim.values.pending import PendingModel, PendingUpdate, PendingValue
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Checkpoint:
     def _of(cls, arrays: Any) -> "Checkpoint":
         return cls(
             version=int(arrays["version"]),
-            rows=_digests(json.loads(str(arrays["rows"]))),
+            rows=checked(dict[str, str], json.loads(str(arrays["rows"])), "rows"),
             weights=beginning_with("weights.", arrays),
             companions=beginning_with("companion.", arrays),
             states=_by_node(beginning_with("state.", arrays)),
@@ -207,12 +207,6 @@ def other_rows(what: str) -> OtherRows:
         "a module or a file that a part reads, a library, or the order of a set (PYTHONHASHSEED). "
         "Restore it, or use another folder."
     )
-
-
-def _digests(found: Any) -> dict[str, str]:
-    if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
-        raise ValueError("rows are no digests")
-    return found
 
 
 def _by_node(arrays: Mapping[str, NDArray[Any]]) -> dict[str, dict[str, NDArray[Any]]]:
