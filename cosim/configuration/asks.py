@@ -20,7 +20,7 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration.json_form import open_fields
+from cosim.configuration.field_types import open_fields
 from cosim.configuration.kinds import is_configuration
 
 

@@ -19,7 +19,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
-from cosim.configuration.json_form import field_for, type_name
+from cosim.configuration.field_types import field_for, type_name
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError, did_you_mean, shown
 

@@ -27,7 +27,7 @@ from typing import Any, TypeVar, dataclass_transform
 import attrs
 import cattrs
 
-from cosim.configuration.json_form import (
+from cosim.configuration.field_types import (
     Mismatch,
     check_names,
     example,

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 import attrs
 
 from cosim.configuration import ConfigurationError, Port, part, parts_of
-from cosim.configuration.json_form import open_fields, takes
+from cosim.configuration.field_types import open_fields, takes
 
 MOST_CHECKED = 10_000
 """Number of rounds for which values are checked before the clock starts. [no source]"""

@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 
 from cosim.configuration import ConfigurationError, to_dict
-from cosim.configuration.json_form import plain, takes
+from cosim.configuration.field_types import plain, takes
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import shown
 from cosim.own_code.sources import check_files

@@ -5,17 +5,16 @@ from typing import Any, TypeVar
 
 import attrs
 
-from cosim.configuration.forms import is_base
-from cosim.configuration.json_form import (
+from cosim.configuration.field_types import (
     Mismatch,
     chosen,
-    from_dict,
     made_of_number,
     options_of,
     takes_number,
-    to_dict,
     type_name,
 )
+from cosim.configuration.forms import is_base
+from cosim.configuration.json_form import from_dict, to_dict
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError, did_you_mean, refuse, shown
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cosim.configuration import Ask, ConfigurationError, parts_of
 from cosim.configuration.asks import placed
-from cosim.configuration.json_form import open_fields
+from cosim.configuration.field_types import open_fields
 from cosim.configuration.kinds import is_configuration
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from cosim.configuration.json_form import options_of, type_name
+from cosim.configuration.field_types import options_of, type_name
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar
 import attrs
 
 from cosim.configuration import ConfigurationError
-from cosim.configuration.json_form import options_of
+from cosim.configuration.field_types import options_of
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import did_you_mean
 from cosim.system.drafts import draft

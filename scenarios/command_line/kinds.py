@@ -13,7 +13,7 @@ import attrs
 from rich.table import Table
 
 from cosim.configuration import ConfigurationError, Port
-from cosim.configuration.json_form import made_of_number, options_of, takes_number
+from cosim.configuration.field_types import made_of_number, options_of, takes_number
 from cosim.configuration.kinds import class_of, is_configuration, kind_of, known_kinds
 from cosim.system.drafts import with_kind
 from cosim.system.paths import KIND, full_path, paths_of

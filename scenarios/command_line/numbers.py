@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import attrs
 
 from cosim.configuration import ConfigurationError
-from cosim.configuration.json_form import options_of, type_name
+from cosim.configuration.field_types import options_of, type_name
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import did_you_mean, shown
 from cosim.units import unit_of

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cosim.client_values.port import Values
 from cosim.configuration import Port
-from cosim.configuration.json_form import options_of
+from cosim.configuration.field_types import options_of
 from cosim.configuration.kinds import kind_of
 from cosim.units import unit_of
 from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
