@@ -46,7 +46,7 @@ from cosim.configuration.rules import COMMON_WORDS
         (lambda: cosim.Sgd(batch=8), "Sgd has no field 'batch'. Did you mean batch_size? "),
         (lambda: cosim.Sgd(momentum=0.9), "Sgd has no field 'momentum'. Momentum has it. "),
         (lambda: cosim.Sgd(mu=0.9), "Sgd has no field 'mu'. Proximal has it. "),
-        (lambda: cosim.Sgd(epochs=2), "epochs is Epochs(num_epochs=...), of which the steps"),
+        (lambda: cosim.Sgd(epochs=2), "epochs is Epochs(num_epochs=...), as the steps"),
         (lambda: cosim.System(rounds=3), "Its part end has num_global_rounds. "),
         (lambda: cosim.System(lr=3), "Its part protocol.training.local has learning_rate. "),
     ],
