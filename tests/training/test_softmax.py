@@ -5,15 +5,22 @@ import math
 import pytest
 import torch
 
+from cosim.engine.learning.workers import one_torch_thread
 from cosim.training.programs import softmax as module
 from cosim.training.programs.softmax import FEWEST, Softmax, has_torchs_bits
 
 pytestmark = pytest.mark.quick
 
 
+@pytest.fixture(autouse=True)
+def as_a_worker():
+    with one_torch_thread():
+        yield
+
+
 @pytest.mark.parametrize("num_classes", [1, 2, 3, 8, 10, 15, 16, 40])
 @pytest.mark.parametrize("scale", [0.1, 3.0, 90.0])
-@pytest.mark.parametrize("num", [FEWEST, FEWEST + 3, 555])
+@pytest.mark.parametrize("num", [FEWEST, FEWEST + 3, 64, 555])
 def test_probabilities_are_torchs_to_the_last_bit(num_classes: int, scale: float, num: int):
     generator = torch.Generator().manual_seed(num_classes)
     softmax = Softmax(torch.empty(num, num_classes))
@@ -29,6 +36,12 @@ def test_many_samples_of_few_classes_are_taken_class_by_class_where_bits_allow_i
     sizes = (FEWEST, 10), (FEWEST, 16), (FEWEST - 1, 10), (FEWEST, 1)
     expected = [has_torchs_bits(10), False, False, False]
     assert [len(Softmax(torch.empty(size)).memory) > 0 for size in sizes] == expected
+
+
+def test_several_torch_threads_take_torchs_own(monkeypatch: pytest.MonkeyPatch):
+    """Each would have a part of the samples, which may end within a vector."""
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert not Softmax(torch.empty(FEWEST, 10)).memory
 
 
 def test_an_exponential_that_rounds_otherwise_is_found_out(monkeypatch: pytest.MonkeyPatch):
