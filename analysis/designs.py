@@ -25,7 +25,7 @@ import attrs
 import pandas as pd
 
 from cosim.display.words import in_words, parts_of, value_in_words
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.results.result import Result
 from cosim.studies.table import outcome_of, table_of, target_label
 

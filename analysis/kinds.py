@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from analysis.designs import Design
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.results.result import Result
 from cosim.tasks.evenness import jain_index
 

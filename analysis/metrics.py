@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.units import prefixed
 
 MEASURES = {

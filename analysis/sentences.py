@@ -36,7 +36,7 @@ from analysis.intervals.statistics import ROUNDING, Interval, familywise
 from analysis.metrics import metrics, target_in_words
 from analysis.samples import Sample, samples
 from cosim.display.words import in_words
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 
 LEVEL = "Each sentence holds at 95 %, of more than two designs for all pairs of them together."
 MOST = 8

@@ -21,7 +21,7 @@ from analysis.plots.style import (
     logarithmic,
     style,
 )
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.results.result import Result
 
 AXES = {

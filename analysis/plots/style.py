@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from analysis.activities import BACKHAUL, IDLE
 from analysis.designs import wrapped
 from analysis.plots.encoding import COLOURS, look_of
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 
 FEWEST_RUNS = 3
 """Of fewer runs a picture shows each one: with one degree of freedom an interval says too little."""

@@ -16,7 +16,7 @@ from analysis.fates import Fates
 from analysis.metrics import Metric, metrics
 from analysis.report.cells import NOTHING, Estimate, estimate, number
 from analysis.samples import Sample, samples
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.results.result import Result
 
 AllFates = Mapping[int, Fates]

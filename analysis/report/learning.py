@@ -20,7 +20,7 @@ from analysis.plots.model import AXES, Curve, curves_of, draw, ended_in_words, s
 from analysis.report.cells import number
 from analysis.report.page import Figure, Table
 from analysis.report.pictures import PANEL, panels
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 
 _MOST_POINTS = 50
 _MOST_TABLES = 24

@@ -8,7 +8,7 @@ from cosim.clock.instants import LATEST_S, deadline_after
 from cosim.configuration import Ask, at_least, below, knob, lasting, part
 from cosim.configuration.going_together import GLOBAL_ROUNDS, LEARNING
 from cosim.ends.port import Counted, End, Progress
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.suggested import task_for
 
 

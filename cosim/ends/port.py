@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cosim.configuration import Port, part, said_of
-from cosim.records.rows import Evaluation, Measure
+from cosim.records.measures import Measure
+from cosim.records.rows import Evaluation
 
 
 class Progress(NamedTuple):

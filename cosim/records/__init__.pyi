@@ -1,4 +1,4 @@
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 
 __all__ = [
     "Measure",

@@ -29,7 +29,8 @@ from cosim.configuration.port import Picture
 from cosim.display.short_tables import in_a_line, table
 from cosim.files.on_disk import checksum, place, read_json, shown
 from cosim.names import CLOUD
-from cosim.records.rows import UP, are_as_good
+from cosim.records.measures import are_as_good
+from cosim.records.rows import UP
 from cosim.records.tables import SEEDS, TABLES
 from cosim.results.checkpoint_file import learned_in
 from cosim.results.provenance import check_version, noted

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cosim.files.on_disk import read_json
-from cosim.records.rows import Evaluation, Measure, are_sound
+from cosim.records.measures import Measure, are_sound
+from cosim.records.rows import Evaluation
 from cosim.records.tables import TABLES
 from cosim.records.totals import Totals
 from cosim.results.from_json import from_json

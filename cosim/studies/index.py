@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.records.tables import TABLES
 from cosim.results.from_json import from_json
 

@@ -18,7 +18,7 @@ import pandas as pd
 from cosim.configuration import ConfigurationError
 from cosim.files.on_disk import as_text, checksum, read_json, shown
 from cosim.files.parquet_files import parquet_file
-from cosim.records.rows import Measure, are_sound
+from cosim.records.measures import Measure, are_sound
 from cosim.records.tables import SEEDS
 from cosim.results.result import Result
 from cosim.results.tables import dtype_of

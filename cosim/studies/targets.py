@@ -16,7 +16,7 @@ from pathlib import Path
 from cosim.configuration import ConfigurationError, asks_in
 from cosim.configuration.going_together import LEARNING
 from cosim.data.loading import load
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.system.system import System
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, part
 from cosim.data.pairs import is_one_hot, is_whole
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.answered import predicted_classes
 from cosim.tasks.port import Task
 

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from cosim.configuration import ConfigurationError, Port, part, said_of
 from cosim.configuration.kinds import class_of, known_kinds
 from cosim.configuration.rules import short
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.answered import label_ranks, predicted_classes
 
 if TYPE_CHECKING:

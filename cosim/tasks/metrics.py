@@ -21,7 +21,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.configuration import part
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.evenness import jain_index
 from cosim.tasks.metric import Answers, Metric
 

@@ -17,7 +17,7 @@ import numpy as np
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, part
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.classification import Classification
 from cosim.tasks.port import Sums
 

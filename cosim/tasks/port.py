@@ -51,7 +51,7 @@ from typing_extensions import override
 
 from cosim.configuration import Port, knob, one_of, part, parts_of, refuse, said_of
 from cosim.configuration.kinds import class_of
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.answered import are_answers
 from cosim.tasks.metric import Answers, are_metrics, named_metrics
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from typing_extensions import override
 
 from cosim.configuration import ConfigurationError, part
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.port import Sums, Task
 
 if TYPE_CHECKING:

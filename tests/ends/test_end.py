@@ -9,7 +9,8 @@ import cosim
 from cosim.configuration import Lack
 from cosim.configuration.going_together import GLOBAL_ROUNDS
 from cosim.ends.port import Progress
-from cosim.records.rows import END_OF_RUN, Evaluation, Measure
+from cosim.records.measures import Measure
+from cosim.records.rows import END_OF_RUN, Evaluation
 from cosim.testing import check_system, small_system
 
 pytestmark = pytest.mark.quick

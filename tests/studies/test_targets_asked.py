@@ -6,7 +6,7 @@ import pytest
 import cosim
 from cosim import ConfigurationError, Never, System
 from cosim.data import Synthetic
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.studies.study import Study
 from cosim.studies.targets import check_targets
 from cosim.tasks import Classification, Regression

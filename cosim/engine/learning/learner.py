@@ -63,7 +63,7 @@ from cosim.networks.probe.task import check_task
 from cosim.networks.ready import ready_copy
 from cosim.networks.slices import Slices
 from cosim.own_code.dropout import dropping_layers
-from cosim.records.rows import Measure
+from cosim.records.measures import Measure
 from cosim.tasks.metric import Answers
 from cosim.tasks.port import Task
 from cosim.tasks.suggested import task_for

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from cosim.configuration import ConfigurationError
 from cosim.configuration.rules import shown
-from cosim.records.rows import Evaluation, Measure, are_sound
+from cosim.records.measures import Measure, are_sound
+from cosim.records.rows import Evaluation
 from cosim.values.pending import PendingModel
 
 LAST, BEST = "last", "best"

@@ -5,7 +5,8 @@ import pytest
 
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.journal import Journal
-from cosim.records.rows import Evaluation, Measure
+from cosim.records.measures import Measure
+from cosim.records.rows import Evaluation
 
 pytestmark = pytest.mark.quick
 

@@ -13,7 +13,8 @@ from cosim.configuration import ConfigurationError
 from cosim.engine.servers.cloud import VersionReport
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.engine.store.kept_model import Kept, kept_by
-from cosim.records.rows import Evaluation, Measure
+from cosim.records.measures import Measure
+from cosim.records.rows import Evaluation
 from cosim.studies.study import Study
 from cosim.testing import small_system
 from cosim.values.pending import PendingModel
