@@ -150,12 +150,9 @@ def check_fits(checkpoint: Checkpoint, learner: "Learner", folder: Path) -> None
     Raises:
         ConfigurationError: It is one.
     """
-    wanted = {name: tuple(shape) for name, shape in learner.shape.tensors.items()}
-    shapes = [
-        {name: of.shape for name, of in each.items()} for each in (checkpoint.weights, checkpoint.learned)
-    ]
-    if shapes != [wanted, wanted]:
-        raise damaged(folder / FILE, "its weights are those of another network")
+    for each in (checkpoint.weights, checkpoint.learned):
+        if {name: values.shape for name, values in each.items()} != learner.shape.tensors:
+            raise damaged(folder / FILE, "its weights are those of another network")
     score = checkpoint.evaluation_of(checkpoint.version)
     if any(list(row.measures) != list(learner.measures) for row in checkpoint.evaluations):
         raise damaged(folder / FILE, "its evaluations are those of another task")
