@@ -1,7 +1,7 @@
 """Columns: many rows of one kind as arrays, in memory and on their way into tables."""
 
 from collections.abc import Collection, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import attrs
@@ -56,5 +56,5 @@ def stacked(parts: Sequence[Columns]) -> Columns:
         else:
             starts = accumulate((len(of.words) for of in values), initial=0)
             codes = np.concatenate([of.codes + start for of, start in zip(values, starts, strict=False)])
-            stacked[name] = Words([word for of in values for word in of.words], codes)
+            stacked[name] = Words([*chain.from_iterable(of.words for of in values)], codes)
     return stacked
