@@ -24,7 +24,9 @@ import models
 from analysis.designs import designs_of
 from cosim import Never, configuration
 from cosim.configuration import ConfigurationError, from_dict, to_dict
+from cosim.configuration.field_types import options_of
 from cosim.configuration.going_together import EVERY_UPDATE, ONE_BY_ONE
+from cosim.configuration.json_form import check_reloads
 from cosim.configuration.kinds import kind_of, kinds_of
 from cosim.networks.of_run import network_of
 from cosim.studies.study import Study
@@ -238,7 +240,7 @@ def test_every_class_and_a_subclass_without_fields_come_back_as_themselves(cls, 
         assert again == kind()
     for holder in REGISTERED:
         for attribute in attrs.fields(holder):
-            if cls in configuration.options_of(attribute.type):
+            if cls in options_of(attribute.type):
                 held = holder(**{attribute.name: own()})
                 again = from_dict(holder, json.loads(json.dumps(to_dict(held))))
                 assert type(getattr(again, attribute.name)) is own
@@ -413,7 +415,7 @@ def test_what_a_class_would_lose_is_refused_when_it_is_made():
     kept = own_parts.Fastest()
     object.__setattr__(kept, "k", 2)
     with pytest.raises(ConfigurationError, match=r"cannot be saved.*values outside its fields"):
-        configuration.check_reloads(kept)
+        check_reloads(kept)
 
 
 def test_a_field_that_files_cannot_hold_is_refused_in_one_sentence():
