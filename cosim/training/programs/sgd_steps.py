@@ -33,7 +33,7 @@ def mini_batches(samples: NDArray[np.int64], num_steps: int, batch_size: int, ke
     rng = np.random.Generator(np.random.Philox(key=key))
     num_drawn = num_steps * batch_size
     num_epochs = math.ceil(num_drawn / len(samples))
-    epochs = rng.permuted(np.broadcast_to(samples, (num_epochs, len(samples))), axis=1)
+    epochs = rng.permuted(samples[None].repeat(num_epochs, 0), axis=1)
     return epochs.ravel()[:num_drawn].reshape(num_steps, batch_size)
 
 

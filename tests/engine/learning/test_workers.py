@@ -1,16 +1,48 @@
-"""Worker threads: an interrupt finds them all at work or none."""
+"""Worker threads: large work is on all of them, and an interrupt finds them all at work or none."""
 
+import itertools
 import signal
+import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures.thread import _threads_queues
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from data_sets import loaded
 
+import models
+from cosim.data import Synthetic
+from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import Workers
+from cosim.training.programs import sgd
+from cosim.training.sgd import Sgd
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
 
 pytestmark = pytest.mark.quick
+
+
+@pytest.mark.parametrize("num_workers", [2, 3])
+def test_a_large_level_is_trained_on_all_workers_at_once(monkeypatch, num_workers: int) -> None:
+    """The first calls wait for each other while they train."""
+    together, numbers, threads = threading.Barrier(num_workers), itertools.count(), set()
+    train = sgd.train_relu_layers
+
+    def noted(*arguments: Any) -> None:
+        if next(numbers) < num_workers:
+            together.wait(timeout=20.0)
+        threads.add(threading.get_ident())
+        train(*arguments)
+
+    monkeypatch.setattr(sgd, "train_relu_layers", noted)
+    learner = Learner(models.build("relu-12-300-4"), loaded(Synthetic()), num_workers=num_workers)
+    work: dict[str, Any] = {"model": learner.initial_model(1), "num_steps": 2, "samples": np.arange(30)}
+    local = Sgd(batch_size=8)
+    updates = [PendingUpdate(client=f"client-{i:02}", training=local, key=i, **work) for i in range(96)]
+    learner.weights(mean(updates))
+    assert len(threads) == num_workers
 
 
 def test_an_interrupt_while_threads_start_leaves_none_that_waits_for_ever(monkeypatch) -> None:
