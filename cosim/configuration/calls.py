@@ -46,7 +46,7 @@ def checked_call(function: Callable[P, R], *, types: bool = True) -> Callable[P,
         try:
             bound = signature.bind(*given, **named)
         except TypeError as error:
-            raise _refused(where, signature, named, error) from None
+            raise _refused(function, where, signature, named, error) from None
         for name, value in bound.arguments.items() if types else ():
             annotation, usual = _hints(function).get(name, Any), signature.parameters[name].default
             if value is not usual and not _fits(value, annotation):
@@ -71,14 +71,28 @@ def _fix(where: str, name: str, value: Any, annotation: Any, usual: Any) -> str:
 
 
 def _refused(
-    where: str, signature: inspect.Signature, named: dict[str, Any], error: TypeError
+    function: Callable[..., Any],
+    where: str,
+    signature: inspect.Signature,
+    named: dict[str, Any],
+    error: TypeError,
 ) -> ConfigurationError:
     known = [name for name in signature.parameters if name not in _BOUND]
     for name in named:
         if name not in known:
-            hint, all_known = did_you_mean(name, known), ", ".join(known)
+            hint = _field_of_another(function, where, name) or did_you_mean(name, known)
+            all_known = ", ".join(known)
             return ConfigurationError(f"{where} has no argument {name!r}.{hint} Known: {all_known}.")
     return ConfigurationError(f"{where}: {error}. Use {where}{_without_self(signature)}.")
+
+
+def _field_of_another(function: Callable[..., Any], where: str, name: str) -> str:
+    """Sentences on the argument that has a field of a name, after a space; empty if none has."""
+    for argument, annotation in _hints(function).items():
+        if is_configuration(annotation) and hasattr(annotation, "but") and hasattr(annotation, name):
+            own = f"{argument}.but({name}=...)"
+            return f" {annotation.__name__} has a field of this name. Use {where}({own})."
+    return ""
 
 
 def _without_self(signature: inspect.Signature) -> str:

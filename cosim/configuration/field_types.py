@@ -94,9 +94,12 @@ def check_names(cls: Any, names: Collection[str]) -> None:
     for name in names:
         if name not in known:
             part = next(_parts_with(cls, name), None)
-            hint = f" Its part {part} has it." if part else did_you_mean(name, known) or _elsewhere(cls, name)
+            hint = (
+                _within(cls, part, name, "it") if part else did_you_mean(name, known) or _elsewhere(cls, name)
+            )
             raise ConfigurationError(
-                f"{cls.__name__} has no field {shown(name)}.{hint} Known fields: {', '.join(known)}."
+                f"{cls.__name__} has no field {shown(name)}.{hint} Known fields: {', '.join(known)}.",
+                f"{cls.__name__}.{name}",
             )
 
     lacks = [a for a in attrs.fields(cls) if a.default is attrs.NOTHING and a.name not in names]
@@ -115,8 +118,18 @@ def _elsewhere(cls: Any, name: str) -> str:
             return f" {kind.__name__} has it."
     for other in named_here(name):
         for part in _parts_with(cls, other):
-            return f" Its part {part} has {other}."
+            return _within(cls, part, other, other)
     return ""
+
+
+def _within(cls: Any, path: str, name: str, said: str) -> str:
+    """Sentences on the part that has a field, and how a class is made with it, after a space."""
+    made, kinds = f"{name}=...", [cls]
+    for part in path.split("."):
+        kinds.append(type(attrs.fields_dict(kinds[-1])[part].default))
+    for part, kind in zip(reversed(path.split(".")), reversed(kinds), strict=False):
+        made = f"{part}={kind.__name__}({made})"
+    return f" Its part {path} has {said}. Use {made}."
 
 
 def _port_of(cls: type) -> type | None:

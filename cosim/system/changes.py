@@ -20,6 +20,7 @@ from cosim.configuration.json_form import from_dict, to_dict
 from cosim.configuration.kinds import is_configuration, kind_of
 from cosim.configuration.rules import ConfigurationError, did_you_mean, short, shown
 from cosim.system.drafts import with_kind
+from cosim.system.other_kinds import elsewhere
 from cosim.system.paths import KIND, check_closed, ends_of, full_path, paths_of
 
 C = TypeVar("C")
@@ -136,8 +137,10 @@ def check_somewhere(configs: Collection[Any], field: str, ways: Sequence[Mapping
         except ConfigurationError:
             continue
         return
-    hint = did_you_mean(field, ends_of([path for base in configs for path in paths_of(base)]))
-    if hint and "." not in field:
+    hint = elsewhere(field, configs, lambda place, kind: f"{place} = {kind}")
+    if not hint and "." not in field:
+        hint = did_you_mean(field, ends_of([path for base in configs for path in paths_of(base)]))
+    if hint:
         raise ConfigurationError(f"{short(field)}: there is no such field.{hint}")
     raise errors[0]
 

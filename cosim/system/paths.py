@@ -15,6 +15,8 @@ from cosim.configuration.rules import ConfigurationError
 
 KIND = "kind"
 """The last part of a path that names a class."""
+_MOST_PATHS = 4
+"""Paths in a message. [no source]"""
 
 
 def paths_of(config: Any) -> list[str]:
@@ -71,7 +73,9 @@ def full_path(name: str, paths: Collection[str]) -> str:
     if name in found or not found:
         return name
     if len(found) > 1:
-        raise ConfigurationError(f"{name}: may be {' or '.join(found)}. Give more of its path.")
+        more = [f"{len(found) - _MOST_PATHS} others"] if len(found) > _MOST_PATHS + 1 else found[_MOST_PATHS:]
+        may_be = " or ".join([*found[:_MOST_PATHS], *more])
+        raise ConfigurationError(f"{name}: may be {may_be}. Give more of its path.")
     return found[0]
 
 

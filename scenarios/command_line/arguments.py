@@ -17,10 +17,11 @@ from cosim.configuration.field_types import options_of
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import did_you_mean
 from cosim.system.drafts import draft
-from cosim.system.paths import check_closed, ends_of, full_path, paths_of
+from cosim.system.other_kinds import elsewhere, parts_by_path
+from cosim.system.paths import KIND, check_closed, ends_of, full_path, paths_of
 from scenarios.command_line.console import console
 from scenarios.command_line.described import described
-from scenarios.command_line.kinds import kinds_with, table_of_kinds
+from scenarios.command_line.kinds import table_of_kinds
 from scenarios.command_line.numbers import Typed, check_numbers
 
 T = TypeVar("T")
@@ -208,6 +209,9 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
     words, annotation = [], None
     for word in arguments:
         if not word.startswith("--"):
+            name, equals, value = word.partition("=")
+            if equals and not typed and full_path(name.replace("-", "_"), annotations) in annotations:
+                raise ConfigurationError(f"{word}: an option begins with --. Use {_option(name)} {value}.")
             words.append(_as_asked(word, annotation))
             if typed:
                 typed[-1].words.append(words[-1])
@@ -220,7 +224,7 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
         if name != "--help" and annotation is None and path not in switches:
             known = [*(_option(end) for end in ends_of(list(annotations))), *map(_first_word, anywhere)]
             close = did_you_mean(name[2:], [option[2:] for option in known]).replace("mean ", "mean --")
-            hint = _elsewhere(path, configs) or close
+            hint = elsewhere(path, configs, lambda place, kind: f"{_option(place)} {kind}") or close
             if path == "timing_only" and "evaluation.kind" in annotations:
                 hint = " Use --evaluation.kind Never."  # it is an option of studies
             raise ConfigurationError(f"no option {name}.{hint} See --help.")
@@ -228,6 +232,7 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
         name = _option(path)
         words.append(f"{name}={_as_asked(value, annotation)}" if equals else name)
     for config in () if {"-h", "--help"} & {*words} else configs:
+        _check_names_no_part(config, typed)
         check_numbers(config, typed)
         check_closed(config, [one.path for one in typed], _option)
     return words
@@ -241,16 +246,19 @@ def _first_word(text: str) -> str:
     return text.partition(" ")[0]
 
 
-def _elsewhere(path: str, configs: Collection[Any]) -> str:
-    """Sentence about the other kinds of a part that have such a field, after a space; empty if none has."""
-    found = [place for config in configs for place in kinds_with(config, path)]
-    if not found:
-        return ""
-    place = found[0][0]
-    kinds = list(dict.fromkeys(kind for of, kind in found if of == place))
-    kinds = [kind for kind in kinds if ":" not in kind] or kinds  # ours, if any is
-    verb = "has" if len(kinds) == 1 else "have"
-    return f" {', '.join(kinds)} {verb} it: {_option(place)} {kinds[-1]}."
+def _check_names_no_part(config: Any, typed: Collection[Typed]) -> None:
+    """Refuse an option that names a part and not its kind or a field of it.
+
+    Raises:
+        ConfigurationError: Names the option of its kind.
+    """
+    parts = {place for place, part, _ in parts_by_path(config) if is_configuration(type(part))}
+    for name, path, words in typed:
+        if path in parts:
+            kind = words[0] if words else "NAME"
+            raise ConfigurationError(
+                f"{name}: names a part, which has no value of its own. Use {name}.{KIND} {kind}."
+            )
 
 
 def _annotation(config: Any, path: str) -> Any:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 import attrs
 from rich.table import Table
 
-from cosim.configuration import ConfigurationError, Port
-from cosim.configuration.field_types import made_of_number, options_of, takes_number
-from cosim.configuration.kinds import class_of, is_configuration, kind_of, known_kinds
+from cosim.configuration import ConfigurationError
+from cosim.configuration.field_types import made_of_number, takes_number
+from cosim.configuration.kinds import is_configuration, kind_of
 from cosim.system.drafts import with_kind
+from cosim.system.other_kinds import other_kinds_of, parts_by_path
 from cosim.system.paths import KIND, full_path, paths_of
 
 C = TypeVar("C")
@@ -36,62 +37,11 @@ def other_kinds(usual: Any, config: Any) -> list[str]:
     return found
 
 
-def parts_of(config: Any, prefix: str = "") -> Iterator[tuple[str, Any, tuple[type, ...]]]:
-    """Path of every part, the part (None where it is off), and the classes that its field names."""
-    for attribute in attrs.fields(type(config)):
-        part, options = getattr(config, attribute.name), options_of(attribute.type)
-        if options:
-            yield prefix + attribute.name, part, options
-        if is_configuration(type(part)):
-            yield from parts_of(part, f"{prefix}{attribute.name}.")
-
-
-def other_kinds_of(place: str, part: Any, options: tuple[type, ...]) -> list[str]:
-    """Names of the classes that a field takes beside its part's; not the port where there are kinds of it."""
-    known = known_kinds(options, place.rpartition(".")[2])
-    ours = [kind for kind in known if ":" not in kind]
-    left_out = [kind for kind in ours if len(ours) > 1 and Port in (class_of(kind) or Port).__bases__]
-    own = kind_of(type(part)) if is_configuration(type(part)) else None
-    return [kind for kind in known if kind != own and kind not in left_out]
-
-
 def kind_shown(part: Any) -> str:
     """The kind of a part; a number where one stands in its place."""
     if part is None:
         return "none (off)"
     return kind_of(type(part)) if is_configuration(type(part)) else f"{part:g}"
-
-
-def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
-    """Parts of which another kind would have a field: the path of the kind, and the kind.
-
-    Only the nearest ones: in the part that the path names, if there are any, rather not of a downlink, and
-    with the field in the kind itself rather than in a part of it.
-    """
-    outer, _, field = path.rpartition(".")
-    found = [
-        (f"{place}.{KIND}", kind, depth)
-        for place, part, options in parts_of(config)
-        for kind in other_kinds_of(place, part, options)
-        if (depth := _depth(class_of(kind) or type(part), field)) is not None
-    ]
-
-    def far(one: tuple[str, str, int]) -> tuple[bool, bool, int]:
-        place, _, depth = one
-        return f".{outer}." not in f".{place}", place.startswith("downlink"), depth
-
-    nearest = min(map(far, found), default=None)
-    return [(place, kind) for place, kind, depth in found if far((place, kind, depth)) == nearest]
-
-
-def _depth(cls: type, field: str) -> int | None:
-    """Depth of a field in a class and its default parts; None if there is no such field."""
-    depths = [0] if field in attrs.fields_dict(cls) else []
-    for attribute in attrs.fields(cls):
-        inner = type(attribute.default)
-        if not depths and is_configuration(inner) and (deeper := _depth(inner, field)) is not None:
-            depths.append(1 + deeper)
-    return min(depths, default=None)
 
 
 def table_of_kinds(config: Any) -> Table:
@@ -101,7 +51,7 @@ def table_of_kinds(config: Any) -> Table:
     )
     for heading in ("option", "is", "may be", "what it is"):
         table.add_column(heading, overflow="fold", no_wrap=heading == "option")
-    for path, part, options in parts_of(config):
+    for path, part, options in parts_by_path(config):
         kind = "(required)" if part is attrs.NOTHING else kind_shown(part)
         others = other_kinds_of(path, part, options)
         if others or part is None:  # off, and no kind of ours: one of the user's own
@@ -128,7 +78,7 @@ def with_kinds(config: C, arguments: list[str]) -> tuple[C, list[str]]:
             rest.append(word)
             continue
         try:
-            place = full_path(option[2:].replace("-", "_"), {*paths_of(config), *scheduled})
+            place = full_path(option[2:].replace("-", "_"), [*paths_of(config), *scheduled])
             if not is_kind and place not in scheduled:
                 rest.append(word)
                 continue

@@ -16,11 +16,12 @@ from cosim.client_values.port import Values
 from cosim.configuration import Port
 from cosim.configuration.field_types import options_of
 from cosim.configuration.kinds import kind_of
+from cosim.system.other_kinds import other_kinds_of
 from cosim.units import unit_of
 from scenarios.command_line.arguments import SCENARIO, first_word, parse_with_system, switched, usage
 from scenarios.command_line.console import console
 from scenarios.command_line.described import described
-from scenarios.command_line.kinds import other_kinds_of, with_kinds
+from scenarios.command_line.kinds import with_kinds
 from scenarios.command_line.modules import imported
 from scenarios.command_line.scenario import FOR_SCENARIOS, PAPER_SCALE, known_scenarios, scenario_of
 

@@ -318,7 +318,8 @@ def test_an_unknown_field_in_python_is_refused_in_the_same_words(make):
 
 def test_an_unknown_field_that_a_part_has_is_found_there():
     assert refused(lambda: attrs.evolve(cosim.System(), bandwidth_hz=1e6)).startswith(
-        "System has no field 'bandwidth_hz'. Its part uplink.sharing has it. Known fields: seed, "
+        "System has no field 'bandwidth_hz'. Its part uplink.sharing has it. "
+        "Use uplink=Radio(sharing=FixedShares(bandwidth_hz=...)). Known fields: seed, "
     )
 
 

@@ -46,8 +46,18 @@ from cosim.configuration.rules import COMMON_WORDS
         (lambda: cosim.Sgd(batch=8), "Sgd has no field 'batch'. Did you mean batch_size? "),
         (lambda: cosim.Sgd(momentum=0.9), "Sgd has no field 'momentum'. Momentum has it. "),
         (lambda: cosim.Sgd(mu=0.9), "Sgd has no field 'mu'. Proximal has it. "),
-        (lambda: cosim.Sgd(epochs=2), "epochs is Epochs(num_epochs=...), as the steps"),
-        (lambda: cosim.System(rounds=3), "Its part end has num_global_rounds. "),
+        (lambda: cosim.Sgd(epochs=2), "epochs is Epochs(num_epochs=...), as the steps of EdgeTraining"),
+        (lambda: cosim.EdgeTraining(num_local_steps=20), "Use steps=SameSteps(num_local_steps=...). "),
+        (
+            lambda: cosim.System().but(deadline_s=0.1),
+            " Deadline has it: protocol.training.waiting.kind = Deadline. ",
+        ),
+        (lambda: cosim.System().but({"kind": "Oort"}), "topology.kind or 31 others. Give more of its path."),
+        (lambda: cosim.run(cosim.System(), seed=2), "Use run(system.but(seed=...)). "),
+        (
+            lambda: cosim.System(rounds=3),
+            "Its part end has num_global_rounds. Use end=AfterRounds(num_global_rounds=...). ",
+        ),
         (lambda: cosim.System(lr=3), "Its part protocol.training.local has learning_rate. "),
     ],
 )

@@ -31,12 +31,12 @@ from cosim.data import Synthetic
 from cosim.data.pictures.sets import FASHION_MNIST
 from cosim.devices import CyclesPerOperation
 from cosim.protocols import Fractions
+from cosim.system.other_kinds import parts_by_path
 from cosim.tasks import Classification
 from cosim.training.local_steps import SameSteps
 from cosim.units import unit_of
 from scenarios.command_line import main
 from scenarios.command_line.catalogue import ROOMS, catalogue, find
-from scenarios.command_line.kinds import parts_of
 
 ROOT = Path(__file__).parents[2]
 TINY = System(
@@ -239,7 +239,7 @@ def test_run_help_names_every_field_and_option(cosim: Call) -> None:
     code, output, _ = cosim("run", "quickstart", "--task.kind", "Classification", "--help")
     assert code == 0
     system = System(protocol=Hist(), task=Classification())
-    off = {path for path, part, _ in parts_of(system) if part is None}
+    off = {path for path, part, _ in parts_by_path(system) if part is None}
     assert "devices.processor" in off
     for field, _ in fields(system):
         if field in off:

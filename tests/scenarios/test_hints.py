@@ -49,6 +49,15 @@ def call(*words: str) -> int:
         ("--batch 3", "Did you mean --batch-size?"),
         ("--users 3", "Did you mean --num-clients?"),
         ("--epochs 3", "epochs is Epochs(num_epochs=...), as the steps of EdgeTraining."),
+        (
+            "--deadline-s 0.1",
+            "no option --deadline-s. Deadline has it: --protocol.training.waiting.kind Deadline.",
+        ),
+        (
+            "--selection Oort",
+            "--selection: names a part, which has no value of its own. Use --selection.kind Oort.",
+        ),
+        ("seed=3", "seed=3: an option begins with --. Use --seed 3."),
         ("--momentum 0.9", "Momentum has it: --protocol.training.local.kind Momentum."),
         ("--protocol.kind FedAvg", "Did you mean HFedAvg? FedAvg is HFedAvg in one cell (num_cells = 1))."),
         ("--protocol.kind FedAdam", "FedAdam is a kind of ServerUpdate)."),
