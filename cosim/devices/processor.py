@@ -16,8 +16,8 @@ Usage::
         def frequency_hz(self, sim, clients, jobs):
             return np.where(jobs.begins_s < self.hot_from_s, 1.0, 0.5) * jobs.frequency_hz
 
-Scope and limitations: a training keeps its frequency and power. A plan (`RawHfl`) uses the plain formulas,
-with the frequencies that it may ask for. Power at rest is in `cosim.engine.clients.rest`.
+Scope and limitations: a training keeps its frequency and power. A plan of frequencies uses the plain
+formulas, with the frequencies that it may ask for. Power at rest is in `cosim.engine.clients.rest`.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -12,7 +12,7 @@ global model keeps their first values for ever.
 | running statistics | these alone | SiloBN |
 
 Scope and limitations: all clients keep the same tensors, as many float32 for each client that has trained.
-Cells that train parts of a model (HIST), and networks in two parts (VHFL), are refused.
+Cells that train parts of a model, and vertical networks in two parts, are refused.
 
 Sources: Arivazhagan, Aggarwal, Singh, Choudhary, "Federated learning with personalization layers", arXiv
 1912.00818; Li, Jiang, Zhang, Kamp, Dou, "FedBN", ICLR 2021, arXiv 2102.07623; Andreux, du Terrail, Beguier,

@@ -38,7 +38,7 @@ Laws of runs (`check_system`):
 - *determinism*: the same seed gives the same tables and weights, with any number of workers, and with
   simultaneous events in any order;
 - *timing only*: without learning, spans, transfers, plans, rounds and updates are the same;
-- *resume*: a run that is stopped, at its beginning or halfway, and goes on ends as if it never had been;
+- *resume*: a run that is interrupted, at its beginning or halfway, and resumed ends as an uninterrupted one;
 - *asked*: what a class overrides of its port is asked;
 - *second process*: another process, with other hashes of texts and on another day, makes the same tables;
 - *seeds*: an own generator does not make the same draws for every seed.

@@ -79,8 +79,8 @@ def run(
         records: True if the tables have rows of every client (all), or a `Tally` of every edge round (rounds;
             on arrays only); auto: all, up to ten million rows.
         shuffle_ties: Puts simultaneous events into a random order; the results do not depend on it.
-        resume: Go on with the run of this very configuration that was stopped in `out`. As found: also read a
-            run that is complete, and begin one where there is none.
+        resume: Resume the interrupted run of the same configuration in `out`. As found: also read a complete
+            run, and begin one if there is none.
         checkpoint_every: Versions (global rounds) between kept checkpoints: the model of an evaluation is
             kept once it is this many after the last kept one, besides every 15 seconds, as the tables are.
             None means every 15 seconds only.

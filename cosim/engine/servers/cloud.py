@@ -100,7 +100,7 @@ class Cloud(Server):
             a run from time 0.
         digest: Digest of the rows of the run, which its replay up to the checkpoint must repeat. None means
             that none is kept.
-        listener: Hears of every version.
+        listener: Called with a report on every version.
         journal: Numbers that events have read from weights.
         living: Other models than the global one from which a node has started or on which it works, by name.
     """

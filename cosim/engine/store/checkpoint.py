@@ -1,4 +1,4 @@
-"""Checkpoint: what a stopped run needs to go on, kept in its folder as `checkpoint.npz`.
+"""Checkpoint: what an interrupted run needs to resume, kept in its folder as `checkpoint.npz`.
 
 Weights never move the clock, so a run is replayed rather than restored: the same configuration makes the same
 events again, learning nothing, up to the checkpoint's version of the model. What is still needed then gets
@@ -193,7 +193,7 @@ def keep_in(folder: Path) -> str | None:
 
 
 class OtherRows(ConfigurationError):
-    """Error: a replay differs from the run that was stopped."""
+    """Error: a replay differs from the interrupted run."""
 
 
 def other_rows(what: str) -> OtherRows:
