@@ -127,7 +127,7 @@ class Cloud(Server):
 
     def __attrs_post_init__(self) -> None:
         self.journal = Journal(self.resumed.journal if self.resumed else {})
-        self.last = VersionReport(Progress(version=-1), None, PendingModel())  # before the initial one
+        self.last = VersionReport(Progress(), None, PendingModel())
 
     @property
     def progress(self) -> Progress:
@@ -139,7 +139,7 @@ class Cloud(Server):
 
     def initial_model(self, sim: Simulation) -> PendingModel:
         model = self.learner.initial_model(sim.key(self.name, "initial weights"))
-        return self.new_version(sim, model)
+        return self._new_version(sim, Progress(evaluations=sim.recorder.evaluations), model)
 
     def global_rounds(self, sim: Simulation, one_round: Callable[[PendingModel, int], Process]) -> Process:
         model = self.initial_model(sim)
@@ -226,14 +226,18 @@ class Cloud(Server):
     def new_version(
         self, sim: Simulation, model: PendingModel, *, num_global_rounds: int | None = None
     ) -> PendingModel:
-        resumed, before, last = self.resumed, self._evaluated, self.progress
+        before = self.progress
         progress = Progress(
-            version=last.version + 1,
-            num_global_rounds=last.num_global_rounds if num_global_rounds is None else num_global_rounds,
+            version=before.version + 1,
+            num_global_rounds=before.num_global_rounds if num_global_rounds is None else num_global_rounds,
             num_updates=sim.recorder.num_arrived,
             time_s=sim.now_s,
             evaluations=sim.recorder.evaluations,
         )
+        return self._new_version(sim, progress, model)
+
+    def _new_version(self, sim: Simulation, progress: Progress, model: PendingModel) -> PendingModel:
+        resumed = self.resumed
         if self.evaluation.learns:
             others = {name: other for name, other in self.living.items() if other is not model}
         else:
@@ -247,6 +251,7 @@ class Cloud(Server):
         self.last = VersionReport(progress, None, model, dict(self.states), others, moment=moment)
         if self.evaluation.learns:
             self._rest_j = sim.recorder.rest_j(sim.now_s)
+        before = self._evaluated
         if before is None or self.is_over or self.evaluation.is_due(progress, before):
             self._evaluate(sim)
         sim.recorder.end_stretch(progress.time_s)
