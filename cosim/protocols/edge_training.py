@@ -9,6 +9,7 @@ Scope and limitations: if no update arrived, the edge model stays, and the round
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,13 +134,7 @@ class EdgeTraining(CellTraining):
         global_round: int,
     ) -> Process:
         load = cloud.workload.of(part, self.local.beside(cloud.shape))
-
-        def planned(clients: Clients, job: Job) -> tuple[int | NDArray[np.int64], NDArray[np.float64]]:
-            """Steps, and cycles of a training, of clients that would begin now."""
-            step_cycles = load.step_cycles(clients.names, self.local.batch_size)
-            steps = self.steps_of(sim, clients, job, step_cycles)
-            return steps, steps * step_cycles + load.coding_cycles
-
+        planned = partial(self._planned, sim, load)
         most = self.selection.most(len(edge.clients))
         yield from edge.receive(sim, load.model.bits)
         for edge_round in range(self.num_edge_rounds):
@@ -173,6 +168,14 @@ class EdgeTraining(CellTraining):
         yield from edge.send(sim, load.model.bits)
         cloud.living.pop(edge.name, None)
         return model
+
+    def _planned(
+        self, sim: Simulation, load: Load, clients: Clients, job: Job
+    ) -> tuple[int | NDArray[np.int64], NDArray[np.float64]]:
+        """Steps, and cycles of a training, of clients that would begin now."""
+        step_cycles = load.step_cycles(clients.names, self.local.batch_size)
+        steps = self.steps_of(sim, clients, job, step_cycles)
+        return steps, steps * step_cycles + load.coding_cycles
 
     def _of_each(self, clients: Clients, steps: int | NDArray[np.int64]) -> int | Callable[[str], int]:
         """Steps of all clients, or a function that gives a client's steps by its name."""

@@ -59,7 +59,7 @@ class RadioLink(CellLink, KnownLink):
 
     def places_of(self, clients: Numbers) -> Places:
         """Places of some clients among the clients of the cell, all ascending."""
-        return clients.places_among(self._numbers)
+        return slice(None) if clients is self._numbers else clients.places_among(self._numbers)
 
     def known_channel(self, client: str, tx_power_w: float, job: Job) -> Channel:
         """Channel of a client, as a plan knows it."""

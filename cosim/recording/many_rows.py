@@ -132,7 +132,7 @@ def _fates(rounds: Sequence[ToldRound], words: Sequence[str]) -> Columns:
 
 
 def _sizes(rounds: Sequence[ToldRound]) -> list[int]:
-    return [len(of.clients) for of in rounds]
+    return [len(of.counts) for of in rounds]
 
 
 def _names(rounds: Sequence[ToldRound]) -> Words:

@@ -99,7 +99,7 @@ class ToldRound(NamedTuple):
     @property
     def num_rows(self) -> int:
         """Approximate number of rows."""
-        return len(self.clients) * (len(self.spans) + len(self.transfers) + 1)
+        return len(self.counts) * (len(self.spans) + len(self.transfers) + 1)
 
 
 QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9, "max": 1.0}

@@ -23,6 +23,7 @@ Usage::
 
 import math
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import Any, Self
 
 import attrs
@@ -156,12 +157,12 @@ class NetworkShape:
         """Buffers that training moves without a gradient: running statistics, then state."""
         return self.statistics | self.state
 
-    @property
+    @cached_property
     def tensors(self) -> Shapes:
         """Tensors of a model: trained parameters, then running statistics and state."""
         return self.parameters | self.moving
 
-    @property
+    @cached_property
     def num_units(self) -> dict[str, int]:
         """Group name -> its number of units."""
         return {group: self.tensors[cuts[0][0]][cuts[0][1]] for group, cuts in self.unit_groups.items()}
@@ -177,7 +178,7 @@ class NetworkShape:
                 f"a part of groups {list(part.units)}, but the network has groups "
                 f"{list(self.unit_groups)}. Use a part of this network."
             )
-        shapes = self.tensors
+        shapes = dict(self.tensors)
         num_units = self.num_units
         for group, cuts in self.unit_groups.items():
             units = part.units[group]
