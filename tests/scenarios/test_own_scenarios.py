@@ -334,7 +334,7 @@ def test_help_names_the_kinds_of_parts_and_the_options_that_stand_anywhere(cosim
         (("study", "hist", "--paper-scale"), "--paper-scale: hist has one size only"),
         (("run", "mine.py", "--resume", "a", "--config", "b"), "--config and --resume"),
         (("run", "--paper-scale", "--config", "b"), "--paper-scale: a run has its size already"),
-        (("run", "--resume", "a", "mine.py"), "--resume a: no run is in it"),
+        (("run", "--resume", "a", "mine.py"), "--resume a: is not a run folder"),
         (("show", "mine.py", "--config", "b"), "no option --config. See --help"),
         (("run", "mine.py", "--config"), "--config: needs a value"),
         (("run", "--seed", "3"), "cosim run: needs SCENARIO, before any option. Known: aircomp"),

@@ -190,7 +190,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
         pytest.param(
             ("run", "--resume", "nowhere"),
             "--resume nowhere",
-            "no run is in it (no config.json)",
+            "is not a run folder (no config.json)",
             "the folder of an interrupted run",
             id="nothing to resume",
         ),
@@ -244,7 +244,7 @@ def test_a_folder_without_a_run_is_left_as_it_is(command: Call, tmp_path: Path) 
     code, output, errors = command("run", "--resume", "mine")
     assert (code, output) == (2, "")
     assert errors.count("\n") == 1
-    assert errors.startswith("Error: --resume mine: no run is in it")
+    assert errors.startswith("Error: --resume mine: is not a run folder")
     assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["mine", "mine/notes"]
 
 
