@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, settings
 from cosim import FashionMnist
 from cosim.data.dataset import Dataset
 from cosim.data.pictures.published import MissingFiles
+from cosim.engine.learning.workers import one_torch_thread
 
 pytest.register_assert_rewrite("both_clocks", "equal")
 
@@ -92,7 +93,7 @@ def same_path() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def same_draws() -> None:
-    """Draws from global generators do not hang on the tests before."""
+    """Draws from global generators do not depend on the tests before."""
     seed = 3_141_592_653  # no key or seed of a test, whose draws would be the very same
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
@@ -140,6 +141,13 @@ def processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[warm.Process
 def processes_of_tests(processes: warm.Processes, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Workers of studies, and second processes of contracts, do not wait for imports either."""
     with warm.forked_from(processes.place, tmp_path_factory.mktemp("servers")):
+        yield
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Torch computes with one thread, as a worker does: two would wait for each other on a busy machine."""
+    with one_torch_thread():
         yield
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import own_parts
 import pytest
 import torch
+from coded_updates import update
 from data_sets import loaded
 
 import cosim
@@ -14,7 +15,7 @@ from cosim.data.synthetic import Synthetic
 from cosim.engine.learning.learner import Learner
 from cosim.testing import check_codec, small_system
 from cosim.values.combinations import mean
-from cosim.values.pending import PendingModel, PendingUpdate
+from cosim.values.pending import PendingModel
 from scenarios.papers.vhfl import Vhfl
 
 DATA = loaded(Synthetic())
@@ -24,18 +25,6 @@ Arrays = dict[str, np.ndarray]
 
 def learner(num_workers: int = 1) -> Learner:
     return Learner(models.build("relu-12-9-4"), DATA, num_workers=num_workers)
-
-
-def update(client: int, round_: int, start: PendingModel, **coding) -> PendingUpdate:
-    return PendingUpdate(
-        client=f"client-{client:04d}",
-        model=start,
-        samples=np.arange(20 * client, 20 * client + 20),
-        num_steps=3,
-        training=cosim.Sgd(batch_size=8, learning_rate=0.2),
-        key=100 * round_ + client,
-        **coding,
-    )
 
 
 def rounds(of: Learner, codec: cosim.codecs.Codec) -> PendingModel:

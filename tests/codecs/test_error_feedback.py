@@ -3,6 +3,7 @@
 import attrs
 import numpy as np
 import pytest
+from coded_updates import update
 from data_sets import loaded
 from scipy import stats
 
@@ -14,7 +15,6 @@ from cosim.engine.learning.learner import Learner
 from cosim.protocols.combinations import mean_of_models
 from cosim.testing import check_system, small_system
 from cosim.values.combinations import mean
-from cosim.values.pending import PendingModel, PendingUpdate
 
 DATA = loaded(Synthetic())
 CLIENTS = range(3)
@@ -23,18 +23,6 @@ STEP = 0.01
 
 def learner() -> Learner:
     return Learner(models.build("relu-12-9-4"), DATA, num_workers=1)
-
-
-def update(client: int, round_: int, start: PendingModel, **coding) -> PendingUpdate:
-    return PendingUpdate(
-        client=f"client-{client:04d}",
-        model=start,
-        samples=np.arange(20 * client, 20 * client + 20),
-        num_steps=3,
-        training=cosim.Sgd(batch_size=8, learning_rate=0.2),
-        key=100 * round_ + client,
-        **coding,
-    )
 
 
 def row(weights: dict[str, np.ndarray]) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from equal import furthest_from_a_multiple
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
@@ -80,10 +81,6 @@ TABLE_1_MB = {  # cells -> HIST at 70 and 80 %, fully non-i.i.d., then i.i.d. ac
     4: (8.08, 76.06, 3.32, 24.72),
 }
 TABLE_1_HFEDAVG_MB = (23.66, 206.18, 6.76, 86.20, 20.28, 246.74, 11.84, 89.58)
-
-
-def furthest_from_a_multiple(entries, unit):
-    return max(abs(entry - unit * round(entry / unit)) for entry in entries)
 
 
 def test_table_1_counts_the_unpadded_network_and_the_padded_share():

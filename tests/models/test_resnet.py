@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from equal import furthest_from_a_multiple
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
@@ -145,10 +146,6 @@ TABLE_2_GB = {  # cells -> HIST at 75 and 80 %, fully non-i.i.d., then i.i.d. ac
     4: (5.02, 23.11, 3.93, 14.60),
 }
 TABLE_2_HFEDAVG_GB = (11.34, 61.04, 9.59, 40.98, 13.08, 65.40, 10.46, 43.60)
-
-
-def furthest_from_a_multiple(entries, unit):
-    return max(abs(entry - unit * round(entry / unit)) for entry in entries)
 
 
 def test_table_2_counts_the_network_of_1000_outputs_as_if_all_were_cut():

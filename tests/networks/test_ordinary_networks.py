@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from equal import tensors_of
 from ordinary_networks import NETWORKS, NUM_TRAINING, TASKS
 
 from cosim.engine.learning.learner import Learner
@@ -45,7 +46,7 @@ def by_hand(network, task, data, start):
                     optimizer.zero_grad()
                     task.loss(network(x[batch]), y[batch]).backward()
                     optimizer.step()
-            values = tensors(network)
+            values = tensors_of(network)
             ends.append({name: values[name].detach().numpy().copy() for name in start})
         start = {name: np.mean([end[name] for end in ends], 0, np.float64) for name in start}
     set_values(network, start)
@@ -55,12 +56,8 @@ def by_hand(network, task, data, start):
     return start, {name: float(value) for name, value in sums.items()}
 
 
-def tensors(network):
-    return dict(network.named_parameters()) | dict(network.named_buffers())
-
-
 def set_values(network, values):
-    own = tensors(network)
+    own = tensors_of(network)
     with torch.no_grad():
         for name, array in values.items():
             own[name].copy_(torch.tensor(array))

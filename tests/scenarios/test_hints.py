@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from own_commands import exit_code
 
 import cosim
 from cosim.files.on_disk import checksum
@@ -35,12 +36,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def call(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        command_line.main(list(words))
-    return int(ended.value.code or 0)
-
-
 @pytest.mark.parametrize(
     ("option", "hint"),
     [
@@ -66,7 +61,7 @@ def call(*words: str) -> int:
     ],
 )
 def test_options_by_words_of_other_programs(option, hint, capsys):
-    assert call("show", "small.py", *option.split()) == 2
+    assert exit_code("show", "small.py", *option.split()) == 2
     said = capsys.readouterr().err
     assert hint in said
     assert said.count("\n") == 1
@@ -96,7 +91,7 @@ def test_options_by_words_of_other_programs(option, hint, capsys):
     ],
 )
 def test_a_study_with_a_mistake_runs_nothing(study, message, here, capsys):
-    assert call("study", "small.py", *study.split()) == 2
+    assert exit_code("study", "small.py", *study.split()) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
@@ -105,7 +100,7 @@ def test_a_study_with_a_mistake_runs_nothing(study, message, here, capsys):
 
 @pytest.mark.filterwarnings("default::cosim.system.remarks.Remark")
 def test_numbers_that_few_mean_are_told_beside_the_run(capsys):
-    assert call("run", "small.py", "--bandwidth-hz", "5", "--quiet", "--out", "run") == 0
+    assert exit_code("run", "small.py", "--bandwidth-hz", "5", "--quiet", "--out", "run") == 0
     assert "uplink.sharing.bandwidth_hz = 5 Hz is little. Use 5e+06," in capsys.readouterr().err
     assert json.loads(Path("run/summary.json").read_text())["status"] == "complete"
 
@@ -115,19 +110,19 @@ def test_a_repeated_run_says_that_a_named_file_is_another_and_so_does_a_report(h
     rows = [f"0,{client},{client + 1}e6" for client in range(5)]
     (here / "street.csv").write_text("\n".join(["time_s,device,rate_bps", *rows]))
     trace = "--uplink.kind TracedLink --uplink.trace.file street.csv --uplink.trace.past-end.kind HoldLast"
-    assert call("run", "small.py", *trace.split(), "--quiet", "--out", "a") == 0
-    assert call("run", "--config", "a/config.json", "--import", "small.py", "--quiet", "--out", "b") == 0
+    assert exit_code("run", "small.py", *trace.split(), "--quiet", "--out", "a") == 0
+    assert exit_code("run", "--config", "a/config.json", "--import", "small.py", "--quiet", "--out", "b") == 0
     assert "another file" not in capsys.readouterr().err
     before = checksum(here / "street.csv")[:12]
     (here / "street.csv").write_text("\n".join(["time_s,device,rate_bps", *reversed(rows), ""]))
     now = checksum(here / "street.csv")[:12]
-    assert call("run", "--config", "a/config.json", "--import", "small.py", "--quiet", "--out", "c") == 0
+    assert exit_code("run", "--config", "a/config.json", "--import", "small.py", "--quiet", "--out", "c") == 0
     said = capsys.readouterr().err
     assert (
         "--config a/config.json: its run had another file (which TracedLink reads): street.csv has changed "
         f"since (sha256 {before} then, {now} now). Restore that file to repeat the run."
     ) in said
-    assert call("report", "a", "c", "--out", "page.html") == 0
+    assert exit_code("report", "a", "c", "--out", "page.html") == 0
     both = ", ".join(sorted((before, now)))
     assert f"its runs had different contents of street.csv (sha256 {both})" in Path("page.html").read_text()
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from own_commands import exit_code
 
 import cosim
 from analysis.chrome_trace import spans
 from cosim import AfterRounds, EdgeTraining, Hist, Sgd, System
 from cosim.data import Synthetic
 from cosim.studies.study import Study
-from scenarios.command_line import main
 
 SYSTEM = System(
     num_cells=2,
@@ -59,14 +59,8 @@ def folders(made, monkeypatch, tmp_path):
     shutil.copytree(made, "runs/a")
 
 
-def call(*arguments):
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    return ended.value.code
-
-
 def test_a_report_of_runs_is_one_page_beside_them(tmp_path, capsys):
-    assert call("report", "runs/a") == 0
+    assert exit_code("report", "runs/a") == 0
     page = tmp_path / "runs" / "a" / "report.html"
     assert f"Page: {page.relative_to(tmp_path)} (1 run)" in capsys.readouterr().out
     words = " ".join(Text(page.read_text()).words)
@@ -77,7 +71,7 @@ def test_a_report_of_runs_is_one_page_beside_them(tmp_path, capsys):
 
 def test_a_report_of_a_study_tells_all_its_runs(tmp_path, capsys):
     Study(SYSTEM, {"num_cells": (1, 2)}, 1).run("s", executor=ThreadPoolExecutor(1))
-    assert call("report", "s", "runs/a", "--out", "pages/all.html") == 0
+    assert exit_code("report", "s", "runs/a", "--out", "pages/all.html") == 0
     assert "(3 runs)" in capsys.readouterr().out
     assert "num_cells" in (tmp_path / "pages" / "all.html").read_text()
 
@@ -92,7 +86,7 @@ def test_a_report_shows_the_targets_of_its_studies_unless_others_are_given(tmp_p
         (("s", "--target", "0.3"), ("30 % test accuracy",), "held for"),
         (("s", "t"), ("20 % test accuracy held for 2 evaluations", "t: its targets are not shown"), "30 %"),
     ):
-        assert call("report", *arguments) == 0
+        assert exit_code("report", *arguments) == 0
         page = " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
         for words in shown:
             assert words in page
@@ -101,7 +95,7 @@ def test_a_report_shows_the_targets_of_its_studies_unless_others_are_given(tmp_p
 
 def test_a_report_says_which_runs_of_a_study_failed(tmp_path):
     Study(SYSTEM, {"num_cells": (1, 200)}, 1).run("s", executor=ThreadPoolExecutor(1))
-    assert call("report", "s") == 0
+    assert exit_code("report", "s") == 0
     assert "200 cells, seed 1: failed" in " ".join(Text((tmp_path / "s" / "report.html").read_text()).words)
 
 
@@ -120,7 +114,7 @@ def test_runs_that_do_not_count_are_said(command, capsys):
     cosim.run(SYSTEM, out="runs/again")
     folders = (stopped(1), "runs/a", "runs/again", stopped(2))
     out = ("--out", "t.csv", "--format", "csv") if command == "table" else ("--out", "p.pdf")
-    assert call(command, *folders, *out) == 0
+    assert exit_code(command, *folders, *out) == 0
     said = capsys.readouterr().err
     for seed in (1, 2):
         assert (
@@ -137,7 +131,7 @@ def test_runs_that_do_not_count_are_said(command, capsys):
 @pytest.mark.parametrize("command", ["table", "plot"])
 def test_runs_of_a_study_that_failed_are_said(command, capsys):
     Study(SYSTEM, {"num_cells": (200, 1)}, 1).run("s", executor=ThreadPoolExecutor(1))
-    assert call(command, "s") == 0
+    assert exit_code(command, "s") == 0
     output, errors = capsys.readouterr()
     assert "200 cells, seed 1: failed (System.num_cells = 200" in errors
     assert command == "plot" or "difference to 1 cell, seed by seed" in output
@@ -145,26 +139,26 @@ def test_runs_of_a_study_that_failed_are_said(command, capsys):
 
 def test_a_table_without_a_complete_run_is_refused(capsys):
     folder = stopped(1)
-    assert call("table", folder) == 2
+    assert exit_code("table", folder) == 2
     error = " ".join(capsys.readouterr().err.split())
     assert "table: no run in it is complete: The run stopped-1 (seed 1) is not complete" in error
-    assert call("plot", folder, "--out", "p.pdf") == 0
+    assert exit_code("plot", folder, "--out", "p.pdf") == 0
     assert "its numbers stand for what it did until then" in capsys.readouterr().err
 
 
 def test_a_reference_without_a_complete_run_is_refused(capsys):
     Study(SYSTEM, {"num_cells": (200, 1)}, 1).run("s", executor=ThreadPoolExecutor(1))
-    assert call("table", "s", "--reference", "200 cells") == 2
+    assert exit_code("table", "s", "--reference", "200 cells") == 2
     assert "--reference 200 cells: none of its runs is complete. Known: 1 cell." in capsys.readouterr().err
 
 
 def test_a_global_round_that_is_not_there_is_refused(capsys):
-    assert call("report", "runs/a", "--global-round", "99") == 2
+    assert exit_code("report", "runs/a", "--global-round", "99") == 2
     assert "99" in capsys.readouterr().err
 
 
 def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
-    assert call("trace", "runs/a") == 0
+    assert exit_code("trace", "runs/a") == 0
     events = json.loads((tmp_path / "runs" / "a" / "trace.json").read_text())["traceEvents"]
     assert f"({len(events)} events)" in capsys.readouterr().out
     assert spans(events).equals(cosim.Result.load("runs/a").spans)
@@ -183,7 +177,7 @@ def test_a_trace_reads_back_as_the_table_of_spans(tmp_path, capsys):
     ],
 )
 def test_refused_in_one_message(arguments, message, capsys):
-    assert call(*arguments) == 2
+    assert exit_code(*arguments) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("Error:") == 1
@@ -191,9 +185,9 @@ def test_refused_in_one_message(arguments, message, capsys):
 
 def test_a_study_has_no_trace_and_one_without_ended_runs_no_report(capsys):
     Study(SYSTEM, {"num_cells": (200,)}, 1).run("s", executor=ThreadPoolExecutor(1))
-    assert call("trace", "s") == 2
+    assert exit_code("trace", "s") == 2
     assert "is a study. Use one of its runs" in capsys.readouterr().err
-    assert call("report", "s") == 2
+    assert exit_code("report", "s") == 2
     assert "no run in it has ended" in capsys.readouterr().err
 
 
@@ -201,7 +195,7 @@ def test_a_study_has_no_trace_and_one_without_ended_runs_no_report(capsys):
 def test_a_study_whose_runs_are_damaged_says_so(command, capsys):
     Study(SYSTEM, {"num_cells": (1,)}, 1).run("s", executor=ThreadPoolExecutor(1))
     (Path("s") / "runs" / "design-000-seed-1" / "summary.json").write_text("{")
-    assert call(command, "s") == 2
+    assert exit_code(command, "s") == 2
     assert f"Error: {command}: no run can be read. s/runs/design-000-seed-1 cannot be read" in (
         " ".join(capsys.readouterr().err.split())
     )
@@ -209,6 +203,6 @@ def test_a_study_whose_runs_are_damaged_says_so(command, capsys):
 
 @pytest.mark.parametrize("command", ["report", "trace"])
 def test_help_teaches(command, capsys):
-    assert call(command) == 0
+    assert exit_code(command) == 0
     assert f"usage: cosim {command} FOLDER" in capsys.readouterr().out
-    assert call(command, "runs/a", "--help") == 0
+    assert exit_code(command, "runs/a", "--help") == 0

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 import pytest
+from own_commands import exit_code
 
 import cosim
 import cosim.testing
@@ -22,7 +23,6 @@ from cosim.configuration.going_together import EVERY_UPDATE, GLOBAL_ROUNDS
 from cosim.configuration.kinds import is_configuration, kind_of
 from cosim.system.drafts import finished, with_kind
 from cosim.testing import small_system
-from scenarios import command_line
 from scenarios.command_line import running
 from scenarios.command_line.study import running as study_running
 
@@ -88,12 +88,6 @@ def options(found: list[tuple[str, Any]]) -> list[str]:
         values = value if isinstance(value, tuple) else (value,)
         said += [f"--{path.replace('_', '-')}", *map(str, values)]
     return said
-
-
-def exit_code(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        command_line.main(list(words))
-    return int(ended.value.code or 0)
 
 
 @pytest.fixture

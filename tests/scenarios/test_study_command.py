@@ -5,13 +5,13 @@ from contextlib import nullcontext
 
 import pandas as pd
 import pytest
+from own_commands import exit_code
 
 from analysis.intervals.statistics import Interval
 from analysis.studies import load
 from analysis.tables.cells import number_of
 from cosim import HFedAvg, Result, evolve
 from scenarios import quickstart
-from scenarios.command_line import main
 from scenarios.command_line.study import grid, systems
 
 SMALL = ("--model", "relu-64-4-10", "--num-global-rounds", "2", "--num-clients", "8")
@@ -29,14 +29,7 @@ def wide(monkeypatch, tmp_path):
 
 def call(*arguments):
     """The exit code."""
-    return main_code("study", *arguments)
-
-
-def main_code(*arguments):
-    """Output of any command."""
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    return ended.value.code
+    return exit_code("study", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +92,10 @@ def test_study_table_and_report_take_one_reference(over, design, tmp_path, capsy
     call("quickstart", *over, "--seeds", "2", "--timing-only", "--workers", "1", "--out", "s", *SMALL)
     assert f"difference to {design}, seed by seed" in capsys.readouterr().out
     assert pd.read_csv("s/table.csv").query("difference.isna()")["name"].unique().tolist() == [design]
-    assert main_code("report", "s") == 0
+    assert exit_code("report", "s") == 0
     assert f"Differences to {design} on the same seeds" in (tmp_path / "s" / "report.html").read_text()
     (tmp_path / "s" / "runs.parquet").unlink()
-    assert main_code("table", "s") == 0
+    assert exit_code("table", "s") == 0
     assert f"difference to {design}, seed by seed" in capsys.readouterr().out
 
 

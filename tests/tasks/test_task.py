@@ -19,7 +19,6 @@ from cosim.configuration import ConfigurationError, part
 from cosim.configuration.kinds import kinds_of
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.nothing_learned import NothingLearned
-from cosim.engine.learning.workers import one_torch_thread
 from cosim.engine.store.checkpoint import Checkpoint
 from cosim.networks.probe import task as probe
 from cosim.networks.probe.task import TAKEN
@@ -35,6 +34,8 @@ from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows
 from scenarios.papers.vhfl.vertical import VerticalSgd
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 NUM_SAMPLES, NUM_FEATURES, NUM_CLASSES = 90, 12, 4
 RNG = np.random.default_rng(3)
@@ -79,12 +80,6 @@ class ByHand(LocalTraining):
             optimizer.zero_grad()
             client.loss(client.network(x), y).backward()
             optimizer.step()
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_torch_thread():
-        yield
 
 
 def updates(start, rule, dataset, num_clients=3) -> list[PendingUpdate]:

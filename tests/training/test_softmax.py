@@ -5,17 +5,10 @@ import math
 import pytest
 import torch
 
-from cosim.engine.learning.workers import one_torch_thread
 from cosim.training.programs import softmax as module
 from cosim.training.programs.softmax import FEWEST, Softmax, has_torchs_bits
 
-pytestmark = pytest.mark.quick
-
-
-@pytest.fixture(autouse=True)
-def as_a_worker():
-    with one_torch_thread():
-        yield
+pytestmark = [pytest.mark.quick, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.mark.parametrize("num_classes", [1, 2, 3, 8, 10, 15, 16, 40])

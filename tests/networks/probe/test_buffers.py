@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from data_sets import loaded
+from equal import tensors_of
 from torch import nn
 from torch.nn import functional as F
 
@@ -295,10 +296,6 @@ def updates_of(start, training):
         )
         for number in range(3)
     ]
-
-
-def tensors_of(network):
-    return dict(network.named_parameters()) | dict(network.named_buffers())
 
 
 def by_hand(kind, start: dict, update: PendingUpdate) -> dict[str, torch.Tensor]:

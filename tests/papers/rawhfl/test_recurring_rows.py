@@ -15,7 +15,6 @@ from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.engine.learning.cohorts import WORKING_SETS, cohorts
 from cosim.engine.learning.learner import Learner
-from cosim.engine.learning.workers import one_torch_thread
 from cosim.tasks.classification import Classification
 from cosim.training.programs.descents import SgdStep
 from cosim.training.programs.of_rule import program_of
@@ -29,6 +28,8 @@ from scenarios.papers.rawhfl.accumulated import accumulate
 from scenarios.papers.rawhfl.recurring_rows import RecurringRows, draws, train_on_rows
 from scenarios.papers.vhfl.vertical import VerticalSgd
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 NUM_FEATURES, NUM_CLASSES, NUM_ROWS = 12, 5, 60
 TABLE_ND = np.random.default_rng(2).standard_normal((NUM_ROWS, NUM_FEATURES), np.float32)
 DATA = Dataset(
@@ -41,12 +42,6 @@ DATA = Dataset(
     num_classes=NUM_CLASSES,
 )
 NETWORKS = ("relu-12-9-8-5", "mlp-12-9-8-5", "mlp-12-5", "undeclared")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_torch_thread():  # two would wait for each other where the machine is busy
-        yield
 
 
 def network_of(name: str) -> nn.Module:

@@ -5,9 +5,10 @@ import math
 import attrs
 import numpy as np
 import pytest
+from downlinks import down, timed
 
 import cosim
-from cosim import ConfigurationError, Never, Simulation, run
+from cosim import ConfigurationError, Simulation
 from cosim.engine.ways.of_link import ways_of
 from cosim.jobs.job import Job
 from cosim.jobs.payload import Payload
@@ -28,16 +29,8 @@ STILL = cosim.radio.Broadcast(
 CELLS = ((20.0, 3.0, 10.0), (0.0, 30.0))
 
 
-def timed(system: cosim.System, **changes) -> cosim.Result:
-    return run(attrs.evolve(system, evaluation=Never(), **changes))
-
-
 def airtime_s(level_db: float) -> float:
     return BITS / (BANDWIDTH_HZ * math.log2(1.0 + 10.0 ** (level_db / 10.0)))
-
-
-def down(result: cosim.Result):
-    return result.transfers[result.transfers["direction"] == "down"]
 
 
 def test_it_lasts_as_long_as_the_slowest_needs():

@@ -4,9 +4,10 @@ import math
 
 import attrs
 import pytest
+from downlinks import down, timed
 
 import cosim
-from cosim import ConfigurationError, Never, run
+from cosim import ConfigurationError
 from cosim.testing import small_system
 from scenarios.papers.rawhfl import RawHfl
 
@@ -21,14 +22,6 @@ STILL = cosim.radio.Unicast(
     fading=cosim.radio.NoFading(),
 )
 SIZES = {"edge-00": 3, "edge-01": 2}
-
-
-def timed(system: cosim.System, **changes) -> cosim.Result:
-    return run(attrs.evolve(system, evaluation=Never(), **changes))
-
-
-def down(result: cosim.Result):
-    return result.transfers[result.transfers["direction"] == "down"]
 
 
 def alone_s(client: str) -> float:
