@@ -193,7 +193,8 @@ class LocalTraining(Port):
         if self.batch_size == 1 and learner.shape.statistics:
             raise ConfigurationError(
                 f"{kind.__name__}.batch_size = 1: System.model has normalisation layers, but a single "
-                "sample has no variance. Use at least 2."
+                "sample has no variance. Use at least 2.",
+                f"{kind.__name__}.batch_size",
             )
         if self.form == "one_by_one":
             learner.try_rule(self)
