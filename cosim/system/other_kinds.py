@@ -44,9 +44,10 @@ def elsewhere(path: str, configs: Collection[Any], written: Callable[[str, str],
         for place, kind in kinds_with(config, path):
             kinds = by_place.setdefault(place, [])
             kinds += [] if kind in kinds else [kind]
+    of_ours = {place: [kind for kind in kinds if ":" not in kind] for place, kinds in by_place.items()}
+    found = {place: of_ours[place] or kinds for place, kinds in by_place.items()}
     said = ""
-    for place, kinds in sorted(by_place.items(), key=lambda one: len(one[1]))[:_MOST_PLACES]:
-        kinds = [kind for kind in kinds if ":" not in kind] or kinds  # ours, if any is
+    for place, kinds in sorted(found.items(), key=lambda one: len(one[1]))[:_MOST_PLACES]:
         verb = "has" if len(kinds) == 1 else "have"
         said += f" {', '.join(kinds)} {verb} it: {written(place, kinds[-1])}."
     return said

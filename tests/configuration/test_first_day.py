@@ -5,8 +5,19 @@ import pytest
 
 import cosim
 from cosim import ConfigurationError
+from cosim.configuration import part
 from cosim.configuration.kinds import kinds_of
 from cosim.configuration.rules import COMMON_WORDS
+
+
+@part
+class OwnDeadline(cosim.Deadline):
+    """Loaded with the tests; hints name kinds of ours, in the same order whatever is loaded."""
+
+
+@part
+class OtherDeadline(OwnDeadline):
+    """One more."""
 
 
 @pytest.mark.parametrize(

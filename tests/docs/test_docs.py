@@ -197,7 +197,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, processes: warm.Processes) 
     scripts.append(str(script))
     servers = tmp_path_factory.mktemp("servers")
     words = [Path(warm.__file__).parent, processes.place, servers, *scripts]
-    assert processes.start(RUNNER, words, parent).wait(most_s=600.0) == 0
+    assert processes.start(RUNNER, words, parent).wait() == 0
     return parent
 
 
