@@ -1,4 +1,4 @@
-"""Report: runs, told on one page that opens from disk.
+"""Report: runs on one page that opens from disk.
 
 Findings, what was asked, the table with intervals, the global model over time, energy and bits, what the
 fields do, what a target takes, clients present, clients by kind, versions of asynchronous servers, why a

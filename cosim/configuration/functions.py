@@ -135,7 +135,7 @@ def module_called(name: str) -> ModuleType | None:
 
 
 def script_name() -> str | None:
-    """The module name of the running script; None where there is none, as in a notebook."""
+    """The module name of the running script; None if there is none, as in a notebook."""
     main: ModuleType | None = sys.modules.get("__main__")
     spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
     if spec is not None:

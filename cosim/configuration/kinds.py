@@ -124,7 +124,7 @@ def _offers() -> Mapping[str, metadata.EntryPoint]:
 
 
 def _offered_class(name: str) -> Any:
-    """The class of an installed package that goes by a bare name; None where none is offered."""
+    """The class of an installed package that goes by a bare name; None if none is offered."""
     if (offer := _offers().get(name)) is None:
         return None
     cls = taken(offer, name)

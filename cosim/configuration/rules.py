@@ -27,7 +27,7 @@ class ConfigurationError(ValueError):
     """Bad input. The message says what is wrong, where, which rule, and how to fix it: "Use X."
 
     Attributes:
-        field: The field that is wrong, as Class.field; None where there is none.
+        field: The field that is wrong, as Class.field; None if no field is.
     """
 
     def __init__(self, message: str = "", field: str | None = None) -> None:
@@ -86,7 +86,7 @@ def between(least: float, most: float) -> Rule:
 
 
 def a_share(value: Any) -> str | Broken | None:
-    """From 0 to 1, for a share or a probability; a percentage is told as what it says."""
+    """From 0 to 1, for a share or a probability; the fix for a percentage names the share."""
     broken, wrong = between(0.0, 1.0)(value), max(_each(value), default=0.0)
     is_percentage = broken is not None and min(_each(value)) >= 0.0 and wrong <= 100.0
     return Broken(str(broken), f"Use {wrong / 100.0:g} for {wrong:g} %.") if is_percentage else broken

@@ -29,7 +29,7 @@ class Terminated(KeyboardInterrupt):
 
 
 class Fallen:
-    """The interrupt that has fallen since a command began to hear of them, and when."""
+    """The interrupt that has come since a command began to listen, and when."""
 
     interrupt: KeyboardInterrupt | None = None
     at_wall_s = 0.0
@@ -80,7 +80,7 @@ def interrupts_kept() -> Iterator[None]:
 
 @contextmanager
 def interrupts_deferred() -> Iterator[None]:
-    """Hear of a signal that falls into this when it is over; only the main thread hears of any."""
+    """Delay a signal until this is over; only the main thread receives signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""Client jobs: what a part of a device is told of activities that clients begin, on both clocks."""
+"""Client jobs: what a part of a device sees of activities that clients begin, on both clocks."""
 
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 

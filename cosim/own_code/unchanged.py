@@ -20,7 +20,7 @@ def kept_modes(network: nn.Module) -> Iterator[None]:
 
 
 def differ(values: Tensor, others: Tensor) -> bool:
-    """True if values are others, where they can be told; what is no number is like itself."""
+    """True if values differ, where they can be compared; nan equals nan."""
     if values.shape != others.shape:
         return True
     if values.layout != torch.strided or values.is_meta or isinstance(values, FakeTensor):

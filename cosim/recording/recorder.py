@@ -47,7 +47,7 @@ class Recording:
 
 
 NOTHING_ELSE = Recording()
-"""Rows of all events that are told, and no more."""
+"""Rows of all recorded events, and no more."""
 
 
 class Recorder(KeptRows):

@@ -44,7 +44,7 @@ def write(folder: Path, arrays: Mapping[str, Any]) -> None:
 
 
 def read(folder: str | Path, of: Callable[[Any], T]) -> T | None:
-    """Something made of the arrays of a folder, or None where there are none yet.
+    """Something made of the arrays of a folder, or None if there are none yet.
 
     Args:
         of: Makes it; an error that it raises means that the file is damaged.

@@ -72,7 +72,7 @@ class Result:
         folder: Where it lies, or None.
         learned: Weights of the model that the run keeps, by default the one that was evaluated last, of
             version `summary.kept_version`; None in a result that was loaded (`weights`).
-        network: The torch.nn.Module of a run with these weights, in evaluation mode; None where nothing was
+        network: The torch.nn.Module of a run with these weights, in evaluation mode; None if nothing was
             learned, and in a result that was loaded.
         pictures: Pictures that the parts of the system bring to the overview; in a result that was loaded,
             the ones that have names.
@@ -271,7 +271,7 @@ class Result:
             held: Evaluations in a row at which it must be so; it counts as reached at the last of them.
 
         Returns:
-            None where the run never got there, or was over before it had held.
+            None if the run never got there, or was over before it had held.
 
         Raises:
             ConfigurationError: The headline is a share, and no share can be the target.

@@ -1,4 +1,4 @@
-"""Fit: parts of a system are told apart, and do or do not go together.
+"""Fit: each part of a system becomes an object of its own; parts that do not go together are refused.
 
 A part says what it lacks and what it asks for (`cosim.configuration.asks`), and may look at the whole system
 itself (`Port.fit`).

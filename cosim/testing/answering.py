@@ -127,7 +127,7 @@ def _set_clocks() -> None:
 
 
 class _Watch:
-    """Takes note of the generators that modules of a user make."""
+    """Records the generators that modules of a user make."""
 
     def __init__(self) -> None:
         self._of_modules: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ class _Watch:
             setattr(of, name, self._watched(getattr(of, name)))
 
     def _watched(self, kind: type) -> type:
-        """A subclass that takes note of the modules that make one; all of the class count as its own."""
+        """A subclass that records the modules that make one; all of the class count as its own."""
         note = self._note
 
         class Kind(type):

@@ -78,7 +78,7 @@ class PendingValue:
         return self.version + 1
 
     def settle(self, tensors: "Weights") -> None:
-        """Keep the tensors and let go of everything they came from."""
+        """Keep the tensors, and drop everything they came from."""
         self.tensors = tensors
         self.parents = self.updates = self.coefficients = ()
 

@@ -72,7 +72,7 @@ class Waiting(Port):
 
     @property
     def deadline_s(self) -> float:
-        """Longest time of an edge round, which the link is told, too; infinite means no limit."""
+        """Longest time of an edge round, which the link knows as well; infinite means no limit."""
         return math.inf
 
     @property

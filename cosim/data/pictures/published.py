@@ -193,7 +193,7 @@ class PublishedSet:
 
 
 def named_folder(data_dir: Path | None) -> tuple[Path, str] | None:
-    """Folder that the user names, and by what: `data_dir`, else $COSIM_DATA; None where neither does."""
+    """Folder that the user names, and by what: `data_dir`, else $COSIM_DATA; None if neither does."""
     if data_dir is not None:
         return data_dir, "--data-dir"
     variable = os.environ.get("COSIM_DATA")
@@ -201,7 +201,7 @@ def named_folder(data_dir: Path | None) -> tuple[Path, str] | None:
 
 
 def cache_folder() -> Path | None:
-    """The user's folder for sets that are downloaded; None where the user has no home."""
+    """The user's folder for sets that are downloaded; None if the user has no home."""
     try:
         cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     except RuntimeError:

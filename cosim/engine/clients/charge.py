@@ -28,7 +28,7 @@ from cosim.records.rows import EMPTY
 from cosim.units import ENERGY_ROUNDING
 
 Turned = Callable[[str, bool, float], None]
-"""Hears of a client, whether it is present from now on, and the instant."""
+"""Called when a battery is empty or has charged: client, whether it is present from now on, instant."""
 
 
 class Charge(Cause):

@@ -134,7 +134,7 @@ class Learner:
         self.workers = Workers(num_workers)
 
     def _know(self, network: nn.Module, dataset: Dataset, personal: Sequence[str]) -> None:
-        """Take note of shapes and operations, for which values do not matter."""
+        """Set shapes and numbers of operations, for which values do not matter."""
         self._dataset, self.num_global_features = dataset, dataset.num_global_features
         self.shape = with_personal(shape_of(network, dataset.test_x), personal, network)
         self.dropout = dropping_layers(network)

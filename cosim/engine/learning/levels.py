@@ -131,7 +131,7 @@ class Level:
             self._wait(model, -addend.num_terms)
 
     def left(self, state: PendingState) -> None:
-        """Take note of a state that an update has left, and that is settled."""
+        """Record a settled state that an update has left."""
         if state in self._num_awaited:
             self._wait(state, -1)
 

@@ -19,7 +19,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 MOST_WORKERS = 1024
-"""Threads that a machine gives a process for sure. [no source]"""
+"""Threads that any machine gives a process. [no source]"""
 
 
 def num_cores() -> int:

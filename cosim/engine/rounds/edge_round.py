@@ -80,7 +80,7 @@ class Ending(NamedTuple):
 def ending_of(
     rule: Waiting, start_s: float, arrives_s: NDArray[np.float64], gives_up_s: NDArray[np.float64] | None
 ) -> Ending:
-    """How an edge round ends by a rule of numbers, as its `wait` would have it.
+    """End of an edge round under a rule with numbers; the same as its `wait` gives by events.
 
     Args:
         arrives_s: When each update would arrive, in the order of their clients, shape (participants,).

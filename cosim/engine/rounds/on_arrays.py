@@ -1,4 +1,4 @@
-"""On arrays: an edge round as a recurrence, bit for bit as its events would have it.
+"""On arrays: an edge round as a recurrence, bit for bit the same as by events.
 
 A download ends where its link says, a training cycles / frequency later, an upload where its link says or
 where it is given up; clients that have not ended with the round are cut. The instants are the same as in

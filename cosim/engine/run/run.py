@@ -73,7 +73,7 @@ def run(
         num_workers: Threads that learn. None means one per available core, and one on CUDA. The results do
             not depend on it.
         device: "cpu" or "cuda".
-        listener: Hears of every version of the global model as it is made.
+        listener: Called with a `VersionReport` for every version of the global model, when it is made.
         clock: By events or on arrays: how edge rounds run, with the same results; auto: by events up to
             100,000 client-rounds, which take a few seconds, on arrays above where all parts can.
         records: True if the tables have rows of every client (all), or a `Tally` of every edge round (rounds;

@@ -56,7 +56,7 @@ class RunWriter:
         cloud.listener = self._heard
 
     def _heard(self, report: VersionReport) -> None:
-        """Take note of a new version; what is only replayed is not saved again."""
+        """Record a new version; a version that is only replayed is not saved again."""
         self.time_s = report.progress.time_s
         self._rows.gather()
         if report.version >= self._replayed:
@@ -112,7 +112,7 @@ class RunWriter:
             kept=self._learner.weights(best.model) if is_other else {},
         ).save(self._folder)
         self._kept = evaluated.version
-        self._evaluated = evaluated._replace(living={}, trained={})  # let go of them
+        self._evaluated = evaluated._replace(living={}, trained={})  # which frees them
 
     def with_what_was_learned(self, result: Result) -> Result:
         """The tables with the model that is kept, and the network that has its weights."""

@@ -40,7 +40,7 @@ class AsynchronousServer:
         model: Version 0.
         trainees: Trainees that may be given jobs, in the order of their numbers.
         living: Where it names the models that it still needs, for checkpoints.
-        new_version: Takes note of a version; returns the model to go on with.
+        new_version: Records a version; returns the model that training continues from.
     """
 
     def __init__(

@@ -242,7 +242,7 @@ class Cloud(Server):
             others = {name: other for name, other in self.living.items() if other is not model}
         else:
             others = dict(self.living)
-            model = PendingModel()  # it is never read, so let go of what it would be made of
+            model = PendingModel()  # it is never read, so drop what it would be made of
         model.version = progress.version
         moment = sim.recorder.moment(progress.time_s, progress.num_global_rounds)
         if resumed and progress.version == resumed.version:

@@ -96,7 +96,7 @@ class Checkpoint:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Checkpoint | None":
-        """The checkpoint of a run folder, or None where there is none yet (`read`)."""
+        """The checkpoint of a run folder; None if there is none yet (`read`)."""
         return read(folder, cls._of)
 
     @classmethod
@@ -155,7 +155,7 @@ class Checkpoint:
             raise damaged(FILE, "what it keeps beside the model is not what the run needs")
         learner.settle(model, self.weights | self.companions)
         for name, state in states.items():
-            learner.settle(state, self.states.get(name, {}))  # a file does not tell of a state without values
+            learner.settle(state, self.states.get(name, {}))  # a file has no entry for a state without values
         for name, other in living.items():
             learner.settle(other, self.living[name])
         for name, weights in self.trained.items():

@@ -18,7 +18,7 @@ RENORM = "embedding_renorm_"
 
 
 class Writes(EachOperation):
-    """Takes note of what torch's operations write into, by `place`.
+    """Records what torch's operations write into, by `place`.
 
     Attributes:
         by_norm: What `batch_norm` is given to move; its schema does not say that it writes.

@@ -15,7 +15,7 @@ noise_figure: Rule = between(0.0, 300.0)
 
 
 def noise_density(value: Any) -> str | Broken | None:
-    """A density in dBm/Hz, at most 0; one that looks like W/Hz is told in dBm/Hz."""
+    """A density in dBm/Hz, at most 0; the fix for one that looks like W/Hz is in dBm/Hz."""
     broken = between(-300.0, 0.0)(value)
     if broken is None or value < 0.0:
         return broken

@@ -12,7 +12,7 @@ from cosim.testing.laws.broken import broken
 
 NUM_STREAMS, NUM_PACKETS = 20, 1_000
 _LEVEL = 1e-6
-"""Chance that a sound part breaks a law that is told by chance."""
+"""Probability that a correct part breaks a law that is decided by draws."""
 
 
 def check_stream(arrivals: Arrivals) -> None:

@@ -72,7 +72,7 @@ WHERE_IT_LEARNS: Mapping[type, tuple[str, ...]] = {
 
 
 class Asked:
-    """Takes note of which methods of own parts are asked."""
+    """Records which methods of own parts are called."""
 
     def __init__(self, system: System) -> None:
         self._methods: dict[tuple[type, str], str] = {}
@@ -94,7 +94,7 @@ class Asked:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Take note of what is asked meanwhile."""
+        """Record what is called meanwhile."""
         usual = {(owner, name): vars(owner)[name] for owner, name in self._methods}
         for (owner, name), method in usual.items():
             setattr(owner, name, self._noting(owner, name, method))

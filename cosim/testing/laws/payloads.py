@@ -14,7 +14,7 @@ from cosim.testing.laws.broken import broken
 
 
 class Payloads:
-    """Takes note of the loads of a run, and of what its clients carry."""
+    """Records the loads of a run, and what its clients carry."""
 
     def __init__(self, system: System) -> None:
         self._codec, self._model_codec = system.codec, system.model_codec
@@ -23,7 +23,7 @@ class Payloads:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Take note of a run by events meanwhile."""
+        """Record a run by events meanwhile."""
         load_of, local_round = Workload._load, Client.local_round
 
         def noting_load(own: Workload, *given: Any) -> Load:
