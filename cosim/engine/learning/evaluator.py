@@ -124,7 +124,7 @@ class Evaluator:
         return functional_call(network, in_own_types(network, weights | copies), (x_BD,))
 
     def _sums(self, weights: Weights, x_ND: Tensor, y_N: Tensor) -> dict[str, float] | None:
-        """The task's sums over samples; None if an output is no answer, such as nan, and the task needs answers."""
+        """The task's sums over samples; None if an output is nan and the task needs answers."""
         found = list(self._on_samples(weights, self._numbers, x_ND, y_N))
         slices = [of_slice for of_slice in found if of_slice is not None]
         if len(slices) < len(found):
