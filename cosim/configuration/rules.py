@@ -11,7 +11,7 @@ from cosim.units import unit_of
 
 
 class Broken(NamedTuple):
-    """A rule that a value breaks, and a fix that is not to use the default, as an imperative sentence."""
+    """A rule that a value breaks, and a fix other than the default, as an imperative sentence."""
 
     rule: str
     fix: str

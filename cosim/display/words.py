@@ -101,7 +101,7 @@ class NumbersInWords(NamedTuple):
     unit: str = ""
 
     def shown(self, value: float) -> str:
-        """A number as its cell has it."""
+        """A number as its cell shows it."""
         return quantity(value, self.unit) if self.unit else quantity(value / self.scale, "")
 
 

@@ -55,7 +55,7 @@ def located(text: str) -> Path:
 
 
 def shown(path: Path) -> str:
-    """A path as it is told: from this folder, where it lies in it; bytes that are no UTF-8 as escapes."""
+    """A path in messages: relative to this folder if it lies within; bytes that are not UTF-8 as escapes."""
     return as_text(_from_here(path))
 
 

@@ -154,7 +154,7 @@ def _rows(table: Table) -> Iterator[tuple[Name, int, float, float, float | None]
 def _of_vehicle(
     path: Path, name: str, own: Sequence[Seen], steps_s: Sequence[float], ends_s: Sequence[float]
 ) -> Track:
-    """Way of a vehicle, whose speeds are held against its places."""
+    """Path of a vehicle, whose speeds are checked against its positions."""
     windows: list[tuple[float, float]] = []
     moved_m = said_m = 0.0
     for one, other in itertools.pairwise([None, *own]):

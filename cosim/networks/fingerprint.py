@@ -77,7 +77,7 @@ class _Hashed:
 
 
 class _Unknown(Exception):
-    """Something of which not all that counts is known."""
+    """Something that has no complete fingerprint."""
 
 
 def _read(*_: Any) -> None:

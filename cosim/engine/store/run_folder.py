@@ -145,7 +145,7 @@ def _check_code(folder: Path) -> None:
 
 
 def check_fits(checkpoint: Checkpoint, learner: "Learner", folder: Path) -> None:
-    """Refuse a checkpoint that is whole, and of another network or task, or of another model than it scores.
+    """Refuse an intact checkpoint of another network or task, or with scores of another model.
 
     Raises:
         ConfigurationError: It is one.

@@ -92,7 +92,7 @@ class _Barrier:
         return part
 
     def leave(self, part: "_Part") -> None:
-        """Let one go, also before it has begun or ended."""
+        """Remove one, even before it has begun or ended."""
         if self._members.pop(part.place, None) is not None and self.began_s < math.inf:
             part.left_bits = self.opening.left_bits(part.left_bits, self._sim.now_s - self.began_s)
 
