@@ -120,7 +120,7 @@ class Windows(Cause):
 
 
 class Availability:
-    """True if a client is present.
+    """Presence of a client, by all of its causes.
 
     Args:
         causes: Each must let it be; at least one.
