@@ -57,6 +57,8 @@ from cosim.configuration import ConfigurationError
 from cosim.recording.recorder import NOTHING_ELSE, Recorder, Recording
 from cosim.records.rows import DONE, END_OF_RUN, NO_JOB
 
+__all__ = ["Barrier", "Event", "Interrupt", "Process", "SideBySide", "Simulation", "reason_of"]
+
 Interrupt = simpy.Interrupt
 
 

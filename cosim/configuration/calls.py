@@ -19,6 +19,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, ParamSpec, TypeVar
 
+import attrs
+
 from cosim.configuration.field_types import field_for, type_name
 from cosim.configuration.kinds import is_configuration
 from cosim.configuration.rules import ConfigurationError, did_you_mean, shown
@@ -89,7 +91,11 @@ def _refused(
 def _field_of_another(function: Callable[..., Any], where: str, name: str) -> str:
     """Sentences on the argument that has a field of a name, after a space; empty if none has."""
     for argument, annotation in _hints(function).items():
-        if is_configuration(annotation) and hasattr(annotation, "but") and hasattr(annotation, name):
+        if (
+            is_configuration(annotation)
+            and hasattr(annotation, "but")
+            and name in attrs.fields_dict(annotation)
+        ):
             own = f"{argument}.but({name}=...)"
             return f" {annotation.__name__} has a field of this name. Use {where}({own})."
     return ""

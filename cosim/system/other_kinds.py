@@ -60,9 +60,12 @@ def kinds_with(config: Any, path: str) -> list[tuple[str, str]]:
     the field in the kind itself rather than in a part of it, and not of a part around another one.
     """
     outer, _, field = path.rpartition(".")
+    parts = list(parts_by_path(config))
+    if outer and not any(f".{outer}." in f".{place}." for place, *_ in parts):
+        return []  # the part itself is misspelt
     found = [
         (f"{place}.{KIND}", kind, depth)
-        for place, part, options in parts_by_path(config)
+        for place, part, options in parts
         for kind in other_kinds_of(place, part, options)
         if (depth := _depth(class_of(kind) or type(part), field)) is not None
     ]

@@ -19,7 +19,6 @@ or by a variable, a learner keeps its weights as long, so that it is trained onc
 
 import weakref
 from collections.abc import Callable, Sequence
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -122,13 +121,17 @@ class PendingState(PendingValue):
     __slots__ = ()
 
 
+def _nothing() -> None:
+    """The state that nothing has left."""
+
+
 class NextState:
     """The state that something leaves, for as long as anybody references it."""
 
     __slots__ = ("_known",)
 
     def __init__(self) -> None:
-        self._known: Callable[[], PendingState | None] = NoneType  # which gives None
+        self._known: Callable[[], PendingState | None] = _nothing
 
     @property
     def wanted(self) -> PendingState | None:

@@ -157,15 +157,19 @@ class NetworkShape:
         """Buffers that training moves without a gradient: running statistics, then state."""
         return self.statistics | self.state
 
-    @cached_property
+    @property
     def tensors(self) -> Shapes:
         """Tensors of a model: trained parameters, then running statistics and state."""
-        return self.parameters | self.moving
+        return dict(self._tensors)
 
     @cached_property
+    def _tensors(self) -> Shapes:
+        return self.parameters | self.moving
+
+    @property
     def num_units(self) -> dict[str, int]:
         """Group name -> its number of units."""
-        return {group: self.tensors[cuts[0][0]][cuts[0][1]] for group, cuts in self.unit_groups.items()}
+        return {group: self._tensors[cuts[0][0]][cuts[0][1]] for group, cuts in self.unit_groups.items()}
 
     def cut(self, part: Part) -> Shapes:
         """Tensor name -> its shape within a part.
@@ -178,7 +182,7 @@ class NetworkShape:
                 f"a part of groups {list(part.units)}, but the network has groups "
                 f"{list(self.unit_groups)}. Use a part of this network."
             )
-        shapes = dict(self.tensors)
+        shapes = self.tensors
         num_units = self.num_units
         for group, cuts in self.unit_groups.items():
             units = part.units[group]
@@ -199,11 +203,11 @@ class NetworkShape:
 
     def num_values(self, part: Part | None = None) -> int:
         """Number of values of a model: trained parameters, running statistics and state."""
-        return self._num_of(self.tensors, part)
+        return self._num_of(self._tensors, part)
 
     def num_sent(self, part: Part | None = None) -> int:
         """Number of values in an upload: all of a model that clients do not keep to themselves."""
-        return self._num_of(self.tensors.keys() - self.personal, part)
+        return self._num_of(self._tensors.keys() - self.personal, part)
 
     def num_coded(self, part: Part | None = None) -> int:
         """Number of values that a codec is given: what is trained. The others have 32 bits each."""
@@ -224,7 +228,7 @@ class NetworkShape:
 
     def _num_of(self, names: Collection[str], part: Part | None = None) -> int:
         """Number of values of some tensors, in a part or in the whole network."""
-        shapes = self.tensors if part is None else self.cut(part)
+        shapes = self._tensors if part is None else self.cut(part)
         return sum(math.prod(shapes[name]) for name in names)
 
 

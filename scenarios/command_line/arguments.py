@@ -211,7 +211,8 @@ def in_full(arguments: list[str], *configs: Any, anywhere: Collection[str] = ())
         if not word.startswith("--"):
             name, equals, value = word.partition("=")
             if equals and not typed and full_path(name.replace("-", "_"), annotations) in annotations:
-                raise ConfigurationError(f"{word}: an option begins with --. Use {_option(name)} {value}.")
+                fix = f"--over {word}" if "over" in annotations else f"{_option(name)} {value}"
+                raise ConfigurationError(f"{word}: an option begins with --. Use {fix}.")
             words.append(_as_asked(word, annotation))
             if typed:
                 typed[-1].words.append(words[-1])

@@ -56,7 +56,7 @@ class Options:
     Attributes:
         out: Run folder to make. None means the next free one under runs/.
         data_dir: Folder with the data set's files. None means $COSIM_DATA, the cache folder, Debian's folder.
-        workers: Threads for learning. None means one per core.
+        workers: Threads for learning. None means one per core, and one on a GPU.
         device: Where the learning is computed: cpu or cuda.
         checkpoint_every: Global rounds between checkpoints, in addition to one every 15 seconds; a killed run
             loses no more than that. None means every 15 seconds only.

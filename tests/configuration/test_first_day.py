@@ -63,6 +63,11 @@ class OtherDeadline(OwnDeadline):
             lambda: cosim.System().but(deadline_s=0.1),
             " Deadline has it: protocol.training.waiting.kind = Deadline. ",
         ),
+        (
+            lambda: cosim.System().but({"uplnk.sharing.bandwidth_hz": 5e6}),
+            "there is no field 'uplnk'. Did you mean uplink?",
+        ),
+        (lambda: cosim.run(cosim.System(), sizes=(3,)), "run has no argument 'sizes'. Known: "),
         (lambda: cosim.System().but({"kind": "Oort"}), "topology.kind or 31 others. Give more of its path."),
         (lambda: cosim.run(cosim.System(), seed=2), "Use run(system.but(seed=...)). "),
         (

@@ -89,3 +89,30 @@ def test_own_rounds_have_the_same_tables_on_both_clocks(kind):
     by_events, on_arrays = (cosim.run(system, clock=clock) for clock in ("events", "arrays"))
     same_tables("clocks", by_events, on_arrays, "a round of its own", learned=False)
     assert len(by_events.fates)
+
+
+@part
+class SignsOfAll(Once):
+    """Hands what has arrived to a vote, in runs that are only timed as well."""
+
+    def updates(self, sim, edge, clients, work, load):
+        updates = yield from super().updates(sim, edge, clients, work, load)
+        assert [update.training.learning_rate for update in updates] == [0.5**work.job.global_round] * len(
+            updates
+        )
+        rule = cosim.server_updates.MajorityVote()
+        edge.moved(sim, rule, updates[0].model, mean(updates), work.job.number)
+        return updates
+
+
+def test_what_stands_for_an_update_in_a_run_that_is_only_timed_has_its_codec_and_the_numbers_of_its_round():
+    halved = cosim.schedules.ByRound(values=(0.5, 0.25, 0.125), first_rounds=(1, 2, 3))
+    base = small_system()
+    system = attrs.evolve(
+        base,
+        codec=cosim.codecs.Signs(),
+        evaluation=cosim.Never(),
+        end=cosim.AfterRounds(num_global_rounds=3),
+        protocol=cosim.HFedAvg(training=SignsOfAll(num_edge_rounds=1, local=cosim.Sgd(learning_rate=halved))),
+    )
+    assert cosim.run(system, clock="events").summary.num_updates > 0

@@ -79,6 +79,7 @@ def test_options_by_words_of_other_programs(option, hint, capsys):
             "num_cells = 2.5: no design can have it. System.num_cells = 2.5: m",
         ),
         ("--over protocol.kind=Hist,Hits", 'protocol.kind = "Hits": no design can have it.'),
+        ("bandwidth_hz=1e6,2e6", "an option begins with --. Use --over bandwidth_hz=1e6,2e6."),
         ("--over lr=0.1,0.2", "lr: there is no such field. Did you mean learning_rate?"),
         (
             "--design A:uplink.kind=TracedLink;uplink.trace.file=no.csv --design B:",

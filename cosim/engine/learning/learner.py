@@ -123,7 +123,7 @@ class Learner:
             num_workers = workers_for(device)
         if not 1 <= num_workers <= MOST_WORKERS:
             rule = f"must be from 1 to {MOST_WORKERS}"
-            raise refuse("Learner", "num_workers", num_workers, rule, "Leave it out, for one per core.")
+            raise refuse("Learner", "num_workers", num_workers, rule, "Leave it out, for the usual number.")
         self._network = ready_copy(network)  # other threads may use the network itself
         self._know(self._network, dataset, personal)
         self._device, self._brings_weights = device, brings_weights

@@ -123,6 +123,7 @@ def prepare(
     rows = RowGroups(sim.recorder, system.num_clients, *how_kept)
     while_running.callback(rows.discard)
     writer = RunWriter(rows, cloud, config, origin, options, _listener(system, options, while_running))
+    cloud.listener = writer.heard
     if options.out is not None and not resumes:
         create(options.out, config, origin, while_running)
     elif options.out is not None and not writer.is_replaying:  # else the writer notes it at the checkpoint

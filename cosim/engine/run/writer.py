@@ -28,7 +28,7 @@ class RunWriter:
         is_replaying: True if it has not come to the checkpoint yet, so that what is saved already stays.
 
     Args:
-        cloud: Tells of the versions of its model here.
+        cloud: The cloud, to whose versions it listens by `heard`.
         origin: What provenance.json says of this process, where it resumes a run.
     """
 
@@ -53,9 +53,8 @@ class RunWriter:
         self._kept = self._replayed = -1 if resumed is None else resumed.version
         self._evaluated: VersionReport | None = None
         self._save_at = time.monotonic() + _SAVE_EVERY_WALL_S
-        cloud.listener = self._heard
 
-    def _heard(self, report: VersionReport) -> None:
+    def heard(self, report: VersionReport) -> None:
         """Record a new version; a version that is only replayed is not saved again."""
         self.time_s = report.progress.time_s
         self._rows.gather()

@@ -44,26 +44,21 @@ if TYPE_CHECKING:
     from cosim.engine.learning.learner import Learner
 
 
+ONE_SAMPLE = np.zeros(1, dtype=np.int64)
+"""Samples of an update that stands for others; read-only, so none copies it."""
+ONE_SAMPLE.flags.writeable = False
+
+
 class StandIn:
-    """Request of updates that are never read: one update, made when it is first asked for, stands for all.
+    """Request of updates that are never read: one update, made when it is first asked for, stands for all."""
 
-    Args:
-        name: The node that it is made for.
-        model: What the updates would start from, by a local training.
-    """
-
-    samples = np.zeros(1, dtype=np.int64)
-    samples.flags.writeable = False
-
-    def __init__(self, name: str, model: PendingModel, training: LocalTraining) -> None:
-        self._of = name, model, training
+    def __init__(self, make: Callable[[], PendingUpdate]) -> None:
+        self._make = make
         self._update: PendingUpdate | None = None
 
     def __call__(self, sim: Simulation, client: Client, assignment: Assignment) -> PendingUpdate:
         if self._update is None:
-            name, model, training = self._of
-            how = {"training": training, "num_steps": 1, "samples": self.samples, "key": 0}
-            self._update = PendingUpdate(client=name, model=model, round=model.round, **how)
+            self._update = self._make()
         return self._update
 
 
@@ -156,11 +151,12 @@ class Cloud(Server):
     def request(
         self, model: PendingModel, num_steps: int | Callable[[str], int], training: LocalTraining
     ) -> Request:
-        if not self.evaluation.learns:
-            return StandIn(self.name, model, training)
         codec = self.workload.codec if self.workload.codec.form != "uncoded" else None
         training = training.in_round(model.round)
         update = partial(PendingUpdate, model=model, round=model.round, training=training, codec=codec)
+        if not self.evaluation.learns:
+            return StandIn(partial(update, client=self.name, num_steps=1, samples=ONE_SAMPLE, key=0))
+
         if self.workload.model_codec is not None and not isinstance(model, ReceivedModel):
             raise ConfigurationError(
                 "Cloud.request: clients would start from a model that was not sent down, but "

@@ -131,7 +131,7 @@ class Checkpoint:
             names -= _OF_CLIENTS
         differ = sorted(name for name in names if rows.get(name) != self.rows.get(name))
         if differ:
-            self.evaluation_of(self.version, time_s)
+            self.evaluation_of(self.version, time_s)  # refuses another time in words of its own
             words = f"other {' and '.join(differ)} up to version {self.version}"
             raise other_rows(f"{words}, at {time_s:.15g} s, than the replay")
 
