@@ -245,7 +245,7 @@ for attempt in range(most):
     num_kills += 1
     num_halved += next(folder.parent.rglob(".*.partial"), None) is not None
 log.write_text(f"{num_kills} {num_halved}")
-main(resume)
+main(resume if (folder / "config.json").exists() else begin)  # a slow machine may have made no folder yet
 """
 
 
