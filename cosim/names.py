@@ -7,7 +7,7 @@ are the same client, and client 10,000 comes after client 9,999.
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import overload
 
 import attrs
 import numpy as np
@@ -47,7 +47,12 @@ def client_name(number: int) -> str:
 
 @attrs.frozen
 class ClientNames(Sequence[str]):
-    """Names of clients with consecutive numbers from the first one's on, each made when it is asked for."""
+    """Names of clients with consecutive numbers, each made when it is asked for.
+
+    Attributes:
+        first: The number of the first.
+        num: How many there are.
+    """
 
     first: int
     num: int
@@ -56,8 +61,12 @@ class ClientNames(Sequence[str]):
     def __len__(self) -> int:
         return self.num
 
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
     @override
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         numbers = range(self.first, self.first + self.num)[place]
         return client_name(numbers) if isinstance(numbers, int) else tuple(map(client_name, numbers))
 
@@ -68,7 +77,11 @@ class ClientNames(Sequence[str]):
 
 @attrs.frozen(eq=False)
 class SomeNames(Sequence[str]):
-    """Some names of many, by their places among these, each looked up when it is asked for."""
+    """Some names of many, each looked up when it is asked for.
+
+    Attributes:
+        which: Their places among the names, shape (clients,).
+    """
 
     names: Sequence[str]
     which: NDArray[np.int64]
@@ -77,10 +90,14 @@ class SomeNames(Sequence[str]):
     def __len__(self) -> int:
         return len(self.which)
 
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
     @override
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
         if isinstance(place, slice):
-            return [self.names[one] for one in self.which[place].tolist()]
+            return [self.names[int(one)] for one in self.which[place]]
         return self.names[self.which.item(place)]
 
 
