@@ -17,7 +17,7 @@ from torch import nn
 from torch.utils._pytree import tree_leaves
 from typing_extensions import override
 
-from cosim.networks.each_operation import EachOperation
+from cosim.own_code.each_operation import EachOperation
 from cosim.values.weights import own_copy
 
 

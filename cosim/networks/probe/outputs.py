@@ -24,7 +24,7 @@ from typing_extensions import override
 from cosim.configuration import ConfigurationError
 from cosim.data.dataset import Dataset
 from cosim.data.pairs import labels_for
-from cosim.networks.each_operation import EachOperation
+from cosim.own_code.each_operation import EachOperation
 from cosim.tasks.port import Task
 from cosim.values.weights import own_copy
 

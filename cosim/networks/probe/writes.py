@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 from typing_extensions import override
 
-from cosim.networks.each_operation import EachOperation
+from cosim.own_code.each_operation import EachOperation
 from cosim.values.submodels import MEAN, VARIANCE
 
 RENORM = "embedding_renorm_"
