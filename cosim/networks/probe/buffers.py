@@ -34,9 +34,9 @@ from torch.nn.modules.batchnorm import _NormBase as NormLayer
 
 from cosim.configuration import ConfigurationError
 from cosim.networks.probe.draws import outputs_without_draws
-from cosim.networks.probe.writes import Writes, place
+from cosim.networks.probe.writes import Writes
 from cosim.own_code.dropout import keyed_dropout
-from cosim.own_code.unchanged import differ, kept_modes
+from cosim.own_code.unchanged import differ, kept_modes, place
 from cosim.values.submodels import MEAN, VARIANCE, NetworkShape, declared_statistics
 from cosim.values.weights import lacks_values, own_copy
 

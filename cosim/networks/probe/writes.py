@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 from typing_extensions import override
 
 from cosim.own_code.each_operation import EachOperation
+from cosim.own_code.unchanged import place
 from cosim.values.submodels import MEAN, VARIANCE
 
 RENORM = "embedding_renorm_"
@@ -43,14 +44,6 @@ class Writes(EachOperation):
                 values = given[of.name]
                 self.others |= set(map(place, values if isinstance(values, list | tuple) else (values,)))
         return func(*args, **kwargs)
-
-
-def place(values: Tensor) -> int:
-    """By what the memory of a tensor is known again while it lives."""
-    try:
-        return values.untyped_storage()._cdata
-    except NotImplementedError:  # sparse ones have none of their own
-        return id(values)
 
 
 @contextmanager

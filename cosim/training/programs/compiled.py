@@ -13,7 +13,7 @@ Validation: tests/training/test_compiled.py.
 
 import inspect
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
@@ -21,13 +21,19 @@ from torch.jit._fuser import optimized_execution
 
 
 @cache
-def compiled(*functions: Callable[..., None]) -> Callable[..., None]:
+def compiled(*functions: Callable[..., Any]) -> Callable[..., Any]:
     """The last of some functions, of which each may call the ones before it."""
-    unit = torch.jit.CompilationUnit("\n".join(map(inspect.getsource, functions)))
-    of_torch = getattr(unit, functions[-1].__name__)
+    return of_source("", functions[-1].__name__, *functions)
 
-    def without_lock(*arguments: Any) -> None:
+
+@lru_cache(maxsize=256)
+def of_source(source: str, name: str, *functions: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a source that is followed by some functions."""
+    unit = torch.jit.CompilationUnit("\n".join([source, *map(inspect.getsource, functions)]))
+    of_torch = getattr(unit, name)
+
+    def without_lock(*arguments: Any) -> Any:
         with optimized_execution(False):
-            of_torch(*arguments)
+            return of_torch(*arguments)
 
     return without_lock

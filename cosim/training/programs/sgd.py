@@ -4,8 +4,8 @@
 |---|---|---|---|
 | of a data set with its own batching | any | one that suits it | the data set's (`batching`) |
 | any | layers with ReLU between, declared | cross entropy | hand-written products, many clients together |
-| any | any other, one client | any | autograd |
-| any | any, several clients | any | autograd under vmap |
+| any | any other, one client | any | autograd, recorded on a CPU (`recorded`) |
+| any | any, several clients | any | autograd under vmap, recorded as well |
 """
 
 from collections.abc import Hashable, Sequence

@@ -12,6 +12,7 @@ Shape suffixes: C clients of the cohort, S steps, B batch, D features, N trainin
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +21,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from typing_extensions import override
 
+from cosim.own_code.unchanged import place
+from cosim.training.programs.recorded import Batch, Gradients, recorded
 from cosim.training.programs.steps import Gradient, Step
 from cosim.values.weights import Weights, in_own_types
 
@@ -74,13 +77,17 @@ def train_by_autograd(
         outputs = functional_call(network, tensors, (x_BD,))  # leaves its assignments in `tensors`
         return mean_loss(outputs, y_B), {name: tensors[name] for name in buffers}
 
-    gradients = vmap(grad(loss, has_aux=True))
-    moved_C = in_own_types(network, buffers_C)
-    for batches_CB in batches_CSB.unbind(1):
-        x_CBD, y_CB = x_ND[batches_CB], y_N[batches_CB]
-        gradients_C, moved_C = gradients(parameters_C, moved_C, x_CBD, y_CB)
-        step.by_gradients(parameters_C, {name: Gradient(of) for name, of in gradients_C.items()})
-    for name, values_C in moved_C.items():
+    def gradients(batch: Batch) -> list[Tensor]:
+        parameters = dict(zip(parameters_C, batch.parameters, strict=True))
+        buffers = dict(zip(buffers_C, batch.buffers, strict=True))
+        gradients_C, moved_C = of_clients(parameters, buffers, batch.x, batch.y)
+        return [*(gradients_C[name] for name in parameters), *(moved_C[name] for name in buffers)]
+
+    of_clients = vmap(grad(loss, has_aux=True))
+    cohort = _Cohort(network, mean_loss, gradients, parameters_C, x_ND, y_N, step)
+    buffers = in_own_types(network, buffers_C)
+    moved = cohort.take_steps([*parameters_C.values()], buffers, batches_CSB.unbind(1))
+    for name, values_C in moved.items():
         buffers_C[name].copy_(values_C)
 
 
@@ -100,38 +107,96 @@ def train_alone(
         parameters_C: Name -> the client's values, shape (1, ...).
         batches_CSB: Sample indices, shape (1, steps, batch).
     """
-    leaves = {name: values_C[0].detach().requires_grad_() for name, values_C in parameters_C.items()}
-    moved = in_own_types(network, {name: values_C[0].detach() for name, values_C in buffers_C.items()})
-    of_batch = _Gradients(network, mean_loss, [*leaves.values()])
-    for batch_B in batches_CSB[0]:
-        tensors = {f"network.{name}": values for name, values in (leaves | moved).items()}
-        with torch.enable_grad():  # the workers switch gradients off
-            gradients = functional_call(
-                of_batch, tensors, (x_ND.index_select(0, batch_B), y_N.index_select(0, batch_B))
-            )  # leaves its assignments, too
-        moved = {name: tensors[f"network.{name}"].detach() for name in moved}
-        with torch.no_grad():
-            for name, leaf in leaves.items():
-                if leaf.data_ptr() != parameters_C[name].data_ptr():  # the network has set leaf.data
-                    leaf.data = parameters_C[name][0].copy_(leaf)
-            dense = [gradient.to_dense() for gradient in gradients]  # rows of a table are sparse
-            step.by_gradients(
-                parameters_C, {n: Gradient(of[None]) for n, of in zip(parameters_C, dense, strict=True)}
-            )
+    parameters = [values_C[0].detach() for values_C in parameters_C.values()]
+    buffers = in_own_types(network, {name: values_C[0].detach() for name, values_C in buffers_C.items()})
+    gradients = _Alone(network, mean_loss, [*parameters_C], [*buffers])
+    cohort = _Cohort(network, mean_loss, gradients, parameters_C, x_ND, y_N, step)
+    moved = cohort.take_steps(parameters, buffers, batches_CSB[0].unbind(0))
     for name, values in moved.items():
         buffers_C[name][0].copy_(values)
 
 
-class _Gradients(nn.Module):
-    """Gradients of a batch, as one module, because a network may read its parameters on the way back, too."""
+class _Cohort(NamedTuple):
+    """Clients that take the same steps along gradients, and what they train on."""
+
+    network: nn.Module
+    mean_loss: Callable[[Tensor, Tensor], Tensor]
+    gradients: Gradients
+    parameters_C: Weights
+    x_ND: Tensor
+    y_N: Tensor
+    step: Step
+
+    def take_steps(self, parameters: list[Tensor], buffers: Weights, batches: Sequence[Tensor]) -> Weights:
+        """Take all steps; returns the buffers.
+
+        Args:
+            parameters: In the same memory as the clients' values, as the gradients take them.
+            buffers: First values.
+            batches: Sample indices of each step.
+        """
+        names, moved = [*self.parameters_C, *buffers], [*buffers.values()]
+        first, compiled = (
+            self._batch(parameters, moved, batches[0]),
+            self.step.compiled_step(self.parameters_C, 1.0),
+        )
+        if compiled is not None:
+            own = self.network, self.mean_loss, self.gradients
+            found = recorded(*own, names, first, len(batches))
+            if found is not None:
+                samples = self.x_ND, self.y_N, batches
+                moved = found.take_steps(self.parameters_C, first, *samples, compiled)
+                return dict(zip(buffers, moved, strict=True))
+        for chosen in batches:
+            made = self.gradients(self._batch(parameters, moved, chosen))
+            moved = made[len(parameters) :]
+            of = {
+                name: Gradient(gradient.view(values_C.shape))
+                for (name, values_C), gradient in zip(self.parameters_C.items(), made, strict=False)
+            }
+            self.step.by_gradients(self.parameters_C, of)
+        return dict(zip(buffers, moved, strict=True))
+
+    def _batch(self, parameters: list[Tensor], buffers: list[Tensor], chosen: Tensor) -> Batch:
+        if chosen.dim() == 1:
+            return Batch(
+                parameters, buffers, self.x_ND.index_select(0, chosen), self.y_N.index_select(0, chosen)
+            )
+        return Batch(parameters, buffers, self.x_ND[chosen], self.y_N[chosen])
+
+
+class _Alone:
+    """Gradients of one client, by one module: a network may read its parameters on the way back, too."""
 
     def __init__(
-        self, network: nn.Module, mean_loss: Callable[[Tensor, Tensor], Tensor], leaves: Sequence[Tensor]
+        self,
+        network: nn.Module,
+        mean_loss: Callable[[Tensor, Tensor], Tensor],
+        names: Sequence[str],
+        moving: Sequence[str],
     ) -> None:
+        self._module = _Gradients(network, mean_loss)
+        self._names, self._moving = ([f"network.{name}" for name in of] for of in (names, moving))
+
+    def __call__(self, batch: Batch) -> list[Tensor]:
+        leaves = [values.detach().requires_grad_() for values in batch.parameters]
+        tensors = dict(zip((*self._names, *self._moving), (*leaves, *batch.buffers), strict=True))
+        with torch.enable_grad():  # the workers switch gradients off
+            gradients = functional_call(self._module, tensors, (batch.x, batch.y, leaves))
+            # which leaves its assignments, too
+        for values, leaf in zip(batch.parameters, leaves, strict=True):
+            if place(leaf) != place(values):  # the network has set leaf.data
+                values.copy_(leaf.detach())
+        dense = [gradient.to_dense() for gradient in gradients]  # rows of a table are sparse
+        return [*dense, *(tensors[name].detach() for name in self._moving)]
+
+
+class _Gradients(nn.Module):
+    def __init__(self, network: nn.Module, mean_loss: Callable[[Tensor, Tensor], Tensor]) -> None:
         super().__init__()
-        self.network, self._mean_loss, self._leaves = network, mean_loss, leaves
+        self.network, self._mean_loss = network, mean_loss
 
     @override
-    def forward(self, x_BD: Tensor, y_B: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, x_BD: Tensor, y_B: Tensor, leaves: Sequence[Tensor]) -> tuple[Tensor, ...]:
         loss = self._mean_loss(self.network(x_BD), y_B)
-        return torch.autograd.grad(loss, self._leaves, allow_unused=True, materialize_grads=True)
+        return torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)

@@ -1,0 +1,337 @@
+"""Recorded: gradients of a network as the torch operations that autograd calls, to be compiled (`compiled`).
+
+Autograd and torch.func call Python again in every step: for a small network that takes longer than its
+products, and threads wait for Python's lock. The operations of a step are the same in each one as long as
+the shapes are. So they are recorded once, forward and back, and compiled with the step that follows.
+
+A recording is used only where nothing else could come of it:
+
+- The steps before it are taken by autograd. One more batch passes three times from the same values: by
+  autograd, under the recorder, and as the compiled recording. Gradients, buffers and parameters must have the
+  same bits.
+- An operation that draws, gives a number to Python, or has a shape that depends on values is not recorded,
+  nor one on a tensor from elsewhere.
+- Code of a user's own (`cosim.own_code.known_code`) passes without values before: what looks at them fails
+  there. And it is recorded again for each cohort, on its first batch; where an operation or a number in one
+  is another, autograd is used from then on.
+
+Scope and limitations: on a CPU, which is slower at calls than at small products. Recordings belong to a copy
+of a network, and so to a thread. Networks with dropout are not recorded: their masks come from elsewhere, and
+another pass would draw more.
+
+Validation: tests/training/test_recorded.py; speed in benchmarks/learner.py and benchmarks/submodels.py.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import attrs
+import torch
+from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from typing_extensions import override
+
+from cosim.own_code.dropout import dropping_layers
+from cosim.own_code.each_operation import EachOperation
+from cosim.own_code.known_code import is_known
+from cosim.own_code.unchanged import differ
+from cosim.training.programs.compiled import of_source
+from cosim.training.programs.steps import CompiledStep
+from cosim.values.weights import Weights
+
+LEAST_STEPS = 10
+"""Steps of a shape before it is recorded, which takes about as long. [no source]"""
+
+LEAST_OF_OWN = 4
+"""Steps of a cohort for which it is worth recording a user's own code once more. [no source]"""
+
+
+class Batch(NamedTuple):
+    """Tensors from which the gradients of a step follow.
+
+    Attributes:
+        parameters: Values of the parameters.
+        buffers: Of running statistics and state.
+        x: Features.
+        y: Classes or targets.
+    """
+
+    parameters: list[Tensor]
+    buffers: list[Tensor]
+    x: Tensor
+    y: Tensor
+
+    def copy(self) -> "Batch":
+        """The same values in memory of its own."""
+        values, buffers = ([of.clone() for of in own] for own in (self.parameters, self.buffers))
+        return Batch(values, buffers, self.x.clone(), self.y.clone())
+
+    @property
+    def look(self) -> Hashable:
+        """Shapes, types and order in memory."""
+        tensors = (*self.parameters, *self.buffers, self.x, self.y)
+        return len(self.parameters), *((of.shape, of.stride(), of.dtype) for of in tensors)
+
+
+Gradients = Callable[[Batch], list[Tensor]]
+"""Gradients of the parameters, then the buffers as the pass leaves them."""
+
+
+class Recorder(EachOperation):
+    """Writes each operation as a line of TorchScript.
+
+    Args:
+        given: Name -> tensor that operations may take.
+
+    Attributes:
+        lines: The operations.
+        can_be_used: False once something could not be written.
+    """
+
+    def __init__(self, given: dict[str, Tensor]) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.can_be_used = True
+        self._names = {id(tensor): name for name, tensor in given.items()}
+        self._kept: list[Any] = [given]  # so that no two have the same `id`
+
+    @override
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if self.can_be_used:
+            try:
+                self._write(func, args, kwargs or {}, made)
+            except _CannotWrite:
+                self.can_be_used = False
+        return made
+
+    def _write(self, func: Any, args: Any, kwargs: Any, made: Any) -> None:
+        if not _UNWRITTEN.isdisjoint(func.tags):
+            raise _CannotWrite
+        given = [*map(self._written, args), *(f"{name}={self._written(of)}" for name, of in kwargs.items())]
+        name = f"made_{len(self.lines)}"
+        self.lines.append(f"{name} = torch.ops.{func._schema.name.replace('::', '.')}({', '.join(given)})")
+        self._kept.append(made)
+        if isinstance(made, Tensor):
+            self._names[id(made)] = name
+        elif isinstance(made, list | tuple):
+            self._names |= {id(of): f"{name}[{at}]" for at, of in enumerate(made) if isinstance(of, Tensor)}
+        else:
+            raise _CannotWrite
+
+    def _written(self, given: Any) -> str:
+        """An argument as TorchScript has it."""
+        match given:
+            case Tensor() if id(given) in self._names:
+                return self._names[id(given)]
+            case list() | tuple():
+                return f"[{', '.join(map(self._written, given))}]"
+            case float() if not math.isfinite(given):
+                return f"float('{given}')"
+            case None | bool() | int() | float() | str():
+                return repr(given)
+            case torch.dtype() | torch.layout() | torch.memory_format():
+                return str(given)
+            case torch.device():
+                return f"torch.device('{given}')"
+        raise _CannotWrite
+
+    def source(self, made: Sequence[Tensor]) -> str | None:
+        """The operations as a function that returns tensors; None if it cannot be written."""
+        if not self.can_be_used or any(id(of) not in self._names for of in made):
+            return None
+        returned = f"return {self._written(made)}"
+        return "\n    ".join([_HEAD, *self.lines, returned]) + "\n"
+
+
+class _CannotWrite(Exception):
+    """An operation that cannot be recorded."""
+
+
+_HEAD = (
+    "def gradients(parameters: List[Tensor], buffers: List[Tensor], constants: List[Tensor], "
+    "x: Tensor, y: Tensor) -> List[Tensor]:"
+)
+_UNWRITTEN = {
+    torch.Tag.nondeterministic_seeded,
+    torch.Tag.data_dependent_output,
+    torch.Tag.dynamic_output_shape,
+}
+
+
+@attrs.define
+class _Shape:
+    """State of a network for one shape of cohort.
+
+    Attributes:
+        num_steps: Steps that were asked for.
+        source: The recording, if there is one.
+        is_over: True if there will be none.
+        is_known: True if there is no code of a user's own.
+    """
+
+    num_steps: int = 0
+    source: str | None = None
+    is_over: bool = False
+    is_known: bool = False
+
+
+_found: WeakKeyDictionary[nn.Module, dict[Hashable, _Shape]] = WeakKeyDictionary()
+
+
+class Recorded:
+    """A recording that holds for a cohort.
+
+    Args:
+        source: Its gradients.
+        constants: Tensors of the network that it is given beside its batch.
+    """
+
+    def __init__(self, source: str, constants: list[Tensor]) -> None:
+        self._source, self._constants = source, constants
+
+    def gradients(self, batch: Batch) -> list[Tensor]:
+        """Gradients, and buffers after the pass."""
+        parameters, buffers, x, y = batch
+        with torch.enable_grad():  # without it an LSTM leaves nothing for its way back
+            return of_source(self._source, "gradients")(parameters, buffers, self._constants, x, y)
+
+    def take_steps(
+        self,
+        parameters_C: Weights,
+        first: Batch,
+        x_ND: Tensor,
+        y_N: Tensor,
+        batches: Sequence[Tensor],
+        step: CompiledStep,
+    ) -> list[Tensor]:
+        """Take all steps in place on the parameters; returns the buffers.
+
+        Args:
+            parameters_C: Name -> the clients' values, shape (clients, ...).
+            first: Parameters as the network takes them, in the same memory, and the first buffers.
+            x_ND: Training samples.
+            y_N: Their classes or targets.
+            batches: Sample indices of each step.
+            step: Step that uses the gradients.
+        """
+        none = x_ND.new_empty(0)
+        take = of_source(self._source, "take_steps", *step.functions, take_steps)
+        nones = [none] * len(parameters_C)
+        own = [*first.parameters], [*first.buffers], self._constants
+        with torch.enable_grad():  # as above
+            return take(x_ND, y_N, [*batches], *own, step.places, [*nones, none], nones, step.numbers)
+
+
+def recorded(
+    network: nn.Module,
+    loss: Callable[[Tensor, Tensor], Tensor],
+    gradients: Gradients,
+    names: Sequence[str],
+    first: Batch,
+    num_steps: int,
+) -> Recorded | None:
+    """A recording that a cohort may be trained by; None if there is none, or not yet.
+
+    Args:
+        network: The calling thread's own.
+        loss: Mean loss of a batch, from outputs and targets.
+        gradients: Gradients by autograd; it changes no more of its batch than a pass of the network does.
+        names: Tensors of the network that are in the batch; the others are constants.
+        first: The cohort's first batch; copies of it are used.
+        num_steps: Steps of the cohort.
+    """
+    if first.x.device.type != "cpu":
+        return None
+    found = _found.setdefault(network, {}).setdefault((loss, *names, first.look), _Shape())
+    if found.is_over:
+        return None
+    tensors = dict(network.named_parameters()) | dict(network.named_buffers())
+    constants = [of for name, of in tensors.items() if name not in set(names)]
+    if found.source is None:
+        found.num_steps += num_steps
+        if found.num_steps < LEAST_STEPS:
+            return None
+        found.is_known = is_known(network, loss)
+        if not dropping_layers(network) and (found.is_known or _looks_at_no_values(gradients, first)):
+            found.source = _tried(gradients, first, constants)
+    elif not found.is_known:
+        if num_steps < LEAST_OF_OWN:
+            return None
+        if _recording(gradients, first.copy(), constants) != found.source:
+            found.source = None
+    found.is_over = found.source is None
+    return None if found.source is None else Recorded(found.source, constants)
+
+
+def _looks_at_no_values(gradients: Gradients, first: Batch) -> bool:
+    """True if a pass needs none."""
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+
+        def fake(values: Tensor) -> Tensor:
+            return mode.from_tensor(values)
+
+        own = [*map(fake, first.parameters)], [*map(fake, first.buffers)]
+        try:
+            gradients(Batch(*own, fake(first.x), fake(first.y)))
+        except Exception:  # of any kind: the pass is the user's own
+            return False
+    return True
+
+
+def _tried(gradients: Gradients, first: Batch, constants: list[Tensor]) -> str | None:
+    """A recording that has the bits of autograd."""
+    by_autograd, compiled = first.copy(), first.copy()
+    expected = gradients(by_autograd)
+    source = _recording(gradients, first.copy(), constants)
+    if source is None:
+        return None
+    try:
+        found = Recorded(source, constants).gradients(compiled)
+    except RuntimeError:  # an operation that TorchScript has not, or calls otherwise
+        return None
+    one = (*expected, *by_autograd.parameters, *by_autograd.buffers)
+    other = (*found, *compiled.parameters, *compiled.buffers)
+    return None if any(map(differ, one, other)) else source
+
+
+def _recording(gradients: Gradients, batch: Batch, constants: list[Tensor]) -> str | None:
+    given = {"x": batch.x, "y": batch.y}
+    for kind, tensors in (
+        ("parameters", batch.parameters),
+        ("buffers", batch.buffers),
+        ("constants", constants),
+    ):
+        given |= {f"{kind}[{number}]": tensor for number, tensor in enumerate(tensors)}
+    with Recorder(given) as recorder:
+        made = gradients(batch)
+    return recorder.source(made)
+
+
+def take_steps(
+    x_ND: Tensor,
+    y_N: Tensor,
+    batches: list[Tensor],
+    parameters: list[Tensor],
+    buffers: list[Tensor],
+    constants: list[Tensor],
+    places: list[list[Tensor]],
+    lefts: list[Tensor],
+    wholes: list[Tensor],
+    numbers: list[list[float]],
+) -> list[Tensor]:
+    """Take all steps of a `CompiledStep` along recorded gradients."""
+    for batch in batches:
+        if batch.dim() == 1:
+            x, y = x_ND.index_select(0, batch), y_N.index_select(0, batch)
+        else:
+            x, y = x_ND[batch], y_N[batch]
+        found = gradients(parameters, buffers, constants, x, y)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+        buffers = found[len(parameters) :]
+        rights = found[: len(parameters)]
+        if batch.dim() == 1:
+            rights = [of.unsqueeze(0) for of in rights]
+        move(places, lefts, rights, wholes, numbers)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+    return buffers
