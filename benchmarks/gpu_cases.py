@@ -163,7 +163,6 @@ CASES = {
         small_gpt2,
         partial(tokens, 12, 5),
         partial(averaged, rule=SGD),
-        host_in_steps="transformers reads positions",
     ),
     "momentum": flat(twice, MLP, rule=Momentum(batch_size=10, learning_rate=0.1, keeps_state=True)),
     "nesterov": flat(averaged, rule=Momentum(batch_size=10, learning_rate=0.1, nesterov=True)),

@@ -150,8 +150,7 @@ class Gpt2Lora(nn.Module):
         """Class scores (logits), shape (batch, classes), of rows of tokens.
 
         The scores come from the hidden state of the last token that is no padding. Attention looks only
-        back, so no token sees the padding on its right, and no mask is needed. A row of nothing but padding
-        reads as one token 0.
+        back, so no token sees the padding on its right. A row of nothing but padding reads as one token 0.
 
         Args:
             tokens_BT: Token numbers, int64, shape (batch, tokens), padded with -1 on the right.
@@ -165,7 +164,13 @@ class Gpt2Lora(nn.Module):
                 f"{self.gpt2.config.n_positions}. Cut them shorter, such as to 128."
             )
         embedded_BTD = self.gpt2.get_input_embeddings()(tokens_BT.clamp(min=0))
-        hidden_BTD = self.gpt2(inputs_embeds=embedded_BTD, use_cache=False).last_hidden_state
+        num_tokens = tokens_BT.shape[1]
+        least = torch.finfo(embedded_BTD.dtype).min
+        back_11TT = embedded_BTD.new_full((1, 1, num_tokens, num_tokens), least).triu(1)
+        # GPT-2 would make the same mask, but look at values first, for which a GPU has to be waited for
+        hidden_BTD = self.gpt2(
+            inputs_embeds=embedded_BTD, attention_mask=back_11TT, use_cache=False
+        ).last_hidden_state
         last_B = ((tokens_BT >= 0).sum(1) - 1).clamp(min=0)
         return hidden_BTD.take_along_dim(last_B[:, None, None], 1)[:, 0] @ self.head.mT
 

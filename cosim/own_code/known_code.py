@@ -1,6 +1,6 @@
-"""Known code: whether things are made of nothing but classes and functions of cosim, torch and numpy.
+"""Known code: whether things are made of nothing but classes and functions of cosim and of libraries.
 
-These do not change while a process runs, and their forward passes are functions of tensors. **Whatever holds
+The libraries are torch, NumPy and transformers, which do not change while a process runs. **Whatever holds
 code of a user's own is not known**, as nothing but a trial tells what that does.
 
 Scope and limitations: what cannot be pickled is not known either.
@@ -21,7 +21,7 @@ from typing_extensions import override
 from cosim.configuration.kinds import is_configuration
 from cosim.own_code.imports import is_ours
 
-_LIBRARIES = {"torch", "numpy", "functools", "collections", "builtins", "copyreg", "typing"}
+_LIBRARIES = {"torch", "numpy", "transformers", "functools", "collections", "builtins", "copyreg", "typing"}
 
 
 class Unknown(Exception):
@@ -77,7 +77,7 @@ class KnownCode(pickle.Pickler):
 
 
 def _is_of_a_library(of: Any) -> bool:
-    """True of a class or a function of cosim, torch or numpy that its name finds."""
+    """True of a class or a function of cosim or a library that its name finds."""
     module = sys.modules.get(of.__module__ or "")
     if module is None or not (
         module.__name__.partition(".")[0] in _LIBRARIES or is_ours(Path(module.__file__ or ""))

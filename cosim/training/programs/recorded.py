@@ -11,9 +11,9 @@ A recording is used only where nothing else could come of it:
   same bits.
 - An operation that draws, gives a number to Python, or has a shape that depends on values is not recorded,
   nor one on a tensor from elsewhere.
-- Code of a user's own (`cosim.own_code.known_code`) passes without values before: what looks at them fails
-  there. And it is recorded again for each cohort, on its first batch; where an operation or a number in one
-  is another, autograd is used from then on.
+- The network passes without values before: what looks at them fails there.
+- Code of a user's own (`cosim.own_code.known_code`) is recorded again for each cohort, on its first batch;
+  where an operation or a number in one is another, autograd is used from then on.
 
 Scope and limitations: on a CPU, which is slower at calls than at small products. Recordings belong to a copy
 of a network, and so to a thread. Networks with dropout are not recorded: their masks come from elsewhere, and
@@ -255,7 +255,7 @@ def recorded(
         if found.num_steps < LEAST_STEPS:
             return None
         found.is_known = is_known(network, loss)
-        if not dropping_layers(network) and (found.is_known or _looks_at_no_values(gradients, first)):
+        if not dropping_layers(network) and _looks_at_no_values(gradients, first):
             found.source = _tried(gradients, first, constants)
     elif not found.is_known:
         if num_steps < LEAST_OF_OWN:
