@@ -78,7 +78,7 @@ class TorchFunction(LocalTraining):
         usual = attrs.fields(type(self)).learning_rate.default
         if self.learning_rate == usual or lacks_in(system.uplink, ONE_BY_ONE) or not self._is_loaded:
             return  # `check` refuses a function that is not loaded
-        if "learning_rate" not in self._asked():
+        if "learning_rate" not in self._asked(self._called()):
             rule = "has no effect: the function has no parameter learning_rate"
             fix = f"Give {self.function} a parameter learning_rate, or leave it out."
             raise refuse(type(self), "learning_rate", self.learning_rate, rule, fix)
@@ -88,7 +88,7 @@ class TorchFunction(LocalTraining):
         """Refuse a name that is not a function of four arguments, before the clock starts."""
         found = self._called()
         try:
-            inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked())
+            inspect.signature(found).bind("network", "batches", "state", "rng", **self._asked(found))
         except TypeError as error:
             raise ConfigurationError(
                 f"{type(self).__name__}.function = {shown(self.function)}: {error}. Write "
@@ -105,10 +105,10 @@ class TorchFunction(LocalTraining):
         except ConfigurationError:
             return False
 
-    def _asked(self, round: int = 1) -> dict[str, Any]:
+    def _asked(self, called: "Callable[..., Any]", round: int = 1) -> dict[str, Any]:
         """Further arguments of the function, by name."""
         offered = {"round": round, "learning_rate": self.learning_rate}
-        asked = inspect.signature(self._called()).parameters
+        asked = inspect.signature(called).parameters
         return {name: offered[name] for name in MAY_ASK if name in asked}
 
     def _called(self) -> "Callable[..., Mapping[str, Tensor] | None]":
@@ -123,8 +123,9 @@ class TorchFunction(LocalTraining):
     @override
     def train(self, client: ClientView) -> "Mapping[str, Tensor] | None":
         batches = client.batches(client.num_steps, self.batch_size)
-        asked = self._asked(client.round)
-        state = self._called()(client.network, batches, client.state, client.generator, **asked)
+        called = self._called()
+        asked = self._asked(called, client.round)
+        state = called(client.network, batches, client.state, client.generator, **asked)
         if not batches.num_taken:
             raise ConfigurationError(
                 f"{self.function} uses none of its mini-batches, so it trains on nothing. Write for x, "

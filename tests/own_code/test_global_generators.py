@@ -10,7 +10,17 @@ import numpy as np
 import pytest
 import torch
 
-from cosim.own_code.global_generators import NUMPYS, PYTHONS, TORCHS, alone, seeded, states, without_draws
+from cosim.own_code.global_generators import (
+    NUMPYS,
+    PYTHONS,
+    TORCHS,
+    alone,
+    kept,
+    moved,
+    seeded,
+    states,
+    without_draws,
+)
 
 DRAWS: dict[str, Callable[[], Any]] = {
     TORCHS: lambda: torch.rand(3).tolist(),
@@ -51,6 +61,38 @@ def test_draws_of_threads_side_by_side_are_those_of_one():
 def test_a_call_that_draws_is_found_with_the_generator(generator):
     assert without_draws(DRAWS[generator])[1] == [generator]
     assert without_draws(lambda: 3) == (3, [])
+
+
+def test_single_draws_of_numpys_are_found_however_it_draws():
+    """The second of two normal values is drawn without a step of the generator."""
+    normal, uniform = np.random.standard_normal, np.random.random
+    usual = np.random.get_bit_generator()
+    with kept():
+        np.random.seed(3)  # noqa: NPY002
+        for draw in (uniform, normal, normal, uniform, normal, uniform, normal):
+            before = states()
+            assert moved(before) == []
+            draw()
+            assert moved(before) == [NUMPYS]
+        np.random.set_bit_generator(np.random.PCG64(3))
+        try:
+            before = states()
+            uniform()
+            assert moved(before) == [NUMPYS]
+        finally:
+            np.random.set_bit_generator(usual)
+
+
+def test_the_second_of_two_normal_values_is_put_back():
+    normal = np.random.standard_normal
+    with kept():
+        np.random.seed(3)  # noqa: NPY002
+        normal()
+        before = states()
+        with kept():
+            normal()
+            assert moved(before) == [NUMPYS]
+        assert moved(before) == []
 
 
 def test_what_another_thread_draws_is_not_the_calls():

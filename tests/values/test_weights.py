@@ -2,12 +2,13 @@
 
 import pytest
 import torch
+from torch import nn
 
 import models
 from cosim.configuration import ConfigurationError
 from cosim.networks.first_values import initial_weights
 from cosim.values.submodels import NetworkShape, Part
-from cosim.values.weights import WeightedSum, assembled, cut
+from cosim.values.weights import WeightedSum, assembled, cut, own_copy
 
 pytestmark = pytest.mark.quick
 
@@ -81,3 +82,41 @@ def test_a_sum_in_pieces_has_the_bits_of_one_addition():
         running = WeightedSum({"w": whole.clone()})
         running.add(0.3712, {"w": values})
         assert torch.equal(running.total["w"], whole.add_(values, alpha=0.3712))
+
+
+def test_the_first_term_of_a_sum_has_the_bits_of_an_addition_to_zeros():
+    generator = torch.Generator().manual_seed(1)
+    values = torch.cat((torch.tensor([0.0, -0.0, 1e-45, -1e-45]), torch.randn(2**15, generator=generator)))
+    for coefficient in (0.3712, -0.3712, 1.0):
+        running = WeightedSum()
+        running.add(coefficient, {"w": values, "turned": values.view(2, -1).t()})
+        wanted = torch.zeros(values.shape, dtype=torch.float64).add_(values, alpha=coefficient)
+        assert torch.equal(running.total["w"].view(torch.int64), wanted.view(torch.int64))
+        assert torch.equal(running.total["turned"], wanted.view(2, -1).t())
+        assert running.total["turned"].is_contiguous()
+
+
+def test_a_sum_takes_nothing_over_from_what_is_added():
+    values = torch.ones(3, dtype=torch.float64)
+    running = WeightedSum()
+    running.add(1.0, {"w": values})
+    running.add(2.0, {"w": values})
+    assert values.tolist() == [1.0] * 3
+    assert running.total["w"].tolist() == [3.0] * 3
+
+
+def test_a_copy_has_its_own_hooks_and_weights():
+    network = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2))
+    network[1].requires_grad_(False)
+    network[0].register_forward_hook(lambda *_: None)
+    own = own_copy(network)
+    own[0].register_forward_hook(lambda *_: None)
+    own[1].register_forward_pre_hook(lambda *_: None)
+    own.register_full_backward_hook(lambda *_: None)
+    hooks = ["_forward_hooks", "_forward_pre_hooks", "_backward_hooks"]
+    held = [
+        [len(getattr(layer, name)) for name in hooks] for net in (network, own) for layer in net.modules()
+    ]
+    assert held == [[0, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 1], [2, 0, 0], [0, 1, 0]]
+    assert own[1].weight is network[1].weight
+    assert own[0].weight.data_ptr() != network[0].weight.data_ptr()

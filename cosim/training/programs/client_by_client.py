@@ -129,18 +129,16 @@ class ClientByClient:
 
         The weights that it starts from are not changed.
         """
-        own = own_copy(network, frozen_on(network, data.x_ND.device.type))
-        tensors = tensors_of(own, weights_C)
-        starts = {name: weights_C[name][0].clone() for name in tensors}
-        for name, values in in_own_types(own, starts).items():
-            tensors[name].data = values
+        tensors = tensors_of(network, weights_C)
+        own = _own_network(network, tensors, weights_C, data.x_ND.device.type)
         companions = {
             name: values_C[0].clone() for name, values_C in weights_C.items() if name not in tensors
         }
         rule, view = update.training, _Client(update, own, data, dict(companions))
         with torch.enable_grad(), keyed_dropout(own, update.key), asked_for_randomness() as asked:
             state = kept_copies(self._function, rule.keeps_state, rule.train(view))  # pyright: ignore[reportArgumentType]
-        self._check_constants(network, own, tensors, data, update)
+        if constants := {name for name, _ in network.named_buffers()} - tensors.keys():
+            self._check_constants(network, own, constants, data, update)
         arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
         return state, arriving, bool(asked)
 
@@ -156,7 +154,7 @@ class ClientByClient:
         self,
         network: nn.Module,
         trained: nn.Module,
-        tensors: Weights,
+        constants: set[str],
         data: TrainingSet,
         update: PendingUpdate,
     ) -> None:
@@ -164,8 +162,8 @@ class ClientByClient:
 
         def moved(other: nn.Module) -> list[str]:
             before, after = dict(other.named_buffers()), dict(trained.named_buffers())
-            constants = (after.keys() & before.keys()) - tensors.keys()
-            return sorted(name for name in constants if differ(after[name], before[name]))
+            both = constants & after.keys() & before.keys()
+            return sorted(name for name in both if differ(after[name], before[name]))
 
         if moved(network):
             filled = own_copy(network).train()
@@ -178,6 +176,22 @@ class ClientByClient:
                     "moves, so it would be taken for a constant and not be sent. Set "
                     f"self.moving_buffers = {tuple(names)!r} in the network's constructor."
                 )
+
+
+def _own_network(network: nn.Module, tensors: Weights, weights_C: Weights, device: str) -> nn.Module:
+    """A copy of a network with copies of a client's weights, which shares frozen layers and nothing else."""
+    values = {name: weights_C[name][0].clone() for name in tensors}
+    instead = {
+        id(tensor): nn.Parameter(values.pop(name), tensor.requires_grad)
+        for name, tensor in tensors.items()
+        if type(tensor) is nn.Parameter
+    }
+    own = own_copy(network, frozen_on(network, device) | instead)
+    if values:
+        copied = tensors_of(own, values)
+        for name, others in in_own_types(own, values).items():
+            copied[name].data = others
+    return own
 
 
 def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
