@@ -53,6 +53,10 @@ class _Import(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+made_path = lru_cache(maxsize=4096)(Path)
+"""A path, made once of the text that each run asks for again."""
+
+
 @lru_cache(maxsize=4096)
 def is_ours(file: Path) -> bool:
     """True if a file is one of this project's."""
@@ -119,6 +123,9 @@ def _found(name: str, folders: list[Path]) -> Path | None:
         return _own_file(module)
     if getattr(package := module_called(top), "__file__", None) and _own_file(package) is None:
         return None  # within a package of others there are none of the user's own
+    above = module_called(name.rpartition(".")[0])
+    if above is not None and not hasattr(above, "__path__"):
+        return None  # there are no modules within a module
     for folder in folders:
         path = folder.joinpath(*name.split("."))
         for suffix in all_suffixes():
@@ -130,7 +137,7 @@ def _found(name: str, folders: list[Path]) -> Path | None:
 
 def _own_file(module: object) -> Path | None:
     file = getattr(module, "__file__", None)
-    return Path(file).absolute() if file and _is_own(Path(file).absolute()) else None
+    return path if file and _is_own(path := made_path(file).absolute()) else None
 
 
 def _folders(name: str, file: Path) -> list[Path]:
@@ -139,7 +146,7 @@ def _folders(name: str, file: Path) -> list[Path]:
     place = file.parent if file.stem == "__init__" else file.with_name(file.name.partition(".")[0])
     is_below = place.parts[-len(parts) :] == parts
     root = Path(*place.parts[: -len(parts)]) if is_below else file.parent
-    own = (folder for folder in map(Path, sys.path) if not _is_installed(folder))
+    own = (folder for folder in map(made_path, sys.path) if not _is_installed(folder))
     return list(dict.fromkeys([root, *(folder.absolute() for folder in own)]))
 
 
@@ -147,6 +154,7 @@ def _is_own(file: Path) -> bool:
     return not is_ours(file) and not _is_installed(file)
 
 
+@lru_cache(maxsize=4096)
 def _is_installed(path: Path) -> bool:
     """True if it is of the standard library, or of a package that was installed."""
     return not _INSTALLED.isdisjoint(path.parts) or any(path.is_relative_to(of) for of in _STANDARD)

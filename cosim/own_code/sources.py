@@ -16,7 +16,6 @@ import hashlib
 import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from cosim.configuration.functions import module_called
 from cosim.configuration.kinds import is_configuration, kind_of, name_of
 from cosim.configuration.rules import short
 from cosim.files.on_disk import located
-from cosim.own_code.imports import imported_by, is_ours
+from cosim.own_code.imports import imported_by, is_ours, made_path
 
 Sources = dict[str, dict[str, Any]]
 """Module -> names of what is used of it (`of`), and the hash of its file (`sha256`).
@@ -177,11 +176,7 @@ def _exists(name: str) -> bool:
 
 def _file(module: str) -> Path:
     """The file of a loaded module; a path that does not exist if it has none."""
-    return _path(getattr(module_called(module), "__file__", None) or f"<{module}>").absolute()
-
-
-_path = lru_cache(maxsize=4096)(Path)
-"""A path, made once of the text that each run asks for again."""
+    return made_path(getattr(module_called(module), "__file__", None) or f"<{module}>").absolute()
 
 
 def _hash(file: Path) -> str | None:
