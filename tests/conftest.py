@@ -98,7 +98,8 @@ def same_draws() -> None:
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
     if "torch" in sys.modules:  # else it has drawn nothing
-        sys.modules["torch"].manual_seed(seed)
+        # torch.manual_seed would note by a traceback each time what devices that are not there are to do
+        sys.modules["torch"].default_generator.manual_seed(seed)
 
 
 @pytest.fixture(scope="session")
