@@ -1,11 +1,15 @@
 """Recorded gradients: the bits of autograd, and autograd wherever a recording could be wrong."""
 
+import ctypes
+import warnings
+
 import numpy as np
 import pytest
 import torch
 from equal import assert_same_bits
 from ordinary_networks import LENGTH, NETWORKS, NUM_TOKENS, NUM_TRAINING, PICTURES, ROWS, TASKS, TEXTS
 from torch import nn
+from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from cosim.engine.learning.learner import Learner
 from cosim.training import Adam, Momentum, Proximal, Scaffold, Sgd
@@ -41,13 +45,13 @@ def shapes(monkeypatch):
     return found
 
 
-def weights(make, data, rule, task=None, num_rounds=4, between=lambda: None):
+def weights(make, data, rule, task=None, num_rounds=4, num_steps=NUM_STEPS, between=lambda: None):
     """Weights of the mean after some rounds in which all clients train."""
     torch.manual_seed(1)
     learner = Learner(make(), data, num_workers=1, brings_weights=True, task=task)
     model, states = learner.initial_model(1), [None] * NUM_CLIENTS
     for number in range(num_rounds):
-        work = {"model": model, "num_steps": NUM_STEPS, "training": rule}
+        work = {"model": model, "num_steps": num_steps, "training": rule}
         updates = [
             PendingUpdate(
                 client=f"client-{c}",
@@ -162,6 +166,38 @@ class ByMask(Alone):
         return z + z[x[:, 0] > 0].sum()
 
 
+class ByTrying(Alone):
+    """Looks at values unless there are none."""
+
+    def between(self, z, x):
+        try:
+            return z * max(x.flatten().tolist())
+        except Exception:  # as on values that are not there
+            return z
+
+
+class ByText(Alone):
+    def between(self, z, x):
+        return z * len(str(x[0, 0]).strip("0"))
+
+
+class ByAddress(Alone):
+    """As a library in C reads values, which gets an address even where there are none."""
+
+    def between(self, z, x):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the second kind
+            address = x.data_ptr()
+        return z * ctypes.c_float.from_address(address).value if address else z
+
+
+class ByPackage(Alone):
+    """As another library takes values over."""
+
+    def between(self, z, x):
+        return z * float(np.from_dlpack(x).max())
+
+
 class ByData(Alone):
     """Sets the memory of a parameter, which no operation tells."""
 
@@ -173,7 +209,9 @@ class ByData(Alone):
         return z
 
 
-@pytest.mark.parametrize("make", [ByList, ByArray, ByItem, ByBranch, ByMask])
+@pytest.mark.parametrize(
+    "make", [ByList, ByArray, ByItem, ByBranch, ByMask, ByTrying, ByText, ByAddress, ByPackage]
+)
 def test_what_looks_at_values_is_trained_by_autograd(make, shapes, monkeypatch):
     found = weights(make, ROWS, Sgd(**USUAL))
     assert not any(is_recorded(shapes))
@@ -189,6 +227,18 @@ class ByDataAtTheEnd(ByData):
         return scores
 
 
+class ByDataLater(ByData):
+    """Bounds a parameter by its memory, which changes nothing at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bound = 1.01 * float(self.last.weight.detach().abs().max())
+
+    def forward(self, x):
+        self.last.weight.data = self.last.weight.data.clamp(-self.bound, self.bound)
+        return Own.forward(self, x)
+
+
 def bounded_rows():
     """Rows of a table that every pass shortens in place."""
     return nn.Sequential(nn.Embedding(NUM_TOKENS, 4, max_norm=0.5), nn.Flatten(), nn.Linear(4 * LENGTH, 3))
@@ -196,13 +246,57 @@ def bounded_rows():
 
 @pytest.mark.parametrize(
     ("make", "data"),
-    [(ByData, ROWS), (ByDataAtTheEnd, ROWS), (bounded_rows, TEXTS)],
-    ids=["before", "after", "rows"],
+    [(ByData, ROWS), (ByDataAtTheEnd, ROWS), (ByDataLater, ROWS), (bounded_rows, TEXTS)],
+    ids=["before", "after", "later", "rows"],
 )
 def test_a_network_that_changes_its_parameters_has_the_bits_of_autograd(make, data, monkeypatch):
     monkeypatch.setattr(recorded, "_looks_at_no_values", lambda *_: True)  # which refuses the first two, too
     found = weights(make, data, Sgd(**USUAL))
     assert_same_bits(found, by_autograd(monkeypatch, make, data, Sgd(**USUAL)))
+
+
+class Remembers(Alone):
+    """Makes a table once for each size of a batch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tables = {}
+
+    def between(self, z, x):
+        if len(x) not in self.tables:
+            self.tables[len(x)] = torch.linspace(0.0, 1.0, len(x))[:, None]
+        return z * self.tables[len(x)]
+
+
+def test_what_a_network_makes_once_has_values(monkeypatch):
+    more = {"num_steps": recorded.LEAST_STEPS}  # so that the first cohort would be recorded
+    found = weights(Remembers, ROWS, Sgd(**USUAL), **more)
+    assert_same_bits(found, by_autograd(monkeypatch, Remembers, ROWS, Sgd(**USUAL), **more))
+
+
+class FailsUnderAMode(torch.autograd.Function):
+    """As operations for which a mode of torch has no rule."""
+
+    @staticmethod
+    def forward(ctx, z):
+        return z.clone()
+
+    @staticmethod
+    def backward(ctx, gradient):
+        if is_in_torch_dispatch_mode(include_infra_modes=False):
+            raise NotImplementedError
+        return gradient
+
+
+class Fails(Alone):
+    def between(self, z, x):
+        return FailsUnderAMode.apply(z)
+
+
+def test_what_cannot_be_looked_at_is_trained_by_autograd(shapes, monkeypatch):
+    found = weights(Fails, ROWS, Sgd(**USUAL))
+    assert not any(is_recorded(shapes))
+    assert_same_bits(found, by_autograd(monkeypatch, Fails, ROWS, Sgd(**USUAL)))
 
 
 SCALE = [1.0]

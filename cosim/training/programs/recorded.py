@@ -11,13 +11,15 @@ A recording is used only where nothing else could come of it:
   same bits.
 - An operation that draws, gives a number to Python, or has a shape that depends on values is not recorded,
   nor one on a tensor from elsewhere.
-- The network passes without values before: what looks at them fails there.
+- The network passes without values before: what looks at them fails there. What need not fail (`tolist` in a
+  `try`, a text, an address) or replaces memory (`values.data = `) is noticed as it is recorded.
 - Code of a user's own (`cosim.own_code.known_code`) is recorded again for each cohort, on its first batch;
   where an operation or a number in one is another, autograd is used from then on.
 
 Scope and limitations: on a CPU, which is slower at calls than at small products. Recordings belong to a copy
 of a network, and so to a thread. Networks with dropout are not recorded: their masks come from elsewhere, and
-another pass would draw more.
+another pass would draw more. The backward pass of an `autograd.Function` that looks at values but does not
+fail without them goes unnoticed.
 
 Validation: tests/training/test_recorded.py; speed in benchmarks/learner.py and benchmarks/submodels.py.
 """
@@ -31,6 +33,7 @@ import attrs
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
 from typing_extensions import override
 
 from cosim.own_code.dropout import dropping_layers
@@ -150,6 +153,25 @@ class _CannotWrite(Exception):
     """An operation that cannot be recorded."""
 
 
+class _Untold(TorchFunctionMode):
+    """Notices calls of which no operation tells a recorder: values are read, or memory is replaced."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    @override
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._recorder.can_be_used &= func not in _UNTOLD
+        return func(*args, **(kwargs or {}))
+
+
+_UNTOLD = {
+    *(Tensor.tolist, Tensor.numpy, Tensor.__array__, Tensor.__dlpack__, Tensor.data_ptr),
+    *(Tensor.__repr__, Tensor.__format__, Tensor.data.__set__),  # pyright: ignore[reportAttributeAccessIssue]
+}
+
+
 _HEAD = (
     "def gradients(parameters: List[Tensor], buffers: List[Tensor], constants: List[Tensor], "
     "x: Tensor, y: Tensor) -> List[Tensor]:"
@@ -255,7 +277,7 @@ def recorded(
         if found.num_steps < LEAST_STEPS:
             return None
         found.is_known = is_known(network, loss)
-        if not dropping_layers(network) and _looks_at_no_values(gradients, first):
+        if not dropping_layers(network):
             found.source = _tried(gradients, first, constants)
     elif not found.is_known:
         if num_steps < LEAST_OF_OWN:
@@ -269,6 +291,7 @@ def recorded(
 def _looks_at_no_values(gradients: Gradients, first: Batch) -> bool:
     """True if a pass needs none."""
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        mode.cache_enabled = False  # it keeps every operation of every shape until the process ends
 
         def fake(values: Tensor) -> Tensor:
             return mode.from_tensor(values)
@@ -284,13 +307,15 @@ def _looks_at_no_values(gradients: Gradients, first: Batch) -> bool:
 def _tried(gradients: Gradients, first: Batch, constants: list[Tensor]) -> str | None:
     """A recording that has the bits of autograd."""
     by_autograd, compiled = first.copy(), first.copy()
-    expected = gradients(by_autograd)
+    expected = gradients(by_autograd)  # first, so that what a network makes once has values
+    if not _looks_at_no_values(gradients, first):
+        return None
     source = _recording(gradients, first.copy(), constants)
     if source is None:
         return None
     try:
         found = Recorded(source, constants).gradients(compiled)
-    except RuntimeError:  # an operation that TorchScript has not, or calls otherwise
+    except Exception:  # an operation that TorchScript has not, or calls otherwise
         return None
     one = (*expected, *by_autograd.parameters, *by_autograd.buffers)
     other = (*found, *compiled.parameters, *compiled.buffers)
@@ -305,8 +330,11 @@ def _recording(gradients: Gradients, batch: Batch, constants: list[Tensor]) -> s
         ("constants", constants),
     ):
         given |= {f"{kind}[{number}]": tensor for number, tensor in enumerate(tensors)}
-    with Recorder(given) as recorder:
-        made = gradients(batch)
+    with Recorder(given) as recorder, _Untold(recorder):
+        try:
+            made = gradients(batch)
+        except Exception:  # of what torch does not do while it is looked at
+            return None
     return recorder.source(made)
 
 
