@@ -1,6 +1,7 @@
 """Recorded gradients: the bits of autograd, and autograd wherever a recording could be wrong."""
 
 import ctypes
+import sys
 import warnings
 
 import numpy as np
@@ -42,6 +43,7 @@ def shapes(monkeypatch):
             found.append(self)
 
     monkeypatch.setattr(recorded, "_Shape", Kept)
+    monkeypatch.setattr(recorded, "LEAST_BEFORE_AN_IMPORT", 0)
     return found
 
 
@@ -182,7 +184,7 @@ class ByText(Alone):
 
 
 class ByAddress(Alone):
-    """As a library in C reads values, which gets an address even where there are none."""
+    """Values read by an address, which a library in C gets even where there are none."""
 
     def between(self, z, x):
         with warnings.catch_warnings():
@@ -192,7 +194,7 @@ class ByAddress(Alone):
 
 
 class ByPackage(Alone):
-    """As another library takes values over."""
+    """Values taken over by another library."""
 
     def between(self, z, x):
         return z * float(np.from_dlpack(x).max())
@@ -275,7 +277,7 @@ def test_what_a_network_makes_once_has_values(monkeypatch):
 
 
 class FailsUnderAMode(torch.autograd.Function):
-    """As operations for which a mode of torch has no rule."""
+    """Fails like operations for which a mode of torch has no rule."""
 
     @staticmethod
     def forward(ctx, z):
@@ -365,3 +367,29 @@ def test_each_size_of_a_cohort_has_a_recording_of_its_own(monkeypatch):
     monkeypatch.setattr(recorded, "LEAST_STEPS", 10**9)
     recorded._found.clear()
     assert_same_bits(found, run())
+
+
+def test_a_hook_on_every_module_makes_a_network_ones_own(shapes, monkeypatch):
+    def scaled(module, inputs, outputs):
+        return outputs * SCALE[0] if isinstance(module, nn.Tanh) else None
+
+    def run(of):
+        SCALE[0] = 1.0
+        hook = nn.modules.module.register_module_forward_hook(scaled)
+        try:
+            return of(dense, ROWS, Sgd(**USUAL), num_rounds=5, between=lambda: SCALE.__setitem__(0, 1.5))
+        finally:
+            hook.remove()
+
+    found = run(weights)
+    assert is_recorded(shapes)
+    assert_same_bits(found, run(lambda *of, **how: by_autograd(monkeypatch, *of, **how)))
+
+
+def test_the_pass_without_values_waits_where_it_imports_much(shapes, monkeypatch):
+    monkeypatch.setattr(recorded, "LEAST_BEFORE_AN_IMPORT", 10**9)
+    monkeypatch.delitem(sys.modules, recorded.COMPILER, raising=False)
+    weights(ByOutside, ROWS, Sgd(**USUAL))
+    assert not any(is_recorded(shapes))
+    weights(dense, ROWS, Sgd(**USUAL))
+    assert any(is_recorded(shapes))

@@ -11,10 +11,11 @@ A recording is used only where nothing else could come of it:
   same bits.
 - An operation that draws, gives a number to Python, or has a shape that depends on values is not recorded,
   nor one on a tensor from elsewhere.
-- The network passes without values before: what looks at them fails there. What need not fail (`tolist` in a
-  `try`, a text, an address) or replaces memory (`values.data = `) is noticed as it is recorded.
-- Code of a user's own (`cosim.own_code.known_code`) is recorded again for each cohort, on its first batch;
-  where an operation or a number in one is another, autograd is used from then on.
+- Values that are read otherwise (`tolist`, a text, an address), and memory that is replaced
+  (`values.data = `), are noticed meanwhile.
+- Code of a user's own (`cosim.own_code.known_code`) passes without values before, where what looks at them
+  fails. It is recorded again for each cohort, on its first batch; where an operation or a number in one is
+  another, autograd is used from then on.
 
 Scope and limitations: on a CPU, which is slower at calls than at small products. Recordings belong to a copy
 of a network, and so to a thread. Networks with dropout are not recorded: their masks come from elsewhere, and
@@ -25,6 +26,7 @@ Validation: tests/training/test_recorded.py; speed in benchmarks/learner.py and 
 """
 
 import math
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -33,6 +35,7 @@ import attrs
 import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.nn.modules import module
 from torch.overrides import TorchFunctionMode
 from typing_extensions import override
 
@@ -46,6 +49,9 @@ from cosim.values.weights import Weights
 
 LEAST_STEPS = 10
 """Steps of a shape before it is recorded, which takes about as long. [no source]"""
+
+LEAST_BEFORE_AN_IMPORT, COMPILER = 1000, "torch._dynamo"
+"""Steps of a shape before a pass without values imports torch's compiler, which takes as long. [no source]"""
 
 LEAST_OF_OWN = 4
 """Steps of a cohort for which it is worth recording a user's own code once more. [no source]"""
@@ -176,6 +182,9 @@ _HEAD = (
     "def gradients(parameters: List[Tensor], buffers: List[Tensor], constants: List[Tensor], "
     "x: Tensor, y: Tensor) -> List[Tensor]:"
 )
+_HOOKS_OF_ALL = module._global_forward_hooks, module._global_forward_pre_hooks
+"""Hooks that torch calls for every module."""
+
 _UNWRITTEN = {
     torch.Tag.nondeterministic_seeded,
     torch.Tag.data_dependent_output,
@@ -276,9 +285,12 @@ def recorded(
         found.num_steps += num_steps
         if found.num_steps < LEAST_STEPS:
             return None
-        found.is_known = is_known(network, loss)
+        found.is_known = is_known(network, loss, *_HOOKS_OF_ALL)
+        may_import = COMPILER in sys.modules or found.num_steps >= LEAST_BEFORE_AN_IMPORT
+        if not (found.is_known or may_import):
+            return None
         if not dropping_layers(network):
-            found.source = _tried(gradients, first, constants)
+            found.source = _tried(gradients, first, constants, found.is_known)
     elif not found.is_known:
         if num_steps < LEAST_OF_OWN:
             return None
@@ -304,11 +316,11 @@ def _looks_at_no_values(gradients: Gradients, first: Batch) -> bool:
     return True
 
 
-def _tried(gradients: Gradients, first: Batch, constants: list[Tensor]) -> str | None:
+def _tried(gradients: Gradients, first: Batch, constants: list[Tensor], is_known: bool) -> str | None:
     """A recording that has the bits of autograd."""
     by_autograd, compiled = first.copy(), first.copy()
     expected = gradients(by_autograd)  # first, so that what a network makes once has values
-    if not _looks_at_no_values(gradients, first):
+    if not (is_known or _looks_at_no_values(gradients, first)):
         return None
     source = _recording(gradients, first.copy(), constants)
     if source is None:
