@@ -304,6 +304,10 @@ def test_what_cannot_be_looked_at_is_trained_by_autograd(shapes, monkeypatch):
 SCALE = [1.0]
 
 
+def grow():
+    SCALE[0] *= 1.5
+
+
 class ByOutside(Own):
     def between(self, z, x):
         return z * SCALE[0]
@@ -311,9 +315,6 @@ class ByOutside(Own):
 
 @pytest.mark.parametrize("num_rounds", [4, 7])
 def test_a_number_from_outside_is_read_for_each_cohort(num_rounds, shapes, monkeypatch):
-    def grow():
-        SCALE[0] *= 1.5
-
     def run(of):
         SCALE[0] = 1.0
         return of(ByOutside, ROWS, Sgd(**USUAL), num_rounds=num_rounds, between=grow)
@@ -377,7 +378,7 @@ def test_a_hook_on_every_module_makes_a_network_ones_own(shapes, monkeypatch):
         SCALE[0] = 1.0
         hook = nn.modules.module.register_module_forward_hook(scaled)
         try:
-            return of(dense, ROWS, Sgd(**USUAL), num_rounds=5, between=lambda: SCALE.__setitem__(0, 1.5))
+            return of(dense, ROWS, Sgd(**USUAL), num_rounds=5, between=grow)
         finally:
             hook.remove()
 
