@@ -7,9 +7,14 @@ import pandas as pd
 import torch
 import worlds
 from attrs import evolve
+from equal import assert_same_bits
+from ordinary_networks import NUM_TRAINING, PICTURES
 from torch import nn
 
 import cosim
+from cosim.engine.learning.learner import Learner
+from cosim.values.combinations import mean
+from cosim.values.pending import PendingUpdate
 from scenarios import quickstart
 
 NUM_RUNS, NUM_THREADS = 48, 4
@@ -91,3 +96,41 @@ def test_a_function_that_draws_is_refused_and_those_beside_it_are_not():
         found = list(pool.map(ended, range(8)))
     assert found[0::2] == ["complete"] * 4
     assert all("careless draws from numpy's global generator" in words for words in found[1::2])
+
+
+class Rounded(nn.Module):
+    """A layer that is used twice in bfloat16: torch may keep its rounded weights from the first use."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maps, self.head = nn.Conv2d(3, 3, 3, padding=1), nn.Linear(192, 3)
+
+    def forward(self, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            maps = self.maps(torch.relu(self.maps(x)))
+        return self.head(maps.float().flatten(1))
+
+
+def test_rounded_passes_do_not_depend_on_other_threads():
+    def weights(num_workers):
+        torch.manual_seed(1)
+        learner = Learner(Rounded(), PICTURES, num_workers=num_workers, brings_weights=True)
+        model = learner.initial_model(1)
+        for number in range(6):
+            updates = [
+                PendingUpdate(
+                    client=f"client-{c}",
+                    samples=np.arange(c, NUM_TRAINING, 8),
+                    key=10 * number + c,
+                    model=model,
+                    num_steps=5,
+                    training=cosim.Sgd(batch_size=4, learning_rate=0.1),
+                )
+                for c in range(8)
+            ]
+            model = mean(updates)
+        return learner.weights(model)
+
+    expected = weights(1)
+    for _ in range(4):
+        assert_same_bits(weights(2), expected)
