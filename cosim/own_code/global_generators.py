@@ -15,7 +15,6 @@ Scope and limitations: a thread of the user's own that draws meanwhile, outside 
 CUDA, the generators of devices that are in use already.
 """
 
-import ctypes
 import os
 import pickle
 import random
@@ -152,37 +151,12 @@ def states() -> dict[str, Any]:
     return {
         TORCHS: torch.get_rng_state().numpy().tobytes(),
         _ON_CUDA: [state.numpy().tobytes() for state in on_cuda],
-        NUMPYS: _numpys(),
+        NUMPYS: pickle.dumps(np.random.get_state(legacy=False)),  # noqa: NPY002
         PYTHONS: random.getstate(),
     }
 
 
-_MERSENNE_BYTES = 4 * (624 + 1)
-"""Of NumPy's Mersenne Twister: its words, and the place among them. [numpy/random/src/mt19937/mt19937.h]"""
-_numpys_last: tuple[bytes, bytes] = b"", b""
-"""Memory when NumPy's state was last read, and that state."""
-
-
-def _numpys() -> bytes:
-    """NumPy's state, which NumPy writes down slowly: read again only if its memory has changed."""
-    global _numpys_last
-    source, held, last = np.random.get_bit_generator(), b"", _numpys_last
-    if type(source) is np.random.MT19937:
-        held = ctypes.string_at(source.ctypes.state_address, _MERSENNE_BYTES)
-        if held == last[0]:
-            return last[1]
-    found: Any = np.random.get_state(legacy=False)  # noqa: NPY002
-    state = pickle.dumps(found)
-    # Of two normal values drawn together the second is taken later, which changes no more than has_gauss.
-    if held and not found["has_gauss"]:
-        words, place = found["state"]["key"], found["state"]["pos"]
-        if held == words.tobytes() + place.to_bytes(4, sys.byteorder):
-            _numpys_last = held, state
-    return state
-
-
 def _put_back(found: dict[str, Any]) -> None:
-    global _numpys_last
     import torch
 
     def state(of: bytes) -> torch.Tensor:
@@ -191,7 +165,6 @@ def _put_back(found: dict[str, Any]) -> None:
     torch.set_rng_state(state(found[TORCHS]))
     if found[_ON_CUDA]:
         torch.cuda.set_rng_state_all([state(of_device) for of_device in found[_ON_CUDA]])
-    _numpys_last = b"", b""
     np.random.set_state(pickle.loads(found[NUMPYS]))  # noqa: NPY002
     random.setstate(found[PYTHONS])
 
