@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import is_in_torch_dispatch_mode
 
 from cosim.engine.learning.learner import Learner
 from cosim.training import Adam, Momentum, Proximal, Scaffold, Sgd
-from cosim.training.programs import recorded
+from cosim.training.programs import recorded, transcript
 from cosim.values.combinations import mean
 from cosim.values.pending import PendingUpdate
 
@@ -330,14 +330,14 @@ def test_a_number_from_outside_that_stays_is_recorded(shapes):
 
 
 def test_a_recording_with_other_bits_is_not_used(shapes, monkeypatch):
-    usual = recorded.Recorder.source
+    usual = transcript.Transcript.source
 
     def wrong(self, made):
         return usual(self, made).replace("tanh", "sigmoid")
 
     expected = by_autograd(monkeypatch, dense, ROWS, Sgd(**USUAL))
     shapes.clear()
-    monkeypatch.setattr(recorded.Recorder, "source", wrong)
+    monkeypatch.setattr(transcript.Transcript, "source", wrong)
     assert_same_bits(weights(dense, ROWS, Sgd(**USUAL)), expected)
     assert is_recorded(shapes)
     assert not any(is_recorded(shapes))

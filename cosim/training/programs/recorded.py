@@ -7,28 +7,24 @@ the shapes are. So they are recorded once, forward and back, and compiled with t
 A recording is used only where nothing else could come of it:
 
 - The steps before it are taken by autograd. One more batch passes three times from the same values: by
-  autograd, under the recorder, and as the compiled recording. Gradients, buffers and parameters must have the
-  same bits.
-- An operation that draws, gives a number to Python, or has a shape that depends on values is not recorded,
-  nor one on a tensor from elsewhere.
-- Values that are read otherwise (`tolist`, a text, an address), and memory that is replaced
-  (`values.data = `), are noticed meanwhile.
+  autograd, while it is recorded, and as the compiled recording. Gradients, buffers and parameters must have
+  the same bits.
+- A step that draws, looks at values or takes a tensor from elsewhere is not recorded (`transcript`).
 - Code of a user's own (`cosim.own_code.known_code`) passes without values before, where what looks at them
   fails. It is recorded again for each cohort, on its first batch; where an operation or a number in one is
   another, autograd is used from then on.
 
 Scope and limitations: on a CPU, which is slower at calls than at small products. Recordings belong to a copy
 of a network, and so to a thread. Networks with dropout are not recorded: their masks come from elsewhere, and
-another pass would draw more. The backward pass of an `autograd.Function` that looks at values but does not
-fail without them goes unnoticed.
+another pass would draw more.
 
 Validation: tests/training/test_recorded.py; speed in benchmarks/learner.py and benchmarks/submodels.py.
 """
 
-import math
 import sys
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -36,15 +32,13 @@ import torch
 from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn.modules import module
-from torch.overrides import TorchFunctionMode
-from typing_extensions import override
 
 from cosim.own_code.dropout import dropping_layers
-from cosim.own_code.each_operation import EachOperation
 from cosim.own_code.known_code import is_known
 from cosim.own_code.unchanged import differ
 from cosim.training.programs.compiled import of_source
 from cosim.training.programs.steps import CompiledStep
+from cosim.training.programs.transcript import written
 from cosim.values.weights import Weights
 
 LEAST_STEPS = 10
@@ -87,109 +81,8 @@ class Batch(NamedTuple):
 Gradients = Callable[[Batch], list[Tensor]]
 """Gradients of the parameters, then the buffers as the pass leaves them."""
 
-
-class Recorder(EachOperation):
-    """Writes each operation as a line of TorchScript.
-
-    Args:
-        given: Name -> tensor that operations may take.
-
-    Attributes:
-        lines: The operations.
-        can_be_used: False once something could not be written.
-    """
-
-    def __init__(self, given: dict[str, Tensor]) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-        self.can_be_used = True
-        self._names = {id(tensor): name for name, tensor in given.items()}
-        self._kept: list[Any] = [given]  # so that no two have the same `id`
-
-    @override
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        made = func(*args, **(kwargs or {}))
-        if self.can_be_used:
-            try:
-                self._write(func, args, kwargs or {}, made)
-            except _CannotWrite:
-                self.can_be_used = False
-        return made
-
-    def _write(self, func: Any, args: Any, kwargs: Any, made: Any) -> None:
-        if not _UNWRITTEN.isdisjoint(func.tags):
-            raise _CannotWrite
-        given = [*map(self._written, args), *(f"{name}={self._written(of)}" for name, of in kwargs.items())]
-        name = f"made_{len(self.lines)}"
-        self.lines.append(f"{name} = torch.ops.{func._schema.name.replace('::', '.')}({', '.join(given)})")
-        self._kept.append(made)
-        if isinstance(made, Tensor):
-            self._names[id(made)] = name
-        elif isinstance(made, list | tuple):
-            self._names |= {id(of): f"{name}[{at}]" for at, of in enumerate(made) if isinstance(of, Tensor)}
-        else:
-            raise _CannotWrite
-
-    def _written(self, given: Any) -> str:
-        """An argument as TorchScript has it."""
-        match given:
-            case Tensor() if id(given) in self._names:
-                return self._names[id(given)]
-            case list() | tuple():
-                return f"[{', '.join(map(self._written, given))}]"
-            case float() if not math.isfinite(given):
-                return f"float('{given}')"
-            case None | bool() | int() | float() | str():
-                return repr(given)
-            case torch.dtype() | torch.layout() | torch.memory_format():
-                return str(given)
-            case torch.device():
-                return f"torch.device('{given}')"
-        raise _CannotWrite
-
-    def source(self, made: Sequence[Tensor]) -> str | None:
-        """The operations as a function that returns tensors; None if it cannot be written."""
-        if not self.can_be_used or any(id(of) not in self._names for of in made):
-            return None
-        returned = f"return {self._written(made)}"
-        return "\n    ".join([_HEAD, *self.lines, returned]) + "\n"
-
-
-class _CannotWrite(Exception):
-    """An operation that cannot be recorded."""
-
-
-class _Untold(TorchFunctionMode):
-    """Notices calls of which no operation tells a recorder: values are read, or memory is replaced."""
-
-    def __init__(self, recorder: Recorder) -> None:
-        super().__init__()
-        self._recorder = recorder
-
-    @override
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self._recorder.can_be_used &= func not in _UNTOLD
-        return func(*args, **(kwargs or {}))
-
-
-_UNTOLD = {
-    *(Tensor.tolist, Tensor.numpy, Tensor.__array__, Tensor.__dlpack__, Tensor.data_ptr),
-    *(Tensor.__repr__, Tensor.__format__, Tensor.data.__set__),  # pyright: ignore[reportAttributeAccessIssue]
-}
-
-
-_HEAD = (
-    "def gradients(parameters: List[Tensor], buffers: List[Tensor], constants: List[Tensor], "
-    "x: Tensor, y: Tensor) -> List[Tensor]:"
-)
 _HOOKS_OF_ALL = module._global_forward_hooks, module._global_forward_pre_hooks
 """Hooks that torch calls for every module."""
-
-_UNWRITTEN = {
-    torch.Tag.nondeterministic_seeded,
-    torch.Tag.data_dependent_output,
-    torch.Tag.dynamic_output_shape,
-}
 
 
 @attrs.define
@@ -342,12 +235,7 @@ def _recording(gradients: Gradients, batch: Batch, constants: list[Tensor]) -> s
         ("constants", constants),
     ):
         given |= {f"{kind}[{number}]": tensor for number, tensor in enumerate(tensors)}
-    with Recorder(given) as recorder, _Untold(recorder):
-        try:
-            made = gradients(batch)
-        except Exception:  # of what torch does not do while it is looked at
-            return None
-    return recorder.source(made)
+    return written(given, partial(gradients, batch))
 
 
 def take_steps(
