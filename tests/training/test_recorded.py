@@ -394,3 +394,18 @@ def test_the_pass_without_values_waits_where_it_imports_much(shapes, monkeypatch
     assert not any(is_recorded(shapes))
     weights(dense, ROWS, Sgd(**USUAL))
     assert any(is_recorded(shapes))
+
+
+def test_the_shapes_of_a_network_that_are_known_are_bounded(monkeypatch):
+    monkeypatch.setattr(recorded, "MOST_SHAPES", 3)
+    network, sizes = dense(), []
+    for batch_size in range(1, 12):
+        own = [values.detach() for values in network.parameters()]
+        batch = recorded.Batch(
+            own, [], torch.zeros(batch_size, 12), torch.zeros(batch_size, dtype=torch.int64)
+        )
+        names = [name for name, _ in network.named_parameters()]
+        recorded.recorded(network, nn.functional.cross_entropy, lambda _: [], names, batch, 1)
+        sizes.append(len(recorded._found[network]))
+    assert max(sizes) == 4
+    assert sizes[-1] < len(sizes)

@@ -47,6 +47,9 @@ LEAST_STEPS = 10
 LEAST_BEFORE_AN_IMPORT, COMPILER = 1000, "torch._dynamo"
 """Steps of a shape before a pass without values imports torch's compiler, which takes as long. [no source]"""
 
+MOST_SHAPES = 128
+"""Shapes that are known of a network at a time: as many as have room among the compiled. [no source]"""
+
 LEAST_OF_OWN = 4
 """Steps of a cohort for which it is worth recording a user's own code once more. [no source]"""
 
@@ -169,7 +172,10 @@ def recorded(
     """
     if first.x.device.type != "cpu":
         return None
-    found = _found.setdefault(network, {}).setdefault((loss, *names, first.look), _Shape())
+    shapes = _found.setdefault(network, {})
+    if len(shapes) > MOST_SHAPES:  # submodels may have another one in each round
+        shapes.clear()
+    found = shapes.setdefault((loss, *names, first.look), _Shape())
     if found.is_over:
         return None
     tensors = dict(network.named_parameters()) | dict(network.named_buffers())
