@@ -23,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from cosim.data.dataset import Dataset
 from cosim.own_code.unchanged import kept_modes
 from cosim.values.submodels import LOCAL, NetworkShape, Part, Shapes
-from cosim.values.weights import lacks_values
+from cosim.values.weights import lacks_values, tensors_of
 
 T = TypeVar("T")
 
@@ -191,9 +191,8 @@ def _samples(x_BD: NDArray[Any]) -> torch.Tensor:
 
 def _tensors(network: nn.Module, shapes: Shapes, with_values: bool) -> dict[str, torch.Tensor]:
     """Tensors for all of a network's, in its own shapes or in others."""
-    named = dict(network.named_parameters()) | dict(network.named_buffers())
     made = {}
-    for name, values in named.items():
+    for name, values in tensors_of(network).items():
         size = shapes.get(name, tuple(values.shape))
         is_own = with_values and size == values.shape
         made[name] = values.detach().clone() if is_own else torch.zeros(size, dtype=values.dtype)

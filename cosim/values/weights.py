@@ -47,9 +47,14 @@ def lacks_values(network: nn.Module) -> bool:
     return any(tensor.is_meta for tensor in (*network.parameters(), *network.buffers()))
 
 
+def tensors_of(network: nn.Module) -> dict[str, Tensor]:
+    """A network's own parameters and buffers, by name."""
+    return dict(network.named_parameters()) | dict(network.named_buffers())
+
+
 def own_weights(network: nn.Module, shape: NetworkShape | None = None, device: str = "cpu") -> Weights:
     """A network's own values, as they are at this instant, of what a model of it consists of."""
-    tensors = dict(network.named_parameters()) | dict(network.named_buffers())
+    tensors = tensors_of(network)
     names = (shape or NetworkShape.of(network)).tensors
     return {name: tensors[name].detach().to(device, torch.float32, copy=True) for name in names}
 

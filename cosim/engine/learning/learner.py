@@ -70,7 +70,7 @@ from cosim.tasks.suggested import task_for
 from cosim.training.port import LocalTraining
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingModel, PendingUpdate, PendingValue
-from cosim.values.weights import Weights, in_own_types, own_copy, own_weights
+from cosim.values.weights import Weights, in_own_types, own_copy, own_weights, tensors_of
 
 
 class Learner:
@@ -310,7 +310,7 @@ class Learner:
     def network_of(self, model: PendingModel) -> nn.Module:
         """The network with the weights of a model, in evaluation mode; computes what is not yet."""
         weights, trained = self._computed(model), own_copy(self._network)
-        tensors = dict(trained.named_parameters()) | dict(trained.named_buffers())
+        tensors = tensors_of(trained)
         with torch.no_grad():
             for name, values in in_own_types(trained, weights).items():
                 tensors[name].copy_(values)

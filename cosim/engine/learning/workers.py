@@ -102,7 +102,6 @@ def _compute_with_one_torch_thread() -> None:
     import torch
 
     torch.set_autocast_cache_enabled(False)  # threads share it, so rounding would depend on their order
-
     torch.get_num_threads()  # at its first use a thread takes over what another has set last
     torch.set_num_threads(1)
 

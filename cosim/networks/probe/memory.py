@@ -28,7 +28,7 @@ from cosim.networks.probe.kept import alike, close, kept_by, untrained
 from cosim.networks.probe.outputs import told
 from cosim.own_code.dropout import keyed_dropout
 from cosim.values.submodels import NetworkShape
-from cosim.values.weights import Weights, own_copy
+from cosim.values.weights import Weights, own_copy, tensors_of
 
 MODES = {True: "training", False: "evaluation"}
 
@@ -135,7 +135,7 @@ def moved(network: nn.Module, shape: NetworkShape, seed: int) -> Weights:
 
 def with_values(network: nn.Module, tensors: Weights) -> nn.Module:
     """The same network with these values."""
-    own = dict(network.named_parameters()) | dict(network.named_buffers())
+    own = tensors_of(network)
     with torch.no_grad():
         for name, values in tensors.items():
             own[name].copy_(values)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from cosim.data.dataset import Dataset
 from cosim.own_code.dropout import keyed_dropout
@@ -19,7 +19,7 @@ from cosim.tasks.port import Task
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingUpdate
-from cosim.values.weights import own_copy
+from cosim.values.weights import own_copy, tensors_of
 
 Arrays = Mapping[str, NDArray[np.float32]]
 """Tensor name -> its values."""
@@ -39,7 +39,7 @@ def trained_plainly(
             optimizer.zero_grad()
             task.loss(own(x_BD), y_B).backward()
             optimizer.step()
-    ends = _tensors(own)
+    ends = tensors_of(own)
     return {name: ends[name].detach().numpy().astype(np.float32) for name in start}
 
 
@@ -55,12 +55,8 @@ def evaluated_plainly(
 
 def _with(network: nn.Module, values: Arrays) -> nn.Module:
     own = own_copy(network).to("cpu")
-    tensors = _tensors(own)
+    tensors = tensors_of(own)
     with torch.no_grad():
         for name, array in values.items():
             tensors[name].copy_(torch.tensor(array))
     return own
-
-
-def _tensors(network: nn.Module) -> dict[str, Tensor]:
-    return dict(network.named_parameters()) | dict(network.named_buffers())

@@ -29,7 +29,7 @@ from cosim.own_code.unchanged import differ
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.training_set import TrainingSet
 from cosim.values.pending import PendingUpdate
-from cosim.values.weights import Weights, frozen_on, in_own_types, own_copy
+from cosim.values.weights import Weights, frozen_on, in_own_types, own_copy, tensors_of
 
 
 class _Client:
@@ -129,7 +129,7 @@ class ClientByClient:
 
         The weights that it starts from are not changed.
         """
-        tensors = tensors_of(network, weights_C)
+        tensors = _of_model(network, weights_C)
         own = _own_network(network, tensors, weights_C, data.x_ND.device.type)
         companions = {
             name: values_C[0].clone() for name, values_C in weights_C.items() if name not in tensors
@@ -139,7 +139,7 @@ class ClientByClient:
             state = kept_copies(self._function, rule.keeps_state, rule.train(view))  # pyright: ignore[reportArgumentType]
         if constants := {name for name, _ in network.named_buffers()} - tensors.keys():
             self._check_constants(network, own, constants, data, update)
-        arriving = tensors_of(own, weights_C) | {name: view.companions[name] for name in companions}
+        arriving = _of_model(own, weights_C) | {name: view.companions[name] for name in companions}
         return state, arriving, bool(asked)
 
     def _check_same(self, arriving: Weights, again: Weights) -> None:
@@ -188,13 +188,13 @@ def _own_network(network: nn.Module, tensors: Weights, weights_C: Weights, devic
     }
     own = own_copy(network, frozen_on(network, device) | instead)
     if values:
-        copied = tensors_of(own, values)
+        copied = _of_model(own, values)
         for name, others in in_own_types(own, values).items():
             copied[name].data = others
     return own
 
 
-def tensors_of(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
+def _of_model(network: nn.Module, weights: Weights) -> dict[str, Tensor]:
     """Tensors of a network that belong to the model."""
-    tensors = dict(network.named_parameters()) | dict(network.named_buffers())
+    tensors = tensors_of(network)
     return {name: tensors[name] for name in weights if name in tensors}

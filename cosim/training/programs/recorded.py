@@ -39,7 +39,7 @@ from cosim.own_code.unchanged import differ
 from cosim.training.programs.compiled import of_source
 from cosim.training.programs.steps import CompiledStep
 from cosim.training.programs.transcript import written
-from cosim.values.weights import Weights
+from cosim.values.weights import Weights, tensors_of
 
 LEAST_STEPS = 10
 """Steps of a shape before it is recorded, which takes about as long. [no source]"""
@@ -178,8 +178,8 @@ def recorded(
     found = shapes.setdefault((loss, *names, first.look), _Shape())
     if found.is_over:
         return None
-    tensors = dict(network.named_parameters()) | dict(network.named_buffers())
-    constants = [of for name, of in tensors.items() if name not in set(names)]
+    in_batch = set(names)
+    constants = [of for name, of in tensors_of(network).items() if name not in in_batch]
     if found.source is None:
         found.num_steps += num_steps
         if found.num_steps < LEAST_STEPS:

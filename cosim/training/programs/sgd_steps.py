@@ -136,10 +136,8 @@ class _Cohort(NamedTuple):
             batches: Sample indices of each step.
         """
         names, moved = [*self.parameters_C, *buffers], [*buffers.values()]
-        first, compiled = (
-            self._batch(parameters, moved, batches[0]),
-            self.step.compiled_step(self.parameters_C, 1.0),
-        )
+        first = self._batch(parameters, moved, batches[0])
+        compiled = self.step.compiled_step(self.parameters_C, 1.0)
         if compiled is not None:
             own = self.network, self.mean_loss, self.gradients
             found = recorded(*own, names, first, len(batches))
@@ -147,8 +145,9 @@ class _Cohort(NamedTuple):
                 samples = self.x_ND, self.y_N, batches
                 moved = found.take_steps(self.parameters_C, first, *samples, compiled)
                 return dict(zip(buffers, moved, strict=True))
-        for chosen in batches:
-            made = self.gradients(self._batch(parameters, moved, chosen))
+        for number, chosen in enumerate(batches):
+            batch = self._batch(parameters, moved, chosen) if number else first
+            made = self.gradients(batch)
             moved = made[len(parameters) :]
             of = {
                 name: Gradient(gradient.view(values_C.shape))
@@ -183,7 +182,7 @@ class _Alone:
         tensors = dict(zip((*self._names, *self._moving), (*leaves, *batch.buffers), strict=True))
         with torch.enable_grad():  # the workers switch gradients off
             gradients = functional_call(self._module, tensors, (batch.x, batch.y, leaves))
-            # which leaves its assignments, too
+        # `tensors` has what the network has assigned to its buffers
         for values, leaf in zip(batch.parameters, leaves, strict=True):
             if place(leaf) != place(values):  # the network has set leaf.data
                 values.copy_(leaf.detach())
