@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from equal import tensors_of
-from ordinary_networks import NETWORKS, NUM_TRAINING, TASKS
+from ordinary_networks import NETWORKS, NUM_TRAINING, TASKS, updates_of
 
 from cosim.engine.learning.learner import Learner
 from cosim.engine.learning.workers import one_torch_thread
@@ -12,7 +12,6 @@ from cosim.own_code.dropout import keyed_dropout
 from cosim.training.programs.sgd_steps import mini_batches
 from cosim.training.sgd import Sgd
 from cosim.values.combinations import mean
-from cosim.values.pending import PendingUpdate
 
 NUM_CLIENTS, NUM_ROUNDS, NUM_STEPS, BATCH_SIZE, RATE = 6, 2, 2, 4, 0.1
 SAMPLES = [np.arange(client, NUM_TRAINING, NUM_CLIENTS) for client in range(NUM_CLIENTS)]
@@ -24,12 +23,7 @@ def trained(learner):
     first = learner.weights(model)
     rule = Sgd(batch_size=BATCH_SIZE, learning_rate=RATE)
     for key in range(NUM_ROUNDS):
-        work = {"model": model, "num_steps": NUM_STEPS, "training": rule}
-        updates = [
-            PendingUpdate(client=f"client-{c}", samples=of, key=100 * key + c, **work)
-            for c, of in enumerate(SAMPLES)
-        ]
-        model = mean(updates)
+        model = mean(updates_of(model, key, rule, NUM_STEPS, NUM_CLIENTS))
     return first, learner.weights(model), learner.evaluate(model)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from equal import assert_same_bits
-from ordinary_networks import LENGTH, NETWORKS, NUM_TOKENS, NUM_TRAINING, PICTURES, ROWS, TASKS, TEXTS
+from ordinary_networks import LENGTH, NETWORKS, NUM_TOKENS, PICTURES, ROWS, TASKS, TEXTS, updates_of
 from torch import nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
@@ -16,7 +16,6 @@ from cosim.engine.learning.learner import Learner
 from cosim.training import Adam, Momentum, Proximal, Scaffold, Sgd
 from cosim.training.programs import recorded, transcript
 from cosim.values.combinations import mean
-from cosim.values.pending import PendingUpdate
 
 NUM_CLIENTS, NUM_STEPS = 3, 6
 USUAL = {"batch_size": 4, "learning_rate": 0.1}
@@ -53,17 +52,7 @@ def weights(make, data, rule, task=None, num_rounds=4, num_steps=NUM_STEPS, betw
     learner = Learner(make(), data, num_workers=1, brings_weights=True, task=task)
     model, states = learner.initial_model(1), [None] * NUM_CLIENTS
     for number in range(num_rounds):
-        work = {"model": model, "num_steps": num_steps, "training": rule}
-        updates = [
-            PendingUpdate(
-                client=f"client-{c}",
-                samples=np.arange(c, NUM_TRAINING, NUM_CLIENTS),
-                key=100 * number + c,
-                state=states[c],
-                **work,
-            )
-            for c in range(NUM_CLIENTS)
-        ]
+        updates = updates_of(model, number, rule, num_steps, NUM_CLIENTS, states=states)
         if rule.keeps_state:
             states = [update.next_state for update in updates]
         model = mean(updates)
@@ -343,28 +332,20 @@ def test_a_recording_with_other_bits_is_not_used(shapes, monkeypatch):
     assert not any(is_recorded(shapes))
 
 
-def test_each_size_of_a_cohort_has_a_recording_of_its_own(monkeypatch):
+def test_each_size_of_a_cohort_has_a_recording_of_its_own(shapes, monkeypatch):
     torch.manual_seed(1)
     learner = Learner(dense(), ROWS, num_workers=1, brings_weights=True)
 
     def run():
         model = learner.initial_model(1)
         for number in range(9):
-            updates = [
-                PendingUpdate(
-                    client=f"client-{c}",
-                    samples=np.arange(c, NUM_TRAINING, 8),
-                    key=100 * number + c,
-                    model=model,
-                    num_steps=NUM_STEPS,
-                    training=Sgd(**USUAL),
-                )
-                for c in range(2 + number % 3 * 2)
-            ]
-            model = mean(updates)
+            num_clients = 2 + number % 3 * 2
+            model = mean(updates_of(model, number, Sgd(**USUAL), NUM_STEPS, num_clients, num_parts=8))
         return learner.weights(model)
 
     found = run()
+    assert len(is_recorded(shapes)) > 1
+    assert all(is_recorded(shapes))
     monkeypatch.setattr(recorded, "LEAST_STEPS", 10**9)
     recorded._found.clear()
     assert_same_bits(found, run())

@@ -8,13 +8,12 @@ import torch
 import worlds
 from attrs import evolve
 from equal import assert_same_bits
-from ordinary_networks import NUM_TRAINING, PICTURES
+from ordinary_networks import PICTURES, updates_of
 from torch import nn
 
 import cosim
 from cosim.engine.learning.learner import Learner
 from cosim.values.combinations import mean
-from cosim.values.pending import PendingUpdate
 from scenarios import quickstart
 
 NUM_RUNS, NUM_THREADS = 48, 4
@@ -117,18 +116,8 @@ def test_rounded_passes_do_not_depend_on_other_threads():
         learner = Learner(Rounded(), PICTURES, num_workers=num_workers, brings_weights=True)
         model = learner.initial_model(1)
         for number in range(6):
-            updates = [
-                PendingUpdate(
-                    client=f"client-{c}",
-                    samples=np.arange(c, NUM_TRAINING, 8),
-                    key=10 * number + c,
-                    model=model,
-                    num_steps=5,
-                    training=cosim.Sgd(batch_size=4, learning_rate=0.1),
-                )
-                for c in range(8)
-            ]
-            model = mean(updates)
+            rule = cosim.Sgd(batch_size=4, learning_rate=0.1)
+            model = mean(updates_of(model, number, rule, num_steps=5, num_clients=8))
         return learner.weights(model)
 
     expected = weights(1)
